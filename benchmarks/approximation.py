@@ -17,7 +17,7 @@ import torch
 
 from textassay.approximation.approximation import Approximation, approximate
 from textassay.continuation.prefixes import blocks
-from textassay.corpus.characters import read_running
+from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
@@ -96,11 +96,11 @@ def coverage(n_texts: int, n_characters: int) -> None:
 
 def real(folder: Path, width: int) -> None:
     """Print what the test text costs under an LSTM, approximately, corrected and exactly."""
-    text = read_running(folder / "train.txt")[:400_000]
+    text = read_running_text(folder / "train.txt")[:400_000]
     form = TextForm.learn([text], tokenizer="chars")
     recipe = Recipe(max_epochs=3, learning_rate=5e-3, schedule="linear", max_norm=5.0)
     model = LstmModel(width, dropout=0.0, batch_size=32, recipe=recipe).fit(blocks(form.corpus([text]), 50))
-    test = form.corpus([read_running(folder / "test.txt")])
+    test = form.corpus([read_running_text(folder / "test.txt")])
     settings = ((7, 0, 2000), (7, 50, 2000), (50, 0, 200), (50, 0, 2000), (50, 0, 20_000), (1000, 0, 2000))
     for window, context, n_samples in settings:
         found = approximate(model, test, window=window, context=context, n_samples=n_samples)

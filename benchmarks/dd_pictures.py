@@ -25,7 +25,7 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.execution import default_workers, workers
 from textassay.meta_evaluation.bench import Bench, BenchCell, parse_estimator, run_bench
 from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
-from textassay.meta_evaluation.worlds import WORLD_NAMES
+from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES
 from textassay.metric.discrepancy import dd, exact_discrepancy
 from textassay.report.bench_files import draw_bench
 from textassay.report.old_drawing import names_beside, plane, row_text, tick_places
@@ -105,7 +105,7 @@ def pictures(cells: Path | None) -> dict[str, str]:
     print_details(corpora["real"], corpora[RISING])
     text = Corpus.from_texts(sentences)
     drawn["size"] = draw_sizes(measured(text, ("logistic", "quick", "default"), (FAR, NEAR), SIZES, cells))
-    bench = measured(text, ESTIMATORS, WORLD_NAMES, (SENTENCES,), cells)
+    bench = measured(text, ESTIMATORS, PAIR_NAMES, (SENTENCES,), cells)
     print_bench(bench)
     against = draw_bench(bench)
     assert against is not None
@@ -124,7 +124,7 @@ def measured(
 ) -> Bench:
     """Return what estimators say of the worlds called `names`."""
     chosen = [parse_estimator(name) for name in estimators]
-    return run_bench({DOCSTRINGS: text}, chosen, world_names=names, sizes=sizes, seeds=(SEED,), folder=cells)
+    return run_bench({DOCSTRINGS: text}, chosen, pair_names=names, sizes=sizes, seeds=(SEED,), folder=cells)
 
 
 def print_bench(bench: Bench) -> None:

@@ -3,8 +3,9 @@
 Usage: python benchmarks/discriminators.py FOLDER_OF_REAL_DATA [--judges NAME,...] [--worlds NAME,...]
        [--texts reviews,news] [--sentences N] [--seeds 0,1]
 
-Worlds are made from reviews and from news (`textassay.meta_evaluation.worlds`); their truth is that of 50,000 further
-sentences a side. Every judge meets the same sentences and the same five folds. Prints a line a world while it runs,
+Worlds are made from reviews and from news (`textassay.meta_evaluation.known_truth_pairs`); their truth is that of
+50,000 further sentences a side. Every judge gets the same sentences and the same five folds. Prints a line a world
+while it runs,
 then a table: dd for each world, mean over seeds; the mean share of the truth over the worlds above 0.05, and that over
 the first judge's; processor seconds for a whole dd, mean of worlds, one thread.
 """
@@ -19,7 +20,7 @@ import numpy as np
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.cross_fitting import cross_fit
-from textassay.meta_evaluation.worlds import World, worlds
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
 
 FILES = {"reviews": ("yelp/train.txt",), "news": ("emnlp_news/valid.txt", "emnlp_news/test.txt")}
 JUDGES = "logistic,nb-logistic,likelihood-ratio,embedding-logistic,boosted-trees"
@@ -39,7 +40,7 @@ def judge(name: str, real: Corpus, generated: Corpus, seed: int) -> tuple[float,
     return float(correct[0].mean() + correct[1].mean() - 1), time.process_time() - started
 
 
-def measure(world: World, judges: list[str], n: int, seeds: list[int]) -> tuple[float, np.ndarray]:
+def measure(world: KnownTruthPair, judges: list[str], n: int, seeds: list[int]) -> tuple[float, np.ndarray]:
     """Return the truth, and dd and seconds of each judge, means over seeds, shape (n_judges, 2)."""
     found = np.empty((len(seeds), len(judges), 2))
     for row, seed in enumerate(seeds):
@@ -62,7 +63,7 @@ def main() -> None:
     rows = {}
     for text in options.texts.split(","):
         corpus = read(options.data, FILES[text])
-        for world in worlds(corpus, seeds[0], options.worlds.split(",")):
+        for world in known_truth_pairs(corpus, seeds[0], options.worlds.split(",")):
             rows[f"{text} {world.name}"] = truth, found = measure(world, judges, options.sentences, seeds)
             values = ", ".join(f"{name} {value:.3f}" for name, value in zip(judges, found[:, 0], strict=True))
             print(f"{text} {world.name}: truth {truth:.3f}, {values}", file=sys.stderr, flush=True)

@@ -80,7 +80,10 @@ def against_oracle(seeds: list[int], args: argparse.Namespace) -> None:
             training: SeqGan = RankGan(model, train, valid, recipe=ranked, oracle=oracle, seed=seed)
         else:
             training = SeqGan(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
-        phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
+        phases = (
+            Phase("discriminator", recipe.pretraining_rounds, validated=False),
+            Phase("adversarial", recipe.rounds),
+        )
         history = train_in_rounds(training, phases, validate_every=10)
         curve = [np.nan if value is None else value for value in (each.values[ORACLE] for each in history.validations)]
         changes.append(curve[-1] - curve[0])

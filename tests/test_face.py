@@ -14,7 +14,7 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, UnavailableError
-from textassay.meta_evaluation import WORLD_NAMES
+from textassay.meta_evaluation import PAIR_NAMES
 from textassay.metric import CATALOG, parse_metric
 
 REAL = sentences(120, 1)
@@ -107,7 +107,7 @@ def test_texts_come_as_lists_columns_tables_paths_and_corpora(tmp_path: Path) ->
 
 
 def test_a_single_text_is_no_path() -> None:
-    with pytest.raises(InputError, match=r"^generated: expected many sentences, got one str; put it in a list$"):
+    with pytest.raises(InputError, match=r"^generated: expected many texts, got one str; put it in a list$"):
         ta.bleu("the cat sat", REAL)
     with pytest.raises(InputError, match=r"no file missing\.txt"):
         ta.bleu("missing.txt", REAL)
@@ -184,7 +184,7 @@ def test_stress_and_bench_take_texts(tmp_path: Path) -> None:
     found = ta.stress(real, n_sentences=50, **asked)
     assert found.metrics == ("length",)
     assert ta.stress(path, n_sentences=50, **asked).to_dict() == found.to_dict()
-    run = ta.bench({"made-up": real}, estimators=["length"], worlds=WORLD_NAMES[:1], n_sentences=[60], n_truth=100)
+    run = ta.bench({"made-up": real}, estimators=["length"], worlds=PAIR_NAMES[:1], n_sentences=[60], n_truth=100)
     assert run.cells
 
 

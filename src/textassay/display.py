@@ -1,6 +1,6 @@
-"""How results show themselves: `print` gives the terminal's report, a notebook shows a part of a page.
+"""Display of results: `print` gives the terminal's report, a notebook shows it as HTML.
 
-The report knows how to draw each result, and stands below all other rooms; so it is looked up when it is needed.
+`textassay.report` draws every kind of result and imports all other rooms, so it is imported here only when needed.
 """
 
 from importlib import import_module
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Displayed:
-    """A result that prints as a report and shows itself in a notebook."""
+    """A result that prints as a report and is displayed in notebooks."""
 
     def __str__(self) -> str:
         return str(_report("as_text")(self))

@@ -26,7 +26,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Signature:
-    """Everything needed to reproduce a number, in a fixed order; prints as ``key:value|key:value``."""
+    """Everything needed to reproduce a number, in fixed order; prints as ``key:value|key:value``."""
 
     settings: Mapping[str, str]
 
@@ -41,18 +41,18 @@ class Signature:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a value was made of, kept for differences between generators and for per-sentence files.
+    """The terms behind a value, for differences between generators and for files of scores per text.
 
     Terms linearise the value: its sampling variance is ``var(real_terms) / len(real_terms) + var(generated_terms) /
-    len(generated_terms)`` with ddof 1. A term belongs to a sentence or, where one sentence's part depends on the
-    others, to a jackknife group (a pseudo-value). Two estimates on the same real text with the same seed have their
-    real terms aligned, so that differences are paired.
+    len(generated_terms)`` with ddof 1. A term belongs to a text or, where the contribution of a text depends on the
+    others, to a jackknife group (a pseudo-value). Two estimates on the same real text with the same seed have aligned
+    real terms, so that their difference is paired.
     """
 
-    # Shape (n_real,) or (n_groups,); none where the value does not depend on which real text was drawn
+    # Shape (n_real,) or (n_groups,); None if the value does not depend on which real texts were drawn
     real_terms: FloatArray | None
     generated_terms: FloatArray | None  # Shape (n_generated,) or (n_groups,)
-    # One score a sentence for people to read, shapes (n_real,) and (n_generated,); none where there is none
+    # One score per text, for people to read, shapes (n_real,) and (n_generated,)
     real_scores: FloatArray | None = None
     generated_scores: FloatArray | None = None
 
@@ -74,11 +74,11 @@ class Estimate(Displayed):
     better
         "lower", "higher", "closer" (to what real text scores) or "neither".
     sizes
-        Counts the value rests on: ``n_generated``, ``n_real`` and others.
+        The counts behind the value: ``n_generated``, ``n_real`` and others.
     signature
         All settings, tokenisation, sizes, seed and version.
     details
-        What else is worth knowing; JSON-ready values only.
+        Further results, JSON-ready.
     evidence
         Arrays behind the value; not part of `to_dict`.
     """
@@ -133,7 +133,7 @@ class Estimate(Displayed):
 
 
 def json_ready(value: Any) -> Any:
-    """Return `value` as JSON holds it, at any depth: None for NaN and infinity, lists for arrays and tuples."""
+    """Return `value` with None for NaN and infinity, and lists for arrays and tuples, at any depth."""
     if isinstance(value, Interval):
         return json_ready(value.__dict__)
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""Where work runs: in this process, over as many threads as the user allows, networks on the device of their choice.
+"""Number of threads, and the device of networks.
 
-The heavy parts (n-gram kernels and the logistic solver, both compiled) release the interpreter lock, so threads use all
-cores without copying a corpus. `workers` sets how many; joblib's own `parallel_config` reaches the same place.
+The compiled parts (n-gram kernels and the logistic solver) release the interpreter lock, so threads use all cores
+without copying a corpus. `workers` sets how many; joblib's own `parallel_config` has the same effect.
 """
 
 import importlib.util
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import threadpoolctl
 
 
-MAX_WORKERS = 1024  # threads that are started, whatever the machine has
+MAX_WORKERS = 1024  # threads, on any machine
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 _BLAS_LOCK = threading.Lock()
-_blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks run now, and the setting to give back
+_blas_limits: dict[str, Any] = {"blocks": 0}  # how many blocks are open, and the limit to restore after the last
 
 
 @dataclass
 class _Device:
-    """The device that was named for networks, and whether one has asked for it."""
+    """The device chosen for networks, and whether a network has used it."""
 
     name: str
-    asked: bool = False
+    used: bool = False
 
 
 _WORKERS: ContextVar[int] = ContextVar("workers", default=1)  # where joblib is not loaded
@@ -76,7 +76,7 @@ def allowed_workers() -> int:
 
 
 def check_device(name: str) -> None:
-    """Raise unless networks can run on a device of this name here."""
+    """Raise unless networks can run on the device `name` of this machine."""
     if re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,6})?", name) is None:
         raise OptionError(f"device must be auto, cpu, cuda, cuda:N or mps, got '{name}'")
     if name in ("auto", "cpu"):
@@ -86,17 +86,17 @@ def check_device(name: str) -> None:
     import torch
 
     n_gpus = torch.cuda.device_count()
-    found = [f"cuda:{number}" for number in range(n_gpus)]
-    found += ["mps"] if torch.backends.mps.is_available() else []
-    if name not in found and not (name == "cuda" and n_gpus):
-        raise OptionError(f"device {name} is not there: PyTorch finds {', '.join(found) or 'no GPU'}, and always cpu")
+    gpus = [f"cuda:{number}" for number in range(n_gpus)]
+    gpus += ["mps"] if torch.backends.mps.is_available() else []
+    if name not in gpus and not (name == "cuda" and n_gpus):
+        raise OptionError(f"device {name} is not there: PyTorch finds {', '.join(gpus) or 'no GPU'}, and always cpu")
 
 
 @contextmanager
 def device(name: str) -> Iterator[None]:
     """Let networks run on the device `name` inside the ``with`` block.
 
-    `name`: ``auto`` (a GPU where there is one), ``cpu``, or what PyTorch calls a device, such as ``cuda:1``.
+    `name`: ``auto`` (a GPU if there is one), ``cpu``, or a name of PyTorch such as ``cuda:1``.
     """
     check_device(name)
     chosen = _Device(name)
@@ -105,24 +105,24 @@ def device(name: str) -> Iterator[None]:
         yield
     finally:
         _DEVICE.reset(token)
-    if name not in ("auto", "cpu") and not chosen.asked:
+    if name not in ("auto", "cpu") and not chosen.used:
         warnings.warn(f"device {name} was not used: no network ran", stacklevel=3)
 
 
 def device_name() -> str:
-    """Return the name that `device` gave, for a network to run there; ``auto`` without one."""
+    """Return the device set by `device`, ``auto`` by default, and record that a network used it."""
     chosen = _DEVICE.get()
     if chosen is None:
         return "auto"
-    chosen.asked = True
+    chosen.used = True
     return chosen.name
 
 
 def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
-    """Return ``[function(item) for item in items]``, computed by the threads that `workers` allows (one without it).
+    """Return ``[function(item) for item in items]``, computed by as many threads as `workers` allows (default one).
 
-    A plain pool of threads starts within a millisecond, where joblib's own takes fifteen: as long as a whole metric.
-    Inside one of its threads another call runs in that thread.
+    A plain thread pool starts within a millisecond, joblib's own in fifteen, which is as long as a whole metric. Nested
+    calls run in the thread they are made from.
     """
     tasks = list(items)
     n_threads = min(len(tasks), allowed_workers())
@@ -130,25 +130,24 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
         return [function(task) for task in tasks]
     pool = ThreadPoolExecutor(n_threads)
     try:
-        contexts = [copy_context() for _ in tasks]  # what `device` and others like it set holds there, too
+        contexts = [copy_context() for _ in tasks]  # so that `device` and the like hold in the threads, too
         for context in contexts:
             context.run(_WORKERS.set, 1)
         return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
     finally:
-        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, what has not begun is not begun
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra in the thread that calls it, inside the ``with`` block.
+    """Limit linear algebra (BLAS) to one thread inside the ``with`` block.
 
-    The threads of `parallel_map` then do not compete with those of the linear algebra, and sums have the same bits on
-    machines with different numbers of processors. For most libraries the setting is one of the process: the first of
-    several blocks that run at the same time makes it, the last gives it back. For those built on OpenMP it is one of
-    the thread, so each block makes its own.
+    The threads of `parallel_map` then do not compete with those of BLAS, and sums have the same bits on any number of
+    processors. Most libraries have one limit for the process: the first of several concurrent blocks sets it, the last
+    restores it. Those built on OpenMP have a limit for each thread, which each block sets and restores.
     """
     with _BLAS_LOCK:
-        _take_control()
+        _claim_control()
         of_process, of_thread = _blas()
         if _blas_limits["blocks"] == 0:
             _blas_limits["limit"] = of_process.limit(limits=1)
@@ -158,18 +157,18 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         with _BLAS_LOCK:
-            _take_control()
+            _claim_control()
             own_limit.restore_original_limits()
             _blas_limits["blocks"] -= 1
             if _blas_limits["blocks"] == 0:
                 _blas_limits.pop("limit").restore_original_limits()
 
 
-def _take_control() -> None:
-    """Let this thread limit the linear algebra.
+def _claim_control() -> None:
+    """Let this thread set BLAS limits.
 
-    Since version 3.8 threadpoolctl ignores, without a word, all threads but the first that ever set a limit. Blocks are
-    counted under a lock here, so that no two threads set anything at the same time.
+    Since version 3.8 threadpoolctl silently ignores every thread but the first that set a limit. Here a lock makes sure
+    that no two threads set one at the same time.
     """
     import threadpoolctl
 
@@ -179,15 +178,15 @@ def _take_control() -> None:
 
 
 def _blas() -> "tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]":
-    """Return what controls the libraries loaded by now; any module that was imported since may have brought one."""
+    """Return the controllers of the libraries loaded so far; later imports may load more."""
     return _blas_among(len(sys.modules))
 
 
 @lru_cache(maxsize=1)
 def _blas_among(n_modules: int) -> "tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]":
-    """Return what controls libraries with one setting for the process, and what those with one for each thread.
+    """Return the controllers of libraries with a limit for the process, and of those with one for each thread.
 
-    Finding them takes longer than a small metric.
+    Cached, because the search takes longer than a small metric.
     """
     import threadpoolctl
 

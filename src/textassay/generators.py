@@ -33,8 +33,8 @@ from textassay.corpus import (
     cut_windows,
     learn_attributes,
     learn_joint_form,
-    opened_texts,
     read_contexts,
+    read_if_path,
     running_text,
     split_characters,
     split_last,
@@ -938,7 +938,7 @@ def class_of(kind: str) -> type[TextGenerator]:
 
 def _texts(source: Texts, name: str) -> TextFile:
     """Return texts as they were read, from whatever the user has."""
-    file = TextFile(name, tuple(source), source.groups) if isinstance(source, Corpus) else opened_texts(source)
+    file = TextFile(name, tuple(source), source.groups) if isinstance(source, Corpus) else read_if_path(source)
     file = as_texts(file, name)
     if not any(text and not text.isspace() for text in file):
         raise InputError(f"{name} is empty: all of its {len(file)} texts are blank")

@@ -38,8 +38,8 @@ from textassay.corpus import (
     Texts,
     as_texts,
     docstring_sentences,
-    opened_texts,
     prepare_corpora,
+    read_if_path,
     resolve_tokenizer,
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
@@ -65,18 +65,18 @@ from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     N_FOR_TRUTH,
-    WORLD_NAMES,
+    PAIR_NAMES,
     Bench,
     Evaluation,
     Evaluator,
     Judging,
+    KnownTruthPair,
     ModelDiscrepancy,
     Stress,
-    World,
     evaluations_of,
     judge_evaluators,
     model_discrepancy,
-    neural_worlds,
+    neural_pairs,
     parse_estimator,
     place_judgements,
     read_gold,
@@ -203,7 +203,7 @@ def bench(
     return run_bench(
         corpora,
         [parse_estimator(name, level=level) for name in estimators],
-        world_names=names,
+        pair_names=names,
         extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),
         n_truth=n_truth,
@@ -219,17 +219,17 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
     A name stands for all worlds that begin with it.
     """
     if worlds is None:
-        return list(WORLD_NAMES), []
+        return list(PAIR_NAMES), []
     chosen: list[str] = []
     networks = []
     if not worlds:
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
-        matching = [world for world in WORLD_NAMES if _is_part(name, world)]
+        matching = [world for world in PAIR_NAMES if _is_part(name, world)]
         if _is_part(_NETWORKS, name):
             networks.append(name)
         elif not matching:
-            raise unknown_name("world", name, [*WORLD_NAMES, _NETWORKS])
+            raise unknown_name("world", name, [*PAIR_NAMES, _NETWORKS])
         chosen += matching
     return list(dict.fromkeys(chosen)), networks
 
@@ -238,9 +238,9 @@ def _is_part(beginning: str, name: str) -> bool:
     return name == beginning or name.startswith(f"{beginning}-")
 
 
-def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[World]:
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    worlds = neural_worlds(corpus, seed)
+    worlds = neural_pairs(corpus, seed)
     for name in names:
         if not any(_is_part(name, world.name) for world in worlds):
             raise unknown_name("world", name, [world.name for world in worlds])
@@ -399,7 +399,7 @@ def _judged_texts(
     if generated:
         if real is None:
             raise OptionError("real text is missing: metrics compare generated text with it")
-        return {name: as_texts(opened_texts(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
+        return {name: as_texts(read_if_path(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
     if people is None:
         raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
     texts: dict[str, Any] = {
@@ -413,7 +413,7 @@ def _judged_texts(
     texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
     if real is None and not all(texts[FLOOR] or [""]):
         raise InputError(f"{source} has no real texts: give real text")
-    return {name: as_texts(opened_texts(judged), name) for name, judged in texts.items()}
+    return {name: as_texts(read_if_path(judged), name) for name, judged in texts.items()}
 
 
 def _of_people(
@@ -628,7 +628,7 @@ def exposure_bias(
                 f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
                 "text that it drew"
             )
-    file = as_texts(opened_texts(real), "the text")
+    file = as_texts(read_if_path(real), "the text")
     corpus = opened.corpus(file)
     tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:
@@ -766,7 +766,7 @@ def approximate(
     ----------
     generator
         A fitted generator of `textassay.generators`, or the folder of one; or an object of your own that has
-        `vocabulary` and ``step(gold_prefixes, seed=)``.
+        `vocabulary` and ``step(prefixes, seed=)``.
     text
         Real text, as `textassay.compare` takes it; with `window`, one running text.
     mode

@@ -1,7 +1,7 @@
 """Seeds to random streams: one seed gives the same draws at any batch size, order and number of workers.
 
-`stream` names a stream by what it is for, so that adding a consumer never shifts the draws of another. `uniforms` is
-counter-based: the draw of a sentence at a position depends on nothing but seed, sentence and position.
+`stream` names each stream by its purpose, so that a new consumer never shifts the draws of another. `uniforms` is
+counter-based: the draw for a text at a position depends on nothing but seed, text and position.
 
 Source of the mixing function: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014
 (SplitMix64, with the constants of its reference implementation).
@@ -28,7 +28,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 
 
 def uniforms(seed: int, sentences: npt.NDArray[np.int64], position: int) -> npt.NDArray[np.float64]:
-    """Return one uniform draw in [0, 1) for each sentence at one position.
+    """Return one uniform draw in [0, 1) per sentence at one position.
 
     `sentences`: sentence numbers, shape (B,), at least 0.
     """

@@ -1,6 +1,6 @@
 """Writing files: a reader never finds one half-written, whatever stops the run that writes it.
 
-`write_files` writes a set of files all or none; `written_whole` gives one file to write in parts. Drafts stand in the
+`write_files` writes a set of files all or none; `atomic_write` gives one file to write in parts. Drafts stand in the
 folder itself, under names that begin with a dot, and drafts of runs that died are cleared away.
 """
 
@@ -18,7 +18,6 @@ from textassay.errors import OutputError
 
 _STAGING = ".writing-"
 _SUFFIX = ".tmp"
-_QUIET_SECONDS = 10  # a file that is being written changes more often, whoever writes it, on whatever machine
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
 
 Content = str | bytes | Callable[[BinaryIO], object]
@@ -35,7 +34,7 @@ def write_files(folder: Path, contents: Mapping[str, Content], *, stale: Sequenc
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _clear_abandoned(folder)
-        staging = folder / f"{_STAGING}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        staging = folder / f"{_STAGING}{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
         try:
             for name, content in contents.items():
                 _write(staging / "new" / name, content)
@@ -57,26 +56,33 @@ def write_file(path: Path, content: Content) -> Path:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """Give a file to write; it stands at `path` when all is written, or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_SUFFIX}")
+def draft_of(path: Path) -> Iterator[Path]:
+    """Yield the path of a draft, which becomes `path`, flushed to disk, when the block ends without an error."""
+    draft = path.with_name(f".{path.name}.{host_name()}.{os.getpid()}.{secrets.token_hex(4)}{_SUFFIX}")
     try:
-        with draft.open("xb") as file:
-            yield file
+        yield draft
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
         draft.replace(path)
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
 
 
-def remove_abandoned(folder: Path) -> None:
-    """Remove what runs that are no more left half-written in `folder`; what others write there now is left alone."""
-    for draft in folder.glob(f".*{_SUFFIX}"):
-        process = next((part for part in reversed(draft.name.split(".")) if part.isdecimal()), "")
+@contextmanager
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
+    """Yield a draft to write; it becomes `path` when the block ends without an error."""
+    with draft_of(path) as draft, draft.open("xb") as file:
+        yield file
+
+
+def remove_stale_drafts(folder: Path) -> None:
+    """Remove drafts in `folder` whose processes on this machine have ended, and any that is older than a day."""
+    for draft in folder.glob(f".*.*.*.*{_SUFFIX}"):
+        host, process = draft.name.split(".")[-4:-2]
         with suppress(OSError):
-            age = time.time() - draft.stat().st_mtime
-            is_dead = bool(process) and not is_running(int(process))
-            if (is_dead and age > _QUIET_SECONDS) or age > _ABANDONED_SECONDS:
+            is_dead = host == host_name() and process.isdecimal() and not is_running(int(process))
+            if is_dead or time.time() - draft.stat().st_mtime > _ABANDONED_SECONDS:
                 draft.unlink()
 
 
@@ -91,6 +97,11 @@ def is_running(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+def host_name() -> str:
+    """Return the name of this machine, as names of drafts hold it: ``.FILE.HOST.PROCESS.RANDOM.tmp``."""
+    return socket.gethostname().replace(".", "-")
 
 
 def _write(path: Path, content: Content) -> None:
@@ -163,5 +174,5 @@ def _clear_abandoned(folder: Path) -> None:
         host, _, process = staging.name.removeprefix(_STAGING).rpartition("-")[0].rpartition("-")
         with suppress(OSError):
             old = time.time() - staging.stat().st_mtime > _ABANDONED_SECONDS
-            if old or (host == socket.gethostname() and process.isdigit() and not is_running(int(process))):
+            if old or (host == host_name() and process.isdigit() and not is_running(int(process))):
                 shutil.rmtree(staging, ignore_errors=True)

@@ -24,8 +24,8 @@ class Uniform:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
-    def step(self, gold_prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
-        return stream(seed, "uniform").integers(UNK + 1, len(self.vocabulary), len(gold_prefixes))
+    def step(self, prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
+        return stream(seed, "uniform").integers(UNK + 1, len(self.vocabulary), len(prefixes))
 
 
 class Noisy:

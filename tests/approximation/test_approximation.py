@@ -15,11 +15,11 @@ from textassay.approximation import (
     approximate,
     as_window_stepper,
     choose_mode,
-    gold_log_probs,
-    gold_text,
-    multinomial_tallies,
-    next_probs,
-    one_hot_tallies,
+    multinomial_costs,
+    next_token_probs,
+    one_hot_costs,
+    reference_log_probs,
+    reference_windows,
     sizes_below,
     steppable,
 )
@@ -79,8 +79,8 @@ def test_the_expected_difference_is_that_of_many_sets_of_draws(
 
 @pytest.mark.feature("LM-02")
 def test_the_short_cut_has_the_distribution_of_n_passes(char_lstm: LstmModel, gold: Corpus) -> None:
-    text = gold_text(gold, window=20)
-    gold_scores = gold_log_probs(char_lstm, text.rows, ends="excluded").reshape(-1)
+    text = reference_windows(gold, window=20)
+    gold_scores = reference_log_probs(char_lstm, text.rows, ends="excluded").reshape(-1)
     stepper = SoftmaxStepper(char_lstm, ends="excluded")
     n, rows = 12, text.rows[:3]
     tiled = np.tile(rows, (n * 400, 1))
@@ -95,8 +95,8 @@ def test_the_short_cut_has_the_distribution_of_n_passes(char_lstm: LstmModel, go
     assert np.mean(np.asarray(p_values) < 0.05) < 0.2
     # and the bits that come of both are the same, on average
     sizes = sizes_below(40, 20)
-    short_cuts = [multinomial_tallies(text, gold_scores, sizes, floor=1e-20, seed=seed) for seed in range(6)]
-    in_passes = [one_hot_tallies(stepper, text, sizes, floor=1e-20, seed=seed) for seed in range(6)]
+    short_cuts = [multinomial_costs(text, gold_scores, sizes, floor=1e-20, seed=seed) for seed in range(6)]
+    in_passes = [one_hot_costs(stepper, text, sizes, floor=1e-20, seed=seed) for seed in range(6)]
     one, other = ([found["plain"][-1].sum() for found in side] for side in (short_cuts, in_passes))
     assert stats.ttest_ind(one, other).pvalue > 0.01
 
@@ -104,17 +104,17 @@ def test_the_short_cut_has_the_distribution_of_n_passes(char_lstm: LstmModel, go
 def test_passes_hold_few_probabilities_at_once_and_draw_the_same(
     char_lstm: LstmModel, gold: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = np.tile(gold_text(gold, window=20).rows[:5], (20, 1))
+    rows = np.tile(reference_windows(gold, window=20).rows[:5], (20, 1))
     stepper = SoftmaxStepper(char_lstm, ends="excluded")
     whole = stepper.step_after(rows, seed=1)
     held: list[int] = []
 
     def counted(model: LstmModel, windows: npt.NDArray[np.int64], *, ends: Ends) -> npt.NDArray[np.float64]:
-        found = next_probs(model, windows, ends=ends)
+        found = next_token_probs(model, windows, ends=ends)
         held.append(found.size)
         return found
 
-    monkeypatch.setattr(steppable, "next_probs", counted)
+    monkeypatch.setattr(steppable, "next_token_probs", counted)
     monkeypatch.setattr(steppable, "_NUMBERS", 4000)
     np.testing.assert_array_equal(stepper.step_after(rows, seed=1), whole)
     assert max(held) <= 4000
@@ -125,7 +125,7 @@ def test_a_model_of_windows_is_not_asked_about_ends(letters: TextForm) -> None:
     train = letters.corpus(["the cat sa", "t on the m"] * 4)
     model = LstmModel(4, length=10, recipe=Recipe(max_epochs=1)).fit(train)
     for mode in ("multinomial", "onehot", "exact"):
-        with pytest.raises(OptionError, match="length=10\\) never ends a sentence"):
+        with pytest.raises(OptionError, match="length=10\\) never ends a text"):
             approximate(model, train, mode=mode)
     found = approximate(model, train, window=10, mode="exact").exact
     assert found is not None
@@ -135,11 +135,11 @@ def test_a_model_of_windows_is_not_asked_about_ends(letters: TextForm) -> None:
 @pytest.mark.feature("LM-03")
 def test_a_token_never_drawn_costs_the_floor_and_is_told(letters: TextForm, gold: Corpus) -> None:
     class Silent(Uniform):
-        def step(self, gold_prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
-            return np.full(len(gold_prefixes), UNK + 1)  # always an a
+        def step(self, prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
+            return np.full(len(prefixes), UNK + 1)  # always an a
 
     found = approximate(Silent(letters.vocabulary), gold, window=20, n_samples=20)
-    is_a = float(np.mean(gold_text(gold, window=20).rows == UNK + 1))
+    is_a = float(np.mean(reference_windows(gold, window=20).rows == UNK + 1))
     assert 0 < is_a < 1
     assert found.plain is not None
     assert found.zero_share == pytest.approx(1 - is_a)
@@ -157,7 +157,7 @@ def test_soft_and_one_hot_averages_of_noise(letters: TextForm, gold: Corpus) -> 
     text = gold.take(np.array([0]))
     few = letters.corpus([text.texts[0][:210]])
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)  # the expectation over the noise, by quadrature
-    rows = gold_text(few, window=7).rows
+    rows = reference_windows(few, window=7).rows
     before = np.concatenate((np.zeros((len(rows), 1), dtype=np.int64), rows[:, :-1]), axis=1)
     shown = np.stack([generator.shown(np.full(len(rows), node), before) for node in nodes])
     mean = np.einsum("k,kbtv->btv", weights / weights.sum(), shown)
@@ -193,14 +193,14 @@ def test_rows_of_windows_with_context_and_of_sentences(letters: TextForm) -> Non
     def of(*words: str) -> list[list[int]]:
         return [[ids[letter] for letter in word] for word in words]
 
-    windows = gold_text(corpus, window=4)
+    windows = reference_windows(corpus, window=4)
     assert windows.rows.tolist() == of("abcd", "efgh")
     assert (windows.n_tokens, windows.n_dropped, windows.ends) == (8, 3, "excluded")
-    after = gold_text(corpus, window=4, context=3)
+    after = reference_windows(corpus, window=4, context=3)
     assert after.rows.tolist() == of("abcdefg", "efghijk")
     assert after.scored.sum(axis=1).tolist() == [4, 4]
     assert (after.n_tokens, after.n_dropped) == (8, 0)
-    sentences = gold_text(corpus)
+    sentences = reference_windows(corpus)
     assert sentences.rows[0].tolist() == [*of("abcdefgh")[0], EOS]
     assert sentences.rows[1].tolist() == [*of("ijk")[0], *[EOS] * 6]
     assert sentences.sizes.tolist() == [9, 4]
@@ -214,8 +214,8 @@ def test_windows_and_sentences_are_scored_as_the_model_does(
 ) -> None:
     model = request.getfixturevalue(kind)
     whole = approximate(model, gold, mode="exact", window=9, context=4)
-    rows = gold_text(gold, window=9, context=4).rows
-    probs = next_probs(model, rows, ends="excluded")
+    rows = reference_windows(gold, window=9, context=4).rows
+    probs = next_token_probs(model, rows, ends="excluded")
     assert probs[:, :, : EOS + 1].max() == 0
     assert probs.sum(axis=2) == pytest.approx(1)
     by_hand = -np.log2(np.take_along_axis(probs, rows[:, :, None], axis=2)[:, 4:]).mean()
@@ -280,9 +280,9 @@ def test_a_generator_of_single_steps_is_asked_position_by_position(letters: Text
     seen: list[tuple[int, ...]] = []
 
     class Asked(Uniform):
-        def step(self, gold_prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
-            seen.append(gold_prefixes.shape)
-            return np.asarray(gold_prefixes[:, -1] if gold_prefixes.shape[1] else np.full(len(gold_prefixes), 9))
+        def step(self, prefixes: npt.NDArray[np.int64], *, seed: int) -> npt.NDArray[np.int64]:
+            seen.append(prefixes.shape)
+            return np.asarray(prefixes[:, -1] if prefixes.shape[1] else np.full(len(prefixes), 9))
 
     windows = np.array([[4, 5, 6], [7, 8, 9]])
     drawn = as_window_stepper(Asked(letters.vocabulary)).step_after(windows, seed=0)
@@ -294,7 +294,7 @@ def test_a_generator_of_single_steps_is_asked_position_by_position(letters: Text
 def test_intervals_cover(letters: TextForm, coupling: float, covers: float) -> None:
     """Costs of 600 windows whose neighbours are alike: a first-order chain with mean 0."""
     corpus = letters.corpus(["ab" * 600])
-    text = gold_text(corpus, window=2)
+    text = reference_windows(corpus, window=2)
     rng = np.random.default_rng(5)
     hits = 0
     for _ in range(500):
@@ -314,15 +314,15 @@ def test_intervals_cover(letters: TextForm, coupling: float, covers: float) -> N
     [
         ({"window": 5000}, TooFewSentencesError, "has 4003 tokens, fewer than a window of 5000"),
         ({"window": 4000, "context": 4}, TooFewSentencesError, "fewer than a window of 4000 tokens with 4 of context"),
-        ({"window": 0}, OptionError, "the window must have at least 1 token, got 0"),
-        ({"context": 3}, OptionError, "context must be at least 0, and is for windows only"),
+        ({"window": 0}, OptionError, "window must be at least 1 token, got 0"),
+        ({"context": 3}, OptionError, "context must be at least 0, and 0 without a window"),
         ({"window": 9, "n_samples": 19}, OptionError, "samples must be at least 20"),
         ({"window": 9, "floor": 0.1}, OptionError, "at most 1 / samples"),
         ({"window": 9, "mode": "hard"}, OptionError, "unknown mode 'hard'"),
-        ({"window": 9, "mode": "exact"}, UnavailableError, "noisy has no softmax"),
+        ({"window": 9, "mode": "exact"}, UnavailableError, "needs a generator with a softmax, and noisy has none"),
         ({"window": 9, "level": 1.0}, OptionError, "level"),
         ({"window": 9, "seed": -1}, OptionError, "seed must be at least 0"),
-        ({}, OptionError, "noisy never ends a sentence"),
+        ({}, OptionError, "noisy never ends a text"),
     ],
 )
 def test_mistakes(
@@ -335,13 +335,13 @@ def test_mistakes(
 def test_more_mistakes(
     letters: TextForm, gold: Corpus, char_lstm: LstmModel, running: Callable[[int, int], str]
 ) -> None:
-    with pytest.raises(InputError, match="can neither say how likely a token is nor draw one"):
+    with pytest.raises(InputError, match="a generator needs step, step_after or token_log_probs"):
         approximate(object(), gold, window=7)
     with pytest.raises(UnavailableError, match="not driven by noise"):
         choose_mode(char_lstm, "soft")
     with pytest.raises(EmptyCorpusError):
         approximate(char_lstm, letters.corpus([]))
     wrong = Uniform(letters.vocabulary)
-    wrong.step = lambda gold_prefixes, *, seed: np.zeros(2, dtype=np.int64)  # type: ignore[method-assign]
+    wrong.step = lambda prefixes, *, seed: np.zeros(2, dtype=np.int64)  # type: ignore[method-assign]
     with pytest.raises(InputError, match="step must give shape"):
         approximate(wrong, gold, window=7, n_samples=20)

@@ -8,8 +8,8 @@ from textassay.approximation import (
     SoftmaxStepper,
     approximate,
     check_samples,
-    gold_text,
     log_slope,
+    reference_windows,
     rule_curve,
     rule_of_draws,
 )
@@ -30,7 +30,7 @@ def test_by_hand() -> None:
 
 @pytest.mark.feature("LM-05")
 def test_slopes_and_where_the_rule_stops(char_lstm: LstmModel, gold: Corpus) -> None:
-    text = gold_text(gold, window=20)
+    text = reference_windows(gold, window=20)
     curve = rule_curve(char_lstm, text, 2500, mode="multinomial", seed=0)
     assert curve.sizes[:2] == (20, 30)
     assert curve.n_rows == 64
@@ -48,7 +48,7 @@ def test_slopes_and_where_the_rule_stops(char_lstm: LstmModel, gold: Corpus) -> 
 
 
 def test_passes_give_the_curve_of_the_short_cut(char_lstm: LstmModel, gold: Corpus) -> None:
-    text = gold_text(gold, window=20)
+    text = reference_windows(gold, window=20)
     short = rule_curve(char_lstm, text, 200, mode="multinomial", seed=0)
     passes = rule_curve(SoftmaxStepper(char_lstm, ends="excluded"), text, 200, mode="onehot", seed=0, n_rows=20)
     assert passes.errors is None
@@ -56,7 +56,7 @@ def test_passes_give_the_curve_of_the_short_cut(char_lstm: LstmModel, gold: Corp
 
 
 def test_soft_means_change_less(letters: TextForm, gold: Corpus) -> None:
-    text = gold_text(gold, window=7)
+    text = reference_windows(gold, window=7)
     generator = Noisy(letters.vocabulary)
     modes: tuple[Mode, ...] = ("soft", "onehot")
     soft, hard = (rule_curve(generator, text, 300, mode=mode, seed=0, n_rows=8) for mode in modes)
@@ -80,6 +80,6 @@ def test_numbers_out_of_range(char_lstm: LstmModel, gold: Corpus) -> None:
     with pytest.raises(OptionError, match="alpha must be at least 1"):
         check_samples(19, alpha=0)
     with pytest.raises(OptionError, match="n_rows must be at least 1"):
-        rule_curve(char_lstm, gold_text(gold, window=20), 20, mode="multinomial", n_rows=0, seed=0)
+        rule_curve(char_lstm, reference_windows(gold, window=20), 20, mode="multinomial", n_rows=0, seed=0)
     assert np.isnan(log_slope((20,), (1.0,)))
     assert log_slope((10, 100), (1.0, 0.1)) == pytest.approx(-1)

@@ -240,11 +240,11 @@ def test_inputs_beside_the_texts(refused: Refused, arguments: tuple[str, ...], e
     ("change", "expected"),
     [
         ({11: "-inf"}, "log-probs of lstm, real side must be finite numbers, row 12 holds -infinity (1 such row)"),
-        ({11: "-inf"}, "the model gives this sentence probability 0"),
+        ({11: "-inf"}, "the model gives this text probability 0"),
         ({11: "nan", 12: "nan"}, "row 12 holds NaN (2 such rows)"),
         ({305: "0.25"}, "log-probs of lstm, generated side must be at most 0, row 6 holds 0.25"),
-        ({305: "-1 -2"}, "lp.txt, line 306: expected one number, got '-1 -2'"),
-        ({305: "-1\n-1"}, "lp.txt must hold 600 numbers, first those of the 300 real sentences"),
+        ({305: "-1 -2"}, "lp.txt, line 306: must hold one number, got '-1 -2'"),
+        ({305: "-1\n-1"}, "lp.txt must hold 600 numbers, first those of the 300 real texts"),
     ],
 )
 def test_log_probabilities_that_cannot_be(refused: Refused, change: dict[int, str], expected: str) -> None:
@@ -259,9 +259,9 @@ def test_log_probabilities_that_cannot_be(refused: Refused, change: dict[int, st
     ("shape", "row", "expected"),
     [
         ((300, 4), 41, "features of lstm must be finite numbers, row 42 holds NaN"),
-        ((299, 4), None, "features of lstm must have one row a sentence: 300, got 299"),
+        ((299, 4), None, "features of lstm must have 300 rows, one for each text, got 299"),
         ((300, 5), None, "features must have one width"),
-        ((300,), None, "lstm.npy must have one row a sentence, shape (N, d)"),
+        ((300,), None, "lstm.npy must have one row per text, shape (N, d)"),
     ],
 )
 def test_features_that_do_not_fit(refused: Refused, shape: tuple[int, ...], row: int | None, expected: str) -> None:

@@ -18,7 +18,7 @@ from tabled import toy
 from textassay.cli.bench import parse_seeds
 from textassay.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.meta_evaluation import World
+from textassay.meta_evaluation import KnownTruthPair
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -84,10 +84,10 @@ def test_text_of_one_sentence_is_measured(folder: Path, run: Run) -> None:
 def test_worlds_of_networks_join_where_asked_for(
     folder: Path, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(corpus: Corpus, seed: int) -> list[World]:
-        return [World(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
+    def made(corpus: Corpus, seed: int) -> list[KnownTruthPair]:
+        return [KnownTruthPair(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
 
-    monkeypatch.setattr(import_module("textassay.one_call"), "neural_worlds", made)
+    monkeypatch.setattr(import_module("textassay.one_call"), "neural_pairs", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),

@@ -147,7 +147,7 @@ def test_likelihood_is_that_beside_the_contexts(reviews: Path, run: Run, refused
     )
     (reviews / "mood.tsv").write_text("mood\n" + "+\n" * 30)
     assert "the contexts lack 'place': they have mood" in refused(*scored, "--contexts", "mood.tsv")
-    assert "answers to contexts, and what goes on from a beginning has none" in refused(
+    assert "exposure bias is defined for models of free text, such as lstm" in refused(
         "exposure", "out", "--real", "reviews.txt"
     )
     assert run("train", "ngram", "--real", "reviews.txt", "--out", "n").status == 0

@@ -205,5 +205,5 @@ def test_a_translation_model_is_refused(folder: Path, models: Path, run: Run, re
     trained = run(*arguments, "--source", "source.txt", "--real", "target.txt", "--out", "translator")
     assert trained.status == 0, trained.stderr
     told = refused("exposure", "translator", "--real", "real.txt")
-    assert "EB-bleu is not for" in told
+    assert "EB-bleu is not defined for" in told
     assert "textassay translate --prefix-mode" in told

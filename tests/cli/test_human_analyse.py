@@ -72,7 +72,7 @@ def test_raters_can_be_left_out_and_that_is_said(run: Run, refused: Refused, jud
     assert re.fullmatch(r"left out: 12 judgements of raters named by --exclude: w3, w4", note)
     assert "w3" not in {rater["rater"] for rater in found["raters"]}
     message = refused("human", "analyse", judged, "--exclude", "w333")
-    assert "there is no rater 'w333' among the 48; did you mean w33 or w3" in message
+    assert "there is no rater 'w333' among the 48 raters; did you mean w33 or w3" in message
     everybody = [option for number in range(48) for option in ("--exclude", f"w{number}")]
     assert "--exclude leaves no judgement" in refused("human", "analyse", judged, *everybody)
     assert "min_seconds must be at least 0" in refused("human", "analyse", judged, "--min-seconds", "-1")
@@ -91,7 +91,7 @@ def test_programs_that_answer_at_once_are_suspicious(run: Run, folder: Path) -> 
     assert "3 of 3 raters are suspicious" in words
     found = json.loads(run("human", "analyse", folder / "study", "--json", "--out", folder / "out").stdout)
     assert [rater["flags"][0] for rater in found["raters"]] == ["too fast"] * 3
-    assert found["raters"][1]["reasons"][0] == "0.002 s a text, below the limit of 2 s"
+    assert found["raters"][1]["reasons"][0] == "0.002 s per text, below the limit of 2 s"
     assert "below the limit of 2 s" in (folder / "out" / "raters.csv").read_text()
     assert "limit" not in run("human", "analyse", folder / "study", "--min-seconds", 0).stdout
 
@@ -156,7 +156,7 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
     (folder / "empty").mkdir()
     (folder / "bad.yaml").write_text("groups: 1")
     for arguments, message in (
-        (("missing.csv",), "missing.csv is not there"),
+        (("missing.csv",), "missing.csv does not exist"),
         (("real.txt",), "real.txt"),
         (("unjudged",), "nobody has judged the study"),
         (("words",), "next-word task"),
@@ -164,12 +164,12 @@ def test_what_cannot_be_used_is_refused(refused: Refused, judged: Path, folder: 
         ((judged, "--ties", "none"), "unknown ties 'none'"),
         ((judged, "--votes", "0"), "--votes must be a whole number from 1, or all, got '0'"),
         ((judged, "--votes", "-2"), "--votes must be a whole number"),
-        ((judged, "--votes", "9"), "no item has exactly 9 votes: they have 4"),
+        ((judged, "--votes", "9"), "no text has exactly 9 judgements: they have 4"),
         ((judged, "--texts", 0), "at least 1"),
         ((judged, "--level", 1), "level must be between 0 and 1"),
         ((judged, "--seed", -1), "seed must be at least 0"),
         ((judged, "--reasons", "bad.yaml"), "must have 'groups'"),
-        ((judged, "--database", "sqlite:///x"), "--database goes with the folder of a study"),
+        ((judged, "--database", "sqlite:///x"), "--database needs the folder of a study"),
     ):
         assert message in refused("human", "analyse", *arguments)
 

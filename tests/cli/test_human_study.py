@@ -48,7 +48,7 @@ def test_from_two_files_to_judgements(study: Study, folder: Path, run: Run) -> N
     assert done.status == 0
     document = json.loads(done.stdout)
     assert (document["accepted"], document["judgements"], document["raters"]) == (3, 60, 3)
-    assert [one["reason"] for one in document["refused"]] == ["20 of 21 items are not judged, the first is 1/1"]
+    assert [one["reason"] for one in document["refused"]] == ["20 of 21 items have no answer, first 1/1"]
     assert document["open_pages"] == {"1": 3, "2": 4}
     judgements = read_judgements(folder / "results" / "judgements.csv")
     assert judgements.generators == ("a", "b") or judgements.generators == ("b", "a")
@@ -189,8 +189,8 @@ def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> N
         (("judge", "nowhere", "--rater", "a", "--out", "x"), "no study in nowhere"),
         (("next-word", "--out", "x"), "give MODEL and --real FILE"),
         (("next-word", "--out", "x", "--page-size", "3"), "even, got 3"),
-        (("exposure", "real.txt"), "no column|holds no judgements|parted by"),
-        (("exposure", "nowhere.csv"), "is not there"),
+        (("exposure", "real.txt"), "no column|holds no judgements|separated by"),
+        (("exposure", "nowhere.csv"), "does not exist"),
         (("power", "--accuracy", "1"), "between 0 and 1, got 1"),
         (("power", "--accuracy", "0.5"), "must differ"),
     ],

@@ -87,7 +87,7 @@ def test_characters_are_read_as_asked(folder: Path, run: Run) -> None:
         (("--metrics", "blue"), "unknown metric 'blue'"),
         (("--metrics", "huse"), "huse has no value on undamaged text"),
         (("--draws", 1), "draws must be at least 2, got 1"),
-        (("--sentences", 200), "the real text has 300 sentences: at least 400 are needed, 2 parts of 200"),
+        (("--sentences", 200), "the real text must have at least 400 sentences, 2 parts of 200, got 300"),
         (("--effort", "much"), "unknown effort 'much'"),
         (("--other", "real.txt"), "--real and --other are the same file, real.txt: give other text there"),
         (("--train", "none.txt"), "none.txt"),

@@ -119,7 +119,7 @@ def test_bad_input(trained: Path, run: Run, refused: Refused) -> None:
     assert "hold the same sentences" in refused(*asked, "a.de", *out)
     assert "unknown option '--max-tokens'" in refused(*asked, "a.en", "--max-tokens", 9, *out)
     assert "--valid and --valid-source belong together" in refused(*asked, "a.en", "--valid", "b.en", *out)
-    assert "of 120 pairs, 119 cannot be held back" in refused(*asked, "a.en", "--hold-back", 119, *out)
+    assert "of 120 pairs, 119 cannot be held out" in refused(*asked, "a.en", "--hold-back", 119, *out)
     assert "unknown option '--source'" in refused("train", "ngram", "--real", "a.en", "--source", "a.de", *out)
     assert not (trained / "other").exists()
     assert "unknown prefix mode 'data4'" in refused("translate", "out", "b.de", "--prefix-mode", "data4")

@@ -56,7 +56,7 @@ def test_white_space_that_was_named_is_obeyed_and_nothing_is_concluded_from_it(r
     outcome = run(*COMPARE, "dd", "--tokenizer", "whitespace")
     text = joined(outcome.stdout)
     assert outcome.status == 0
-    assert "(real): 120 of 120 sentences (100.0 %) have no spaces between words" in text
+    assert "(real): 120 of 120 texts (100.0 %) have no spaces between words" in text
     assert "By dd it is not clear whether a differs from real text: 100 % of the texts of both sides share no" in text
     assert "whitespace splits at spaces: these numbers cannot show differences inside a sentence or phrase" in text
     assert "Not told from real text" not in text

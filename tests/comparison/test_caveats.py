@@ -77,7 +77,7 @@ def test_unlike_sizes_are_said_of_metrics_that_move_with_them() -> None:
         for metric, better in directions.items()
     ]
     (found,) = unequal_sizes(rows, ["dd", "zipf"])
-    assert "unlike numbers of sentences (few 40; the most 100), and values of dd move with it" in found
+    assert "different numbers of texts (few 40; the largest 100), on which dd depend" in found
     assert unequal_sizes([each for each in rows if each.generator != "few"], ["dd", "zipf"]) == []
     assert unequal_sizes(rows, ["zipf"]) == []
 
@@ -88,7 +88,7 @@ def test_values_on_far_fewer_clusters_are_not_compared() -> None:
         for name, value, n in (("few", 0.7, 20), ("far", 0.1, 195), ("near", 0.3, 200))
     ]
     (found,) = unlike_clusters(rows)
-    assert "mauve of few stands on 20 clusters, of others on up to 200" in found
+    assert "mauve has fewer clusters for some generators (few 20; the largest 200)" in found
     pairs = pair_differences(rows, level=0.95)
     assert [pair.difference is None for pair in pairs] == [True, True, False]
     ranks = rank_intervals(rows, pairs, level=0.95)

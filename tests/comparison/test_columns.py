@@ -37,7 +37,7 @@ def test_columns_have_a_fingerprint_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [
-        ({**GOOD, "lstm": np.ones((3, 2))}, InputError, "features of lstm must have one row a sentence: 2, got 3"),
+        ({**GOOD, "lstm": np.ones((3, 2))}, InputError, "features of lstm must have 2 rows, one for each text, got 3"),
         ({**GOOD, "lstm": np.ones(2)}, InputError, "features of lstm must have shape"),
         ({**GOOD, "lstm": [[1.0, 2.0], [np.nan, 0.0]]}, InputError, "row 2 holds NaN"),
         ({**GOOD, "lstm": [[1.0, -np.inf], [0.0, 0.0]]}, InputError, "row 1 holds -infinity"),
@@ -59,7 +59,7 @@ def test_features_that_do_not_fit_are_refused(features: dict[str, Any], error: t
         (
             {"lstm": ([-1.0, -2.0], [-1.0, -2.0])},
             InputError,
-            "log-probs of lstm, real side must have one row",
+            "log-probs of lstm, real side must have 3 rows",
         ),
         ({"lstm": ([-np.inf, -2.0], [-1.0, -2.0, -3.0])}, InputError, "generated side must be finite numbers, row 1"),
         ({"gpt": ([-1.0], [-1.0])}, OptionError, "unknown generator in log_probs 'gpt'"),

@@ -199,7 +199,7 @@ def test_too_little_text_has_no_explanation_but_a_reason() -> None:
     )
     assert found == ()
     assert reasons == (
-        "few: no explanation of what gives it away: dd needs at least 50 sentences a side, the generated corpus has 20",
+        "few: no explanation of what gives it away: dd needs at least 50 texts a side, the generated corpus has 20",
     )
 
 

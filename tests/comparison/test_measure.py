@@ -112,7 +112,7 @@ def test_too_few_sentences_raise_or_are_reported() -> None:
 
 
 def test_what_stands_beside_an_asked_row_may_lack_sentences() -> None:
-    tasks = [Task("(real)", CORPORA["tiny"], CORPORA["real"], asked=False), TASKS[0]]
+    tasks = [Task("(real)", CORPORA["tiny"], CORPORA["real"], requested=False), TASKS[0]]
     cells = measure_cells(make_metrics()[0], tasks, seed=0, store=EstimateStore(None), strict=True, version="1")
     assert cells["(real)", "counting(order=1)"].error == "counting needs 2 sentences"
     assert cells["one", "counting(order=1)"].estimate is not None
@@ -160,7 +160,7 @@ def test_beyond_its_limit_a_metric_says_so_instead_of_running() -> None:
     limits = {metric.name: 2 for metric in metrics}
     cells = measure_cells(metrics, TASKS, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits)
     assert calls == []
-    assert "for more than 2 (3 here)" in str(cells["one", "counting(order=1)"].error)
+    assert "to measure over 2, got 3" in str(cells["one", "counting(order=1)"].error)
 
 
 def test_what_is_prepared_for_columns_is_prepared_anew_for_others() -> None:

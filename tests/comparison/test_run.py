@@ -147,7 +147,7 @@ def test_training_text_of_another_source_is_called_out() -> None:
     assert row.floor == comparison.result(FLOOR, "dd").estimate
     assert any(warning.startswith("the training text itself differs from the real") for warning in comparison.warnings)
     assert comparison.result(TRAIN, "memorization").estimate is None
-    assert "memorization looks for sentences" in str(comparison.result(TRAIN, "memorization").error)
+    assert "memorization looks for texts" in str(comparison.result(TRAIN, "memorization").error)
     assert comparison.generators == ("far",)
     assert not comparison.pairs
     assert [rank.generator for rank in comparison.ranks if rank.metric == "dd"] == ["far"]

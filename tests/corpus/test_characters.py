@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation import gold_text
-from textassay.corpus import TextForm, contiguous_bounds, input_limits, read_running, split_characters, symbols
+from textassay.approximation import reference_windows
+from textassay.corpus import TextForm, contiguous_bounds, input_limits, read_running_text, split_characters, symbols
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz"
@@ -16,10 +16,10 @@ def test_lines_are_joined_by_spaces_and_nothing_is_lost(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text(" anarchism originated", encoding="utf-8")
     (tmp_path / "two.txt").write_text("a b\n\nc\n", encoding="utf-8")
     (tmp_path / "blank.txt").write_text(" \n\n", encoding="utf-8")
-    assert read_running(tmp_path / "one.txt") == " anarchism originated"
-    assert read_running(tmp_path / "two.txt") == "a b  c"
+    assert read_running_text(tmp_path / "one.txt") == " anarchism originated"
+    assert read_running_text(tmp_path / "two.txt") == "a b  c"
     with pytest.raises(EmptyCorpusError, match=r"blank.txt is empty"):
-        read_running(tmp_path / "blank.txt")
+        read_running_text(tmp_path / "blank.txt")
 
 
 @pytest.mark.feature("LM-07")
@@ -37,14 +37,14 @@ def test_parts_of_text8() -> None:
 
 @pytest.mark.feature("LM-07")
 def test_text_like_text8_has_27_symbols_and_is_cut_into_consecutive_windows(data_dir: Path) -> None:
-    texts = [read_running(data_dir / "wiki_chars" / f"{name}.txt") for name in ("train", "valid", "test")]
+    texts = [read_running_text(data_dir / "wiki_chars" / f"{name}.txt") for name in ("train", "valid", "test")]
     assert [len(text) for text in texts] == [1_960_743, 108_930, 108_931]
     assert [len(part) for part in split_characters("".join(texts))] == [len(text) for text in texts]
     with input_limits(max_text=len(texts[0])):
         form = TextForm.learn([texts[0]], tokenizer="chars")
     assert symbols(texts[0]) == ALPHABET
     assert sorted(form.vocabulary.tokens[4:]) == list(ALPHABET)
-    cut = gold_text(form.corpus([texts[2]]), window=7)
+    cut = reference_windows(form.corpus([texts[2]]), window=7)
     assert cut.rows.shape == (108_931 // 7, 7)
     assert cut.n_dropped == 108_931 % 7 == 4
     assert cut.unknown_share == 0

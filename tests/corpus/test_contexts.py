@@ -45,7 +45,7 @@ def test_tables_are_read_as_those_of_text_are(tmp_path: Path) -> None:
         (b"\n", "must name"),
         (b"a\ta\n1\t2\n", "each once"),
         (b"a\tb\n1\n", "line 2: 1 fields, but the header has 2"),
-        (b"a,b\n1,2\n", "the only column is 'a,b'; fields must be parted by tabs"),
+        (b"a,b\n1,2\n", "the only column is 'a,b'; fields must be separated by tabs"),
         (b"a\nna\xefve\n", "is not UTF-8: byte 0xEF in line 2"),
         (b"a\n\0\n", "is a binary file"),
     ],
@@ -56,7 +56,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes, told
         read_contexts(tmp_path / "contexts.tsv")
     with pytest.raises(InputError, match=r"none.tsv cannot be read: No such file"):
         read_contexts(tmp_path / "none.tsv")
-    with pytest.raises(InputError, match=r"with tabs .* or commas .*, got contexts.jsonl"):
+    with pytest.raises(InputError, match=r"must be a .tsv or .csv table, got contexts.jsonl"):
         read_contexts(Path("contexts.jsonl"))
 
 
@@ -67,7 +67,7 @@ def test_contexts_of_reviews_by_hand() -> None:
         "length": ["to 5", "to 3", "longer"],
         "word": ["food", "none", "fresh"],
     }
-    with pytest.raises(InputError, match="3 sentences, but 1 labels"):
+    with pytest.raises(InputError, match="3 texts, but 1 labels"):
         review_contexts(texts, ["1"])
 
 
@@ -92,10 +92,10 @@ def test_missing_and_wrong_contexts_are_refused() -> None:
         context_numbers(corpus, attributes)
     with pytest.raises(InputError, match="lack 'x'"):
         with_contexts(corpus, {"y": ["a", "a"]}, attributes)
-    with pytest.raises(InputError, match="2 sentences, but contexts of 1"):
+    with pytest.raises(InputError, match="2 texts, but contexts of 1"):
         with_contexts(corpus, {"x": ["a"]}, attributes)
     known = with_contexts(corpus, {"x": ["a", "b"]}, {"x": [OTHER, "b", "a"]})
-    with pytest.raises(InputError, match="places among its 2"):
+    with pytest.raises(InputError, match="must be from 0 to 1"):
         context_numbers(known, attributes)
     with pytest.raises(OptionError, match="too many"):
         n_contexts({str(k): ["a"] * 100 for k in range(1000)})

@@ -144,7 +144,7 @@ def test_groups_come_with_the_texts_or_apart() -> None:
     assert found == [source.groups.tolist(), [4, 5]]
     with pytest.raises(OptionError, match="unknown sets: mistyped"):
         corpora_from_texts({"real": ["a"]}, groups={"mistyped": np.array([0])})
-    with pytest.raises(InputError, match="one number a sentence: 1, got 2"):
+    with pytest.raises(InputError, match="one number per text: 1, got 2"):
         corpora_from_texts({"real": ["a"]}, groups={"real": np.array([0, 1])})
 
 

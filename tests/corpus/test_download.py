@@ -57,7 +57,7 @@ def test_an_address_is_read_and_downloaded_once(address: str, capfd: pytest.Capt
 def test_the_sha_256_is_checked(address: str, tmp_path: Path) -> None:
     good = hashlib.sha256(b"one\ntwo\n").hexdigest()
     assert download(address, sha256=good.upper()).read_bytes() == b"one\ntwo\n"
-    with pytest.raises(InputError, match="another SHA-256 than expected"):
+    with pytest.raises(InputError, match="does not have the expected SHA-256"):
         download(address, sha256="0" * 64)
 
 
@@ -70,7 +70,7 @@ def test_progress_goes_to_standard_error(address: str, capsys: pytest.CaptureFix
 
 def test_what_cannot_be_had_is_one_line(address: str) -> None:
     with pytest.raises(
-        InputError, match=r"missing\.txt cannot be downloaded \(404 File not found\); check address"
+        InputError, match=r"missing\.txt cannot be downloaded \(404 File not found\); check the address"
     ) as caught:
         read_texts(address.replace("a%20text", "missing"))
     assert "\n" not in str(caught.value)

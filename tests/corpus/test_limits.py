@@ -19,7 +19,7 @@ from textassay.corpus import (
     input_limits,
     parse_size,
     read_features,
-    read_running,
+    read_running_text,
     read_texts,
     running_text,
 )
@@ -50,7 +50,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("-", b"\0", 1000, "is a binary file: zero byte in line 1 (byte 0)"),
         ("-", b"a", 500_000, "line 1 has more than 100 characters that one text may have"),
-        ("-", b"\n", 3000, "lines and more, each of which counts for 64 bytes"),
+        ("-", b"\n", 3000, "lines, each of which counts as 64 bytes"),
         ("-", b"abc " * 50 + b"\n", 102_000, "holds more than 100 kB"),
         (".jsonl", b"a", 500_000, "line 1 has more than 1,600 characters"),
         (".csv", b"a\n", 500_000, "a field has more than 1,600 characters"),
@@ -129,7 +129,7 @@ def test_running_text_may_be_long(tmp_path: Path) -> None:
     path = tmp_path / "f.txt"
     path.write_text("ab " * 1000, encoding="utf-8")
     with input_limits(max_text=100):
-        text = read_running(path)
+        text = read_running_text(path)
         assert len(text) == 3000
         with pytest.raises(InputError, match="one text may have"):
             as_texts([text], "real")

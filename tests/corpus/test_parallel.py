@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import ParallelText, TextForm, held_back, learn_joint_form, read_texts
+from textassay.corpus import ParallelText, TextForm, held_out_pairs, learn_joint_form, read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 
 
@@ -45,15 +45,15 @@ def test_pairs_are_held_back_before_training(data_dir: Path) -> None:
     n = len(read_texts(folder / "train.de").texts)
     assert n == len(read_texts(folder / "train.en").texts) == 29_000
     for held, seed in ((3_000, 0), (10_000, 1)):
-        kept, out = held_back(n, held, seed=seed)
+        kept, out = held_out_pairs(n, held, seed=seed)
         assert (len(kept), len(out)) == (n - held, held)
         assert sorted([*kept.tolist(), *out.tolist()]) == list(range(n)), "none is lost, none in both"
-    assert held_back(n, 3_000, seed=0)[1].tolist() == held_back(n, 3_000, seed=0)[1].tolist()
-    assert held_back(n, 3_000, seed=0)[1].tolist() != held_back(n, 3_000, seed=2)[1].tolist()
+    assert held_out_pairs(n, 3_000, seed=0)[1].tolist() == held_out_pairs(n, 3_000, seed=0)[1].tolist()
+    assert held_out_pairs(n, 3_000, seed=0)[1].tolist() != held_out_pairs(n, 3_000, seed=2)[1].tolist()
 
 
 def test_too_many_are_refused() -> None:
-    with pytest.raises(TooFewSentencesError, match="of 10 pairs, 9 cannot be held back"):
-        held_back(10, 9, seed=0)
+    with pytest.raises(TooFewSentencesError, match="of 10 pairs, 9 cannot be held out"):
+        held_out_pairs(10, 9, seed=0)
     with pytest.raises(OptionError, match="at least 0, got -1"):
-        held_back(10, -1, seed=0)
+        held_out_pairs(10, -1, seed=0)

@@ -117,7 +117,7 @@ def test_standard_input_and_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = read_texts("-")
     assert (file.texts, file.name, file.path) == (("a b", "", "c"), "standard input", None)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    assert message_of("-") == "standard input is empty: give a file with one sentence or more"
+    assert message_of("-") == "standard input is empty: give a file with at least one text"
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(b"x\ny\n",))
@@ -174,7 +174,7 @@ def test_missing_files_suggest_the_nearest(tmp_path: Path) -> None:
 
 
 def test_a_folder_names_files_inside(tmp_path: Path) -> None:
-    assert message_of(tmp_path) == f"{tmp_path} is a folder and no saved dataset; give a file"
+    assert message_of(tmp_path) == f"{tmp_path} is a folder, but not a saved dataset; give a file"
     for name in ("d.txt", "a.csv.gz", "b.txt", "c.json", "x.bin"):
         write(tmp_path / name, "a")
     assert message_of(tmp_path).endswith("give a file: a.csv.gz, b.txt, c.json, ...")
@@ -213,8 +213,8 @@ def test_one_empty_line_is_one_empty_sentence(tmp_path: Path) -> None:
 
 def test_files_without_a_sentence(tmp_path: Path) -> None:
     assert message_of(write(tmp_path / "f.csv", "text,n\n")).endswith("has a header but no row")
-    assert message_of(write(tmp_path / "f.jsonl", "\n\n")).endswith("holds no sentence")
-    assert message_of(write(tmp_path / "f.json", "[]")).endswith("holds no sentence")
+    assert message_of(write(tmp_path / "f.jsonl", "\n\n")).endswith("holds no text")
+    assert message_of(write(tmp_path / "f.json", "[]")).endswith("holds no text")
 
 
 @pytest.mark.parametrize("block", [4, 1 << 20])
@@ -223,7 +223,7 @@ def test_wrong_encodings_name_line_and_byte(tmp_path: Path, monkeypatch: pytest.
     path = write(tmp_path / "f.txt", b"one\ntwo\ncaf\xe9 x\n")
     assert message_of(path) == (
         f"{path} is not UTF-8: byte 0xE9 in line 3 (byte 11); convert it with iconv -f WINDOWS-1252 -t UTF-8 f.txt > "
-        "utf8-f.txt or from what it is in"
+        "utf8-f.txt or from its own encoding"
     )
     cut = write(tmp_path / "cut.txt", "caf\u00e9".encode()[:-1])
     assert "byte 0xC3 in line 1 (byte 3)" in message_of(cut)
@@ -238,7 +238,7 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
     whole = write(tmp_path / "f.json", '["a",\n "b" "c"]')
     assert message_of(whole) == f"{whole}: broken JSON at line 2 column 6: Expecting ',' delimiter"
     several = write(tmp_path / "g.json", '{"text": "a"}\n{"text": "b"}\n')
-    assert message_of(several).endswith("a file with one value a line must be called .jsonl")
+    assert message_of(several).endswith("a file with one value per line must be called .jsonl")
     assert "nested too deeply" in message_of(write(tmp_path / "d.jsonl", "[" * 100_000))
 
 
@@ -248,14 +248,14 @@ def test_broken_json_names_line_and_column(tmp_path: Path) -> None:
         ('{"text": "a"}\n{"text": 3}\n', "line 2: 'text' must be a string, got a number"),
         ('{"text": "a"}\n{"text": null}\n', "line 2: 'text' must be a string, got null"),
         ('{"text": "a"}\n{"txt": "b"}\n', "line 2 has no column 'text'; it has: txt"),
-        ('{"text": "a"}\n"b"\n', "line 2: expected an object as before, got a string"),
-        ('"a"\n{"text": "b"}\n', "line 2: expected a string as before, got an object"),
+        ('{"text": "a"}\n"b"\n', "line 2: must be an object like those before, got a string"),
+        ('"a"\n{"text": "b"}\n', "line 2: must be a string like those before, got an object"),
         ("3\n", "line 1: the value must be a string, got a number"),
         ("[1]\n", "line 1: the value must be a string, got a list"),
         ("true\n", "line 1: the value must be a string, got a boolean"),
-        ('{"a": "x", "b": "y"}\n', "which column holds the sentences? Say so with --column; it has: a, b"),
+        ('{"a": "x", "b": "y"}\n', "which column holds the texts? Name it with --column; it has: a, b"),
         ('"\\ud83d"\n', "line 1 holds a lone surrogate (\\ud83d), which is not a character"),
-        ("{}\n", "which column holds the sentences? Say so with --column; it has: none"),
+        ("{}\n", "which column holds the texts? Name it with --column; it has: none"),
     ],
 )
 def test_json_values_of_the_wrong_kind(tmp_path: Path, data: str, message: str) -> None:
@@ -279,9 +279,9 @@ def test_json_columns_that_are_missing_or_no_groups(tmp_path: Path) -> None:
         ("f.csv", 'text,n\n"a" b,1\n', "line 2: ',' expected after '\"'"),
         ("f.csv", 'text,n\n"a,1\n', "line 2: unexpected end of data"),
         ("f.csv", "text,n\na\rb,1\n", "line 2: new-line character seen in unquoted field; put fields that hold quotes"),
-        ("f.csv", "a,b\n1,2\n", "which column holds the sentences? Say so with --column; it has: a, b"),
-        ("f.csv", "text;n\na;1\n", "the only column is 'text;n'; fields must be parted by commas"),
-        ("f.tsv", "text,n|m\na,1\n", "fields must be parted by tabs"),
+        ("f.csv", "a,b\n1,2\n", "which column holds the texts? Name it with --column; it has: a, b"),
+        ("f.csv", "text;n\na;1\n", "the only column is 'text;n'; fields must be separated by commas"),
+        ("f.tsv", "text,n|m\na,1\n", "fields must be separated by tabs"),
     ],
 )
 def test_broken_tables(tmp_path: Path, name: str, data: str, message: str) -> None:

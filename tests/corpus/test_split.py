@@ -124,7 +124,7 @@ def test_settings_out_of_range() -> None:
         (lambda: nested_fractions(5, [1.1]), "above 0 and at most 1"),
         (lambda: contiguous_split(10, [0.5, 0.4]), "sum to 1"),
         (lambda: contiguous_split(10, [1.5, -0.5]), "above 0"),
-        (lambda: contiguous_split(10, [float("nan")]), "must be a number"),
+        (lambda: contiguous_split(10, [float("nan")]), "must be finite"),
         (lambda: contiguous_split(10, []), "above 0"),
         (lambda: fold_numbers(10, 1, rng), "folds must be at least 2, got 1"),
     ):
@@ -136,14 +136,14 @@ def test_too_few_sentences() -> None:
     rng = stream(0)
     for call, message in (
         (lambda: split_last(5, 5), "cannot hold out the last 5 of 5"),
-        (lambda: nested_fractions(0), "no sentence"),
-        (lambda: contiguous_split(10), "10 sentences are too few for parts of 0.9, 0.05, 0.05"),
-        (lambda: random_split(5, rng), "5 sentences are too few for parts of 0.8, 0.1, 0.1"),
-        (lambda: fold_numbers(4, 5, rng), "4 sentences are too few for 5 folds"),
+        (lambda: nested_fractions(0), "no text"),
+        (lambda: contiguous_split(10), "10 texts are too few for parts of 0.9, 0.05, 0.05"),
+        (lambda: random_split(5, rng), "5 texts are too few for parts of 0.8, 0.1, 0.1"),
+        (lambda: fold_numbers(4, 5, rng), "4 texts are too few for 5 folds"),
         (lambda: fold_numbers(4, 3, rng, np.array([0, 0, 1, 1])), "2 groups are too few for 3 folds"),
-        (lambda: halves(1, rng), "1 sentences are too few for 2 folds"),
+        (lambda: halves(1, rng), "1 texts are too few for 2 folds"),
     ):
         with pytest.raises(TooFewSentencesError, match=message):
             call()
-    with pytest.raises(InputError, match="one number a sentence: 4, got 2"):
+    with pytest.raises(InputError, match="one number per text: 4, got 2"):
         fold_numbers(4, 2, rng, np.array([0, 1]))

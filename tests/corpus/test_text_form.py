@@ -84,7 +84,7 @@ def test_a_form_that_was_changed_is_refused() -> None:
 
 
 def test_what_cannot_be_learnt_or_saved_is_one_line() -> None:
-    with pytest.raises(EmptyCorpusError, match="at least one sentence"):
+    with pytest.raises(EmptyCorpusError, match="at least one text"):
         TextForm.learn([])
     with pytest.raises(OptionError, match=r"unknown tokenizer 'bpe': .*bpe-SIZE"):
         TextForm.learn(TEXTS, tokenizer="bpe")
@@ -92,7 +92,7 @@ def test_what_cannot_be_learnt_or_saved_is_one_line() -> None:
         learn("bpe-256")
     with pytest.raises(OptionError, match="max_size and min_count do not apply"):
         learn("bpe-300", max_size=100)
-    with pytest.raises(OptionError, match="cannot be saved, since it is code"):
+    with pytest.raises(OptionError, match="cannot be saved, because it is code"):
         TextForm.learn(TEXTS, tokenizer=lambda text: text.split(",")).to_dict()
 
 

@@ -118,8 +118,8 @@ def test_arrow_columns_and_tables() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("one sentence", r"^real: expected many sentences, got one str; put it in a list$"),
-        (b"bytes", r"^real: expected many sentences, got one bytes"),
+        ("one sentence", r"^real: expected many texts, got one str; put it in a list$"),
+        (b"bytes", r"^real: expected many texts, got one bytes"),
         ({"a": ["b"]}, r"^real: expected an iterable of str, got a dict"),
         (7, r"^real: expected an iterable of str, got int$"),
         (np.array("x"), r"^real: expected an iterable of str, got str$"),
@@ -149,7 +149,7 @@ def test_columns_of_a_table() -> None:
     assert file.groups[0] == file.groups[2] != file.groups[1]
     with pytest.raises(InputError, match=r"^real has no column 'c'; it has: a, b, doc$"):
         as_texts(frame, "real", column="c")
-    with pytest.raises(InputError, match=r"^real: which column holds the sentences\? .*a, b, doc$"):
+    with pytest.raises(InputError, match=r"^real: which column holds the texts\? .*a, b, doc$"):
         as_texts(frame, "real")
     with pytest.raises(OptionError, match="a list has none"):
         as_texts(["a"], "real", column="b")

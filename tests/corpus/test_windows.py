@@ -16,7 +16,9 @@ def test_windows_follow_each_other_and_what_is_left_is_dropped() -> None:
 
 
 def test_what_is_shorter_than_a_window_is_refused() -> None:
-    with pytest.raises(TooFewSentencesError, match="no window of 3 tokens: the longest sentence has 2, ask for fewer"):
+    with pytest.raises(
+        TooFewSentencesError, match="no window of 3 tokens: the longest text has 2; use a smaller window"
+    ):
         cut_windows(Corpus.from_texts(["a b", "c"]), 3)
     with pytest.raises(OptionError, match="length must be at least 1, got 0"):
         cut_windows(Corpus.from_texts(["a b"]), 0)

@@ -51,5 +51,5 @@ def test_it_sees_no_sentence_ends() -> None:
 
 
 def test_it_must_be_fitted() -> None:
-    with pytest.raises(OptionError, match="must be fitted before it judges"):
+    with pytest.raises(OptionError, match="must be fitted before it scores texts"):
         PlainLogistic().prob_real(corpus_of(["a"]))

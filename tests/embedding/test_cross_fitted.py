@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from made_up import sentences
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import CrossFittedEncoder, FloatArray, GivenEncoder, LatentSemanticEncoder, folds_of
+from textassay.embedding import CrossFittedEncoder, FloatArray, LatentSemanticEncoder, PrecomputedEncoder, folds_of
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import workers
 
@@ -127,7 +127,7 @@ def test_names_keys_and_settings() -> None:
 def test_what_cannot_be_cross_fitted_is_refused() -> None:
     with pytest.raises(OptionError, match="n_folds must be at least 2"):
         CrossFittedEncoder(Spy(), n_folds=1)
-    with pytest.raises(OptionError, match="nothing to cross-fit"):
-        CrossFittedEncoder(GivenEncoder())
+    with pytest.raises(OptionError, match="cannot be cross-fitted"):
+        CrossFittedEncoder(PrecomputedEncoder())
     with pytest.raises(EmptyCorpusError):
         CrossFittedEncoder(Spy()).fit(Corpus.from_texts([]))

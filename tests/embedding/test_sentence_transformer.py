@@ -109,7 +109,7 @@ def test_nothing_is_printed(model: Path, capfd: pytest.CaptureFixture[str]) -> N
 def test_sentences_that_the_model_does_not_read_to_the_end_are_told_of(model: Path) -> None:
     corpus = Corpus.from_texts(["a " * 62, "b " * 63, "c " * 100])
     fitted = SentenceTransformerEncoder(model).fit(corpus)
-    with pytest.warns(RuntimeWarning, match="reads 64 tokens of a sentence: the ends of 2 longer ones do not count"):
+    with pytest.warns(RuntimeWarning, match="reads 64 tokens of a text: the ends of 2 longer texts are ignored"):
         fitted.encode(corpus)
 
 
@@ -199,7 +199,7 @@ def test_weights_that_are_pickled_are_not_read(copy: Path, tmp_path: Path) -> No
     (copy / "model.safetensors.index.json").write_text(
         json.dumps({"metadata": {}, "weight_map": {"embeddings.word_embeddings.weight": "pytorch_model.bin"}})
     )
-    assert "names weights that are no safetensors (pytorch_model.bin)" in refused_encoder(copy, marker)
+    assert "names weights that are not safetensors (pytorch_model.bin)" in refused_encoder(copy, marker)
 
 
 def test_a_part_with_pickled_weights_is_not_read(copy: Path, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_modules_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, modul
     modules = json.loads((copy / "modules.json").read_text())
     modules[0]["type"] = module_type
     (copy / "modules.json").write_text(json.dumps(modules))
-    assert refused_encoder(copy, marker) == f"modules.json asks for code of its own ({module_type}), which is never run"
+    assert refused_encoder(copy, marker) == f"modules.json requires code of its own ({module_type}), which is never run"
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
@@ -253,7 +253,7 @@ def test_classes_of_the_models_own_are_not_run(copy: Path, tmp_path: Path, file:
     settings = json.loads((copy / file).read_text())
     mapped = dict.fromkeys(("AutoConfig", "AutoModel", "AutoTokenizer"), "modeling.Planted")
     (copy / file).write_text(json.dumps({**settings, "model_type": kind, "auto_map": mapped}))
-    assert "asks for code of its own (modeling.Planted), which is never run" in at_the_door(copy)
+    assert "requires code of its own (modeling.Planted), which is never run" in at_the_door(copy)
     assert not marker.exists()
 
 

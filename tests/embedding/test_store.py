@@ -15,8 +15,8 @@ from textassay.corpus import Corpus
 from textassay.embedding import (
     FeatureStore,
     FloatArray,
-    GivenEncoder,
     LatentSemanticEncoder,
+    PrecomputedEncoder,
     feature_store,
     features,
     fit_encoder,
@@ -178,7 +178,7 @@ def test_equal_texts_with_other_token_ids_are_fitted_anew() -> None:
 
 def test_names_of_encoders() -> None:
     assert resolve_encoder("lsa").name == "lsa"
-    assert isinstance(resolve_encoder("given"), GivenEncoder)
+    assert isinstance(resolve_encoder("given"), PrecomputedEncoder)
     own = LatentSemanticEncoder(dimensions=3)
     assert resolve_encoder(own) is own
     with pytest.raises(OptionError, match="encoder must be given, lsa, a model's name or folder, or an Encoder, got 3"):

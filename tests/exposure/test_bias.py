@@ -222,7 +222,7 @@ def test_bad_settings() -> None:
     for kind in ("dataset", "corrupted", "corrupted:often", "model:0.1"):
         with pytest.raises(OptionError, match="unknown kind of prefixes"):
             measure_run(model, data, kind, [1], 10)
-    with pytest.raises(OptionError, match="rate of corruption"):
+    with pytest.raises(OptionError, match="corruption rate"):
         measure_run(model, data, "corrupted:2", [1], 10)
     with pytest.raises(OptionError, match="n must be at least 1"):
         measure_run(model, data, "data", [1], 0)

@@ -44,9 +44,9 @@ def test_each_rule_with_its_reason() -> None:
     assert [(refusal.rule, refusal.reason) for refusal in found.refusals] == [
         ("repeated rater", "the rater judged 1 page before"),
         ("repeated page", "the rater judged page 1 before"),
-        ("missing item", "1 of 5 items are not judged, the first is 1/2"),
-        ("failed check", f"the attention check {check} is judged real"),
-        ("unknown label", "item 1/0 is judged 'maybe'"),
+        ("missing item", "1 of 5 items have no answer, first 1/2"),
+        ("failed check", f"attention check {check} has the answer real"),
+        ("unknown label", "item 1/0 has the answer 'maybe'"),
         ("unknown item", "page 1 has no item 2/0"),
         ("unknown page", "the study has no page 9"),
         ("rejected", "rejected by the owner"),

@@ -59,7 +59,7 @@ def test_votes_and_ties_are_as_asked_for() -> None:
     usual = analyse(mixed)
     assert usual.settings["votes"] == 3
     assert [variant.n_items for variant in usual.variants] == [4, 4, 3]
-    assert any("kappa leaves out 2 items" in warning for warning in usual.warnings)
+    assert any("kappa leaves out 2 texts" in warning for warning in usual.warnings)
     every = analyse(mixed, votes="all", ties="real")
     assert every.settings["votes"] is None
     assert every.by_majority is not None
@@ -95,7 +95,7 @@ def test_all_answers_equal() -> None:
     assert math.isnan(values["fleiss-kappa", "real/fake", "all"])
     assert math.isnan(values["krippendorff-alpha", "real/fake", "all"])
     assert values["fleiss-kappa", "correct/mistaken", "all"] == 1.0
-    assert any("undefined, since judgements do not differ" in warning for warning in found.warnings)
+    assert any("undefined, because all judgements are equal" in warning for warning in found.warnings)
     document = _document(judgements)
     assert next(one["value"] for one in document["agreement"] if one["labels"] == "real/fake") is None
 
@@ -107,10 +107,10 @@ def test_ties_are_told_with_what_each_rule_makes_of_them() -> None:
     rows |= {"a": ("g", (0, 1)), "b": ("g", (0, 0))}
     (told,) = (warning for warning in analyse(from_table(rows)).warnings if "tied" in warning)
     assert told == (
-        "5 of 12 texts are tied in H2, since they have an even number of judgements (2): real text judged real in "
+        "5 of 12 texts are tied in H2, because they have an even number of judgements (2): real text judged real in "
         "30.0 % (ties as fake), 70.0 % (ties as real), 50.0 % (ties left out), 50.0 % (H1, which has no ties); "
         "generated text judged fake in 100.0 % (ties as fake), 50.0 % (ties as real), 100.0 % (ties left out), "
-        "75.0 % (H1, which has no ties). An odd number of judges a text avoids this"
+        "75.0 % (H1, which has no ties). An odd number of judges per text avoids ties"
     )
     for rule in ("real", "drop"):
         assert any(told == warning for warning in analyse(from_table(rows), ties=rule).warnings)
@@ -131,7 +131,7 @@ def test_suspicious_raters_are_counted_and_told() -> None:
     found = analyse(from_table(rows), seconds={"r0": 0.004, "r1": 9.0}, checks={"r1": (1, 2)})
     assert [one.flags for one in found.raters] == [("too fast", "one answer"), ("pattern", "failed check")]
     assert found.sizes["n_judgements"] == 24
-    assert any("2 of 2 raters are suspicious, and counted like all others" in warning for warning in found.warnings)
+    assert any("2 of 2 raters are suspicious, but counted like all others" in warning for warning in found.warnings)
     assert _document(from_table(rows))["raters"][0]["reasons"] == ["answered fake to all 12 texts, 6 of them real"]
 
 
@@ -163,14 +163,14 @@ def test_bad_settings_are_refused() -> None:
     for settings, message in (
         ({"level": 1.0}, "level must be between 0 and 1"),
         ({"votes": 0}, "votes must be at least 1"),
-        ({"votes": "most"}, "votes must be a number or all"),
+        ({"votes": "most"}, "votes must be a number or 'all'"),
         ({"k": 0}, "k must be at least 1"),
         ({"ties": "none"}, "unknown ties"),
         ({"seed": -1}, "seed must be at least 0"),
     ):
         with pytest.raises(OptionError, match=message):
             analyse(judgements, **settings)
-    with pytest.raises(InputError, match="nothing was judged yet"):
+    with pytest.raises(InputError, match="there is no judgement to analyse yet"):
         analyse(from_table({"a": ("g", (None,))}))
 
 

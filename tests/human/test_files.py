@@ -84,18 +84,18 @@ def test_the_smallest_file(tmp_path: Path) -> None:
         (b"item,rater,label\nx,1,\xff\n", "not UTF-8: byte 0xFF in line 2"),
         (b"item,rater,label\nx,1,maybe\n", "line 2: a label must be real, fake or a number, got 'maybe'"),
         (b"item,rater,label\nx,1,nan\n", "line 2: a label must be"),
-        (b"item,rater,label\nx,1,real\ny,1,3\n", "line 3: '3' does not go with the labels before"),
+        (b"item,rater,label\nx,1,real\ny,1,3\n", "line 3: labels must be all real or fake, or all numbers, got '3'"),
         (b"item,rater,label\nx,1,real\nx,1,fake\n", "line 3: 1 judged item x before, in .* line 2"),
-        (b"item,rater,label\nx,,real\n", "line 2: there is a label but no rater"),
-        (b"item,rater,label\n,1,real\n", "line 2: there is no item"),
+        (b"item,rater,label\nx,,real\n", "line 2: the rater is missing"),
+        (b"item,rater,label\n,1,real\n", "line 2: the item is missing"),
         (b"item,rater,label\nx,1\n", "line 2: 2 fields, but the header has 3"),
         (b'item,rater,label\nx,1,"real\n', "quotes"),
         (b"item,rater,label,label\nx,1,real,real\n", "two columns called 'label'"),
         (
             b"item,rater,label,page\nx,1,real,1\nx,2,real,2\n",
-            "line 3: item x has another generator, page or text than in",
+            "line 3: generator, page or text of item x differ from those in",
         ),
-        (b"item;rater;label\nx;1;real\n", "parted by commas"),
+        (b"item;rater;label\nx;1;real\n", "separated by commas"),
     ],
 )
 def test_damaged_files_are_refused_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:
@@ -117,7 +117,7 @@ def test_ratings_are_written_to_the_last_digit(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path) -> None:
     _write(tmp_path / "results.csv", "x")
-    with pytest.raises(InputError, match=r"is not there; did you mean .*results.csv"):
+    with pytest.raises(InputError, match=r"does not exist; did you mean .*results.csv"):
         read_judgements(tmp_path / "result.csv")
     with pytest.raises(InputError, match="is a folder"):
         read_judgements(tmp_path)
@@ -168,7 +168,7 @@ def test_label_studio_there_and_back(tmp_path: Path, study: Study) -> None:
     assert judgements.raters == ("7", "8")
     assert (judgements.value == judgements.is_real[judgements.item]).all()
     assert judgements.comments == (Comment("1", "7", "so\nso"), Comment("2", "7", "so\nso"))
-    with pytest.raises(InputError, match="task 50: this is a task of another study"):
+    with pytest.raises(InputError, match="task 50: the task belongs to another study"):
         read_submissions(path, build_study(["a"], {"lm": ["b"]}, page_size=2))
     with pytest.raises(InputError, match="human import STUDY"):
         read_judgements(path)
@@ -192,7 +192,7 @@ def test_label_studio_with_one_text_a_task(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[", "not a JSON document"),
+        ("[", "not valid JSON"),
         ("{}", "list of tasks"),
         ('[{"data": {"text": "\\ud800"}, "annotations": []}]', "lone surrogate"),
         ("[1]", "task 1 has no annotations"),
@@ -213,9 +213,9 @@ def test_damaged_label_studio_files(tmp_path: Path, content: str, message: str) 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("9/9,ann,real", "line 2: the study has no item '9/9'; is this another study's file"),
+        ("9/9,ann,real", "line 2: the study has no item '9/9'; does the file belong to another study"),
         ("1/0,ann,real\n1/0,ann,real", "line 3: ann judged item 1/0 before"),
-        ("1/0,,real", "line 2: there is no rater"),
+        ("1/0,,real", "line 2: the rater is missing"),
     ],
 )
 def test_damaged_answers(tmp_path: Path, study: Study, rows: str, message: str) -> None:

@@ -35,7 +35,7 @@ def test_votes_and_sides() -> None:
     assert judgements.is_real.tolist() == [True, False, False, False]
     assert judgements.generators == ("lm", "rnn")
     assert len(judgements) == 5
-    with pytest.raises(InputError, match="ratings are not votes"):
+    with pytest.raises(InputError, match="counted as votes, got ratings"):
         replace(judgements, scale="number").votes()
 
 
@@ -48,7 +48,7 @@ def test_a_part_keeps_its_own_judgements_and_comments() -> None:
     assert part.votes().tolist() == [[2, 0], [0, 0]]
     assert [comment.text for comment in made().select(np.array([True, False, False, False])).comments] == ["odd"]
     assert len(made().select(np.zeros(4, dtype=bool))) == 0
-    with pytest.raises(InputError, match="one value an item: 4"):
+    with pytest.raises(InputError, match="one value per item: 4"):
         made().select(np.ones(3, dtype=bool))
 
 
@@ -66,9 +66,9 @@ def test_arrays_cannot_be_changed_and_are_no_views() -> None:
     [
         ({"value": np.array([1.0, 0, 2, 0, 0])}, "must be 1 or 0"),
         ({"value": np.array([1.0, 0, np.nan, 0, 0])}, "finite"),
-        ({"value": np.array([1.0])}, "one number a judgement"),
-        ({"item": np.array([0, 1, 2, 0, 4])}, "names item 4, but there are 4"),
-        ({"rater": np.array([0, 0, 0, 1, -1])}, "names rater"),
+        ({"value": np.array([1.0])}, "one number per judgement"),
+        ({"item": np.array([0, 1, 2, 0, 4])}, "item numbers of judgements must be from 0 to 3"),
+        ({"rater": np.array([0, 0, 0, 1, -1])}, "rater numbers"),
         ({"rater": np.array([0, 0, 0, 0, 1])}, "rater ann judged item 1/0 twice"),
         ({"raters": ("ann", "ann")}, "rater ann is listed twice"),
     ],

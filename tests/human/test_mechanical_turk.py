@@ -122,7 +122,7 @@ def test_our_own_template_there_and_back(tmp_path: Path, crowd: bool) -> None:
     other = build_study(
         [f"r{number}" for number in range(8)], {"lm": [f"g{number}" for number in range(8)]}, page_size=8
     )
-    with pytest.raises(InputError, match=r"line \d+: text \d of page 1 is another than in this study"):
+    with pytest.raises(InputError, match=r"line \d+: text \d of page 1 is not that of the study"):
         read_submissions(path, other)
     with pytest.raises(InputError, match=r"does not say who wrote the texts: .* human import"):
         read_judgements(path)
@@ -189,7 +189,7 @@ HEADER = "AssignmentStatus,WorkerId,Input.hit_id,Input.gotcha_locs,Input.review_
             r"line 2: AssignmentStatus must be Submitted, Approved, Rejected, got 'Pending'",
         ),
         (["Submitted,w,1,,a,Real,real", "Submitted,v,1,,b,Real,real"], "line 3: page 1 has other texts than"),
-        (["Submitted,w,1,,a,,real"], "line 2: nothing says who wrote text 0"),
+        (["Submitted,w,1,,a,,real"], "line 2: the writer of text 0 is missing"),
         (["Submitted,w,1,7,a,Real,real"], "line 2: Input.gotcha_locs must be from 0 to 0, got 7"),
         (["Submitted,w,1,a,Real,real"], "line 2: 6 fields, but the header has 7"),
         ([], "no row"),

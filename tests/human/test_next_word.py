@@ -84,8 +84,8 @@ def test_all_forms_show_the_words_and_none_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n_data", "n_model", "settings", "message"),
     [
-        (12, 12, {}, "a multiple of 5: got 12 of data and 12 of the model; 10 of each would do"),
-        (10, 15, {}, "10 of each would do"),
+        (12, 12, {}, "a multiple of 5: got 12 of data and 12 of the model; 10 of each would fit"),
+        (10, 15, {}, "10 of each would fit"),
         (3, 3, {}, "a page needs 5 prefixes of each side, got 3 of data and 3"),
         (10, 10, {"page_size": 5}, "even and at least 2, got 5"),
     ],
@@ -97,11 +97,11 @@ def test_what_does_not_fill_pages(n_data: int, n_model: int, settings: Any, mess
 
 def test_a_prefix_twice_and_candidates_that_are_not_different() -> None:
     data = _prefixes("data", 5)
-    with pytest.raises(InputError, match="'data prefix 0' stands 2 times"):
+    with pytest.raises(InputError, match="'data prefix 0' occurs 2 times"):
         build_next_word(data, [data[0], *_prefixes("model", 4)])
-    with pytest.raises(InputError, match="all different"):
+    with pytest.raises(InputError, match="distinct candidates"):
         Prefix("a", ("b", "b"))
-    with pytest.raises(InputError, match="as many candidates"):
+    with pytest.raises(InputError, match="the same number of candidates"):
         build_next_word(data, [Prefix("a", ("b", "c")), *_prefixes("model", 4)])
 
 
@@ -121,7 +121,7 @@ def test_candidates_are_the_models_most_probable_words() -> None:
     for chosen, row in zip(candidates_of(model, prefixes, corpus.vocabulary, 3), log_probs, strict=True):
         best = [corpus.vocabulary.tokens[token] for token in np.argsort(-row)[:3]]
         assert list(chosen) == [END if word == "<eos>" else word for word in best]
-    with pytest.raises(OptionError, match="knows 9 words, 10 candidates are asked for"):
+    with pytest.raises(OptionError, match=r"n_candidates must be at most 9, .* got 10"):
         candidates_of(model, prefixes, corpus.vocabulary, 10)
 
 
@@ -133,9 +133,9 @@ def test_prefixes_drawn_from_text_and_model() -> None:
     starts = {" ".join(text.split()[:4]) for text in corpus.texts}
     assert all(prefix.text in starts for prefix in data)
     assert (data, own) == draw_prefixes(model, corpus, length=4, n=50, seed=1)
-    with pytest.raises(TooFewSentencesError, match=r"real text has \d+ different ones"):
+    with pytest.raises(TooFewSentencesError, match=r"real text has \d+ distinct prefixes"):
         draw_prefixes(model, corpus, length=4, n=1_000)
-    with pytest.raises(TooFewSentencesError, match=r"wrote \d different prefixes of 1 tokens in 320 sentences"):
+    with pytest.raises(TooFewSentencesError, match=r"wrote \d distinct prefixes of 1 tokens in 320 texts"):
         draw_prefixes(model, corpus, length=1, n=8)
 
 
@@ -148,9 +148,9 @@ def test_a_file_of_prefixes(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)) + "\n\n")
     assert read_prefixes(path) == ([Prefix("a", ("x", "y"))], [Prefix("b", ("z", "y"))], "lm")
     for line, message in (
-        ("{", "line 1: write"),
-        ('{"prefix": "a", "from": "lm", "candidates": ["x", 3]}', "line 1: write"),
-        ('{"prefix": "a", "from": "lm", "candidates": ["x", "x"]}', "line 1: .* all different"),
+        ("{", "line 1: must be like"),
+        ('{"prefix": "a", "from": "lm", "candidates": ["x", 3]}', "line 1: must be like"),
+        ('{"prefix": "a", "from": "lm", "candidates": ["x", "x"]}', "line 1: .* distinct candidates"),
         (json.dumps(rows[0]), "of one model, got 0 models"),
     ):
         path.write_text(line)

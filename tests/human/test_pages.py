@@ -16,11 +16,11 @@ from textassay.human import (
     Study,
     StudyItem,
     StudyPage,
+    assign_generators,
     build_study,
-    deal,
-    giveaways,
     load_study,
     save_study,
+    side_cues,
     skipped_blanks,
 )
 
@@ -73,7 +73,7 @@ def test_a_seed_gives_the_same_study_and_another_another() -> None:
 
 @pytest.mark.parametrize(("n_pages", "per_page", "n_generators"), [(12, 10, 8), (5, 3, 15), (7, 10, 2), (4, 2, 1)])
 def test_generators_are_dealt_evenly(n_pages: int, per_page: int, n_generators: int) -> None:
-    pages = deal(n_pages, per_page, n_generators, np.random.default_rng(0))
+    pages = assign_generators(n_pages, per_page, n_generators, np.random.default_rng(0))
     total = np.zeros(n_generators, dtype=np.int64)
     for page in pages:
         counts = np.bincount(page, minlength=n_generators)
@@ -91,7 +91,7 @@ def test_generators_are_dealt_evenly(n_pages: int, per_page: int, n_generators: 
         ({"page_size": 21}, OptionError, "page_size 20 or 22"),
         ({"page_size": 1}, OptionError, "at least 2, got 1"),
         ({"real_per_page": 20}, OptionError, "from 1 to 19, got 20"),
-        ({"real_per_page": 14}, TooFewSentencesError, "300 pages take 4200 real texts, there are 2000: give 2200 more"),
+        ({"real_per_page": 14}, TooFewSentencesError, "300 pages need 4200 real texts, got 2000: give 2200 more"),
         ({"judgements_per_page": 0}, InputError, "at least 1, got 0"),
     ],
 )
@@ -109,8 +109,8 @@ def test_blank_texts_are_passed_over_and_counted() -> None:
     assert [(side["given"], side["blank"]) for side in (study.settings["real"], study.settings["generators"]["a"])] == [
         (32, 2), (24, 4)]  # fmt: skip
     assert skipped_blanks(study) == [
-        "2 of 32 real texts are blank and left out, since nobody can judge a blank text",
-        "4 of 24 texts of a are blank and left out, since nobody can judge a blank text",
+        "2 of 32 real texts are blank and left out",
+        "4 of 24 texts of a are blank and left out",
     ]
     assert skipped_blanks(build_study(REAL, GENERATED)) == []
     # A blank text changes nothing of which others are drawn.
@@ -120,7 +120,7 @@ def test_blank_texts_are_passed_over_and_counted() -> None:
 def test_too_few_that_are_not_blank_are_refused() -> None:
     with pytest.raises(TooFewSentencesError, match="per_generator is 10, but a has 9 texts besides 3 blank ones"):
         build_study(REAL, {"a": ["x"] * 9 + [""] * 3}, per_generator=10, page_size=4)
-    with pytest.raises(TooFewSentencesError, match="take 10 real texts, there are 9 besides 1 blank one: give 1 more"):
+    with pytest.raises(TooFewSentencesError, match="need 10 real texts, got 9 besides 1 blank one: give 1 more"):
         build_study([*REAL[:9], " "], {"a": ["x"] * 10})
     with pytest.raises(OptionError, match=r"\(a 9 besides 1 blank one, b 10\)"):
         build_study(REAL, {"a": ["x"] * 9 + [""], "b": ["y"] * 10}, page_size=2)
@@ -140,16 +140,16 @@ def test_instructions_say_only_what_is_so_and_giveaways_are_told() -> None:
     assert "underscores" not in plain.instructions
     assert "lower case" not in plain.instructions
     assert "which answer to choose" not in plain.instructions
-    assert giveaways(plain) == []
+    assert side_cues(plain) == []
     marked = build_study(["a __"] * 10, {"a": ["c __"] * 10})
     assert "underscores" in marked.instructions
     assert "lower case" in marked.instructions
     assert "which answer to choose" in marked.instructions
-    assert giveaways(marked) == []
+    assert side_cues(marked) == []
     uneven = build_study(["A b"] * 10, {"a": ["c __"] * 10})
     assert "underscores" not in uneven.instructions
     assert "lower case" not in uneven.instructions
-    assert [line.partition(",")[0] for line in giveaways(uneven)] == [
+    assert [line.partition(",")[0] for line in side_cues(uneven)] == [
         "only real texts have capital letters",
         "only generated texts have words shown as underscores",
     ]
@@ -189,12 +189,12 @@ def _change(document: dict[str, Any], change: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("twice", "two items called 1/0"),
+        ("twice", "item ids must be unique, got 1/0"),
         ("number", "damaged"),
         ("missing", "damaged"),
         ("kind", "real-or-fake or next-word, got 'potato'"),
         ("format", "this version"),
-        ("choices", "choices belong to the next-word task"),
+        ("choices", "items of the next-word task, and only these, must have choices"),
         ("empty", "at least one page"),
     ],
 )
@@ -213,7 +213,7 @@ def test_a_damaged_study_is_refused_in_one_line(tmp_path: Path, change: str, mes
     ("content", "message"),
     [
         (b"", "is empty"),
-        (b"{", "not a JSON document"),
+        (b"{", "not valid JSON"),
         (b"\xff\xfe\x00", "UTF-16"),
         (b"[1]", "not a study"),
         (b'"a"', "not a study"),
@@ -232,5 +232,5 @@ def test_a_folder_without_study_and_choices_without_top() -> None:
     item = StudyItem("1/0", "a", choices=("b", "c"), top=1)
     study = Study("next-word", "t", "i", (StudyPage("1", (item,)),), 1, 0)
     assert study.items[0].labels == ("0", "1", "2")
-    with pytest.raises(InputError, match="place of a choice, got 2"):
+    with pytest.raises(InputError, match="top must be from 0 to 1, got 2"):
         replace(study, pages=(StudyPage("1", (replace(item, top=2),)),))

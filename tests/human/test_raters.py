@@ -110,7 +110,7 @@ def test_raters_who_all_answer_fake_at_once_are_suspicious_although_none_differs
     found = summarise_raters(judgements, seconds={"r0": 0.002, "r1": 0.005, "r2": 0.0})
     assert [one.flags for one in found] == [("too fast", "one answer")] * 3
     assert [one.reasons for one in found] == [
-        (f"{seconds} s a text, below the limit of 2 s", "answered fake to all 20 texts, 10 of them real")
+        (f"{seconds} s per text, below the limit of 2 s", "answered fake to all 20 texts, 10 of them real")
         for seconds in ("0.002", "0.005", "0")
     ]
 

@@ -101,7 +101,7 @@ def test_gaps_end_with_the_sentence_and_words_are_whole(tmp_path: Path) -> None:
         ("- a", "must have 'groups'"),
         ("groups: {a: {title: b}}", "group 'a' has no keywords"),
         ("groups: {a: {keywords: [no]}}", "must be a list of texts"),
-        ("groups: {a: {keywords: ['..']}}", "has no letter"),
+        ("groups: {a: {keywords: ['..']}}", "must have a letter"),
         ("groups: {a: {keywords: [b]}}\nextra: 1", "got 'extra'"),
         ("groups: [", "broken YAML"),
     ],

@@ -120,16 +120,16 @@ def test_ratings_are_means() -> None:
     assert found.real is not None
     assert found.real.share.value == 4.0
     assert found.rates == (None, None, None)
-    with pytest.raises(InputError, match="not votes"):
+    with pytest.raises(InputError, match="counted as votes"):
         majority_verdict(ratings)
 
 
 def test_bad_settings_are_refused() -> None:
     with pytest.raises(OptionError, match="unknown ties"):
         majority_verdict(SMALL, ties="both")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="exactly 4 votes: they have 0, 2, 3"):
+    with pytest.raises(InputError, match="exactly 4 judgements: they have 0, 2, 3"):
         majority_verdict(SMALL, votes=4)
-    with pytest.raises(InputError, match="every item is tied"):
+    with pytest.raises(InputError, match="all texts are tied"):
         majority_verdict(from_table({"a": ("g", (1, 0))}), ties="drop")
 
 

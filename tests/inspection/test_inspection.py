@@ -275,7 +275,7 @@ def test_findings_stand_by_generator_with_warnings_first() -> None:
 
 def test_what_cannot_be_inspected_is_an_error() -> None:
     real, empty = pair(REAL, [])
-    with pytest.raises(EmptyCorpusError, match="at least one sentence"):
+    with pytest.raises(EmptyCorpusError, match="at least one text"):
         inspect_pair(real, empty, name="a")
     with pytest.raises(InputError, match="share one vocabulary"):
         inspect({"a": Corpus.from_texts(OTHER)}, real)

@@ -25,7 +25,7 @@ def test_a_tokenizer_that_splits_at_spaces_is_a_warning(tokenizer: str) -> None:
     (finding,) = found(CHINESE, chains(N, seed=2), tokenizer)
     assert (finding.kind, finding.severity, finding.generator) == ("unspaced-text", "warning", "(real)")
     assert (finding.count_real, finding.n_real) == (N, N)
-    assert f"{tokenizer} makes whole sentences or phrases single tokens" in finding.message
+    assert f"{tokenizer} makes whole texts or phrases single tokens" in finding.message
     assert finding.example_real == CHINESE[0]
     assert "--tokenizer chars" in finding.remedy
 
@@ -33,7 +33,7 @@ def test_a_tokenizer_that_splits_at_spaces_is_a_warning(tokenizer: str) -> None:
 def test_characters_are_a_note() -> None:
     (finding,) = found(CHINESE, chains(N, seed=2), "chars")
     assert (finding.kind, finding.severity, finding.generator) == ("characters", "note", "(real)")
-    assert "60 of 60 sentences (100.0 %) have no spaces between words: tokens are characters" in finding.message
+    assert "60 of 60 texts (100.0 %) have no spaces between words: tokens are characters" in finding.message
 
 
 def test_a_few_unspaced_texts_are_a_note_and_fewer_are_nothing() -> None:
@@ -46,7 +46,7 @@ def test_a_few_unspaced_texts_are_a_note_and_fewer_are_nothing() -> None:
 
 def test_one_token_texts_that_stand_once_are_a_warning_and_labels_are_not() -> None:
     (finding,) = found(words(LATIN, N, 5, 9), words(LATIN, N, 5, 9, seed=1), "whitespace")
-    assert "are one token each, and most of these stand only once" in finding.message
+    assert "are one token each, and most of these tokens occur only once" in finding.message
     assert found(["yes", "no"] * 30, ["no", "no", "yes"] * 20, "whitespace") == []
 
 

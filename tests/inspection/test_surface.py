@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
-from textassay.inspection import Trait, gap, marker_traits, severity, surfaces, token_traits
+from textassay.inspection import Trait, gap, marker_traits, severity_of, surfaces, token_traits
 from textassay.resampling import newcombe_interval
 
 TRAITS = {
@@ -106,6 +106,6 @@ def test_luck_leaves_no_gap() -> None:
 
 
 def test_severity_looks_at_the_size_alone() -> None:
-    assert severity(0.01, note=0.02, warning=0.1) is None
-    assert severity(-0.05, note=0.02, warning=0.1) == "note"
-    assert severity(-0.1, note=0.02, warning=0.1) == "warning"
+    assert severity_of(0.01, note=0.02, warning=0.1) is None
+    assert severity_of(-0.05, note=0.02, warning=0.1) == "note"
+    assert severity_of(-0.1, note=0.02, warning=0.1) == "warning"

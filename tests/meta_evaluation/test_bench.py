@@ -12,7 +12,7 @@ from tabled import Tabled, corpus_of, toy
 from textassay.corpus import Corpus
 from textassay.discriminator import PlainLogistic
 from textassay.errors import InputError, OptionError
-from textassay.meta_evaluation import Bench, World, parse_estimator, run_bench, worlds
+from textassay.meta_evaluation import Bench, KnownTruthPair, known_truth_pairs, parse_estimator, run_bench
 from textassay.meta_evaluation import bench as bench_module
 from textassay.metric import dd
 
@@ -24,7 +24,7 @@ def _run(estimators: str = "plain,bleu(order=2)", folder: Path | None = None, **
     return run_bench(
         {"made-up": TEXT},
         [parse_estimator(name) for name in estimators.split(",")],
-        **{"world_names": NAMES, "sizes": (60,), "n_truth": 500, "seeds": (3,), "folder": folder, **settings},
+        **{"pair_names": NAMES, "sizes": (60,), "n_truth": 500, "seeds": (3,), "folder": folder, **settings},
     )
 
 
@@ -42,7 +42,7 @@ def test_a_cell_is_what_the_estimator_says_of_the_draw() -> None:
         (3, "identical-2", 60, "bleu(order=2)"),
         (3, "identical-2", 80, "plain"),
     ]
-    world = worlds(TEXT, 4, ["order-2-of-4"])[0]
+    world = known_truth_pairs(TEXT, 4, ["order-2-of-4"])[0]
     real, generated = world.sample(80, seed=4)
     expected = dd(generated, real, discriminator=PlainLogistic(), seed=4)
     cell = found.cells[-2]
@@ -82,10 +82,10 @@ def test_what_is_kept_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_what_was_kept_of_other_settings_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _run("plain", tmp_path, world_names=NAMES[:1])
+    _run("plain", tmp_path, pair_names=NAMES[:1])
     monkeypatch.setattr(PlainLogistic, "features", "others")
     n_before = len(list(tmp_path.iterdir()))
-    _run("plain", tmp_path, world_names=NAMES[:1])
+    _run("plain", tmp_path, pair_names=NAMES[:1])
     assert len(list(tmp_path.iterdir())) == n_before + 1
 
 
@@ -118,26 +118,26 @@ def test_log_probabilities_are_given_where_asked_for(monkeypatch: pytest.MonkeyP
         return measure(metric, generated, real, **settings)
 
     monkeypatch.setattr(bench_module, "measure", watched)
-    found = _run("bleu(order=2),bleu(order=2)+log-probs", world_names=NAMES[:1])
+    found = _run("bleu(order=2),bleu(order=2)+log-probs", pair_names=NAMES[:1])
     assert given == [(False, False), (True, True)]
     assert [cell.estimator for cell in found.cells] == ["bleu(order=2)", "bleu(order=2)+log-probs"]
 
 
 def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
-    def right(_: Corpus, seed: int) -> Sequence[World]:
-        return [World("toy", "toy", "toy", *toy())]
+    def right(_: Corpus, seed: int) -> Sequence[KnownTruthPair]:
+        return [KnownTruthPair("toy", "toy", "toy", *toy())]
 
-    cell = _run("plain", world_names=(), extra=right).cells[0]
+    cell = _run("plain", pair_names=(), extra=right).cells[0]
     assert (cell.world, cell.kind) == ("toy", "toy")
     assert cell.truth == pytest.approx(0.56, abs=0.08)
 
-    def wrong(_: Corpus, seed: int) -> Sequence[World]:
+    def wrong(_: Corpus, seed: int) -> Sequence[KnownTruthPair]:
         p, q = toy()
         liar = Tabled({text: 2 * share for text, share in q.table.items()}, p.vocabulary, drawn_by=q.table)
-        return [World("liar", "toy", "toy", p, liar)]
+        return [KnownTruthPair("liar", "toy", "toy", p, liar)]
 
-    with pytest.raises(InputError, match="the log-probabilities of liar are not those of its sentences"):
-        _run("plain", world_names=(), extra=wrong, n_truth=5000)
+    with pytest.raises(InputError, match="estimates of the discrepancy of liar must agree"):
+        _run("plain", pair_names=(), extra=wrong, n_truth=5000)
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ def test_efforts_are_those_of_dd() -> None:
 def test_refusals() -> None:
     with pytest.raises(OptionError, match="unknown metric 'plan'"):
         parse_estimator("plan")
-    with pytest.raises(OptionError, match="each estimator once, and at least one, got \\['plain', 'plain'\\]"):
+    with pytest.raises(OptionError, match="at least one estimator, each once, got \\['plain', 'plain'\\]"):
         _run("plain,plain")
-    with pytest.raises(OptionError, match="each seed once"):
+    with pytest.raises(OptionError, match="at least one seed, each once"):
         _run(seeds=())
     with pytest.raises(OptionError, match="n_truth must be at least 2, got 1"):
         _run(n_truth=1)

@@ -157,13 +157,13 @@ def test_evaluations_must_go_together() -> None:
     one = Evaluation("one", "higher", ("a", "b"), np.array([1.0, 2.0]))
     with pytest.raises(InputError, match="two evaluations are called 'one'"):
         correlation_matrix([one, one])
-    with pytest.raises(InputError, match="not of the same generators"):
+    with pytest.raises(InputError, match="must have the same generators"):
         correlation_matrix([one, Evaluation("two", "higher", ("b", "a"), np.array([1.0, 2.0]))])
     with pytest.raises(InputError, match="at least 2 generators"):
         correlation_matrix([Evaluation("one", "higher", ("a",), np.array([1.0]))])
     texts = {"a": np.ones(2), "b": np.ones(3)}
     more = {"a": np.ones(3), "b": np.ones(3)}
-    with pytest.raises(InputError, match="three has 3 texts of a, but two has 2"):
+    with pytest.raises(InputError, match="must judge the same texts of a: three has 3, two has 2"):
         correlation_matrix(
             [one, Evaluation("two", "higher", ("a", "b"), np.array([1.0, 2.0]), texts),
              Evaluation("three", "higher", ("a", "b"), np.array([1.0, 2.0]), more)]

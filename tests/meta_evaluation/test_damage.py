@@ -227,12 +227,12 @@ def test_what_cannot_be_damaged_is_told() -> None:
     short = Corpus.from_texts(["a", "b"] * 5)
     assert obstacle(short, "truncate", 0.1) == "no sentence has two words"
     assert obstacle(short, "lowercase", 0.1) == "the text has no upper case"
-    assert obstacle(short, "collapse", 0.1) == "it repeats 10 sentences: more than 10 are needed"
+    assert obstacle(short, "collapse", 0.1) == "it needs more than 10 sentences, got 10"
     assert obstacle(short, "glue-full-stop", 0.1) == "no sentence ends in a full stop that is a token of its own"
     assert obstacle(short, "unknown-words", 0.1) is None
     few = short.take(np.arange(3))
     assert obstacle(short, "copy-train", 0.3, source=few) is None
-    told = "it takes 4 different sentences from the text 'train', which has 3"
+    told = "it needs 4 different sentences of the text 'train', got 3"
     assert obstacle(short, "copy-train", 0.4, source=few) == told
     with pytest.raises(TooFewSentencesError, match=told):
         damage(short, "copy-train", 0.4, source=few)
@@ -244,9 +244,9 @@ def test_what_cannot_be_damaged_is_told() -> None:
         damage(short, "drop", 0.4)
     with pytest.raises(OptionError, match="strength must be between 0 and 1"):
         damage(short, "truncate", 1.1)
-    with pytest.raises(OptionError, match="lowercase needs a corpus that prepare_corpora returned"):
+    with pytest.raises(OptionError, match="lowercase needs a corpus from prepare_corpora"):
         damage(Corpus.from_texts(["A"]), "lowercase", 1)
-    with pytest.raises(OptionError, match="glue-full-stop needs a corpus that prepare_corpora returned"):
+    with pytest.raises(OptionError, match="glue-full-stop needs a corpus from prepare_corpora"):
         damage(Corpus.from_texts(["A ."]), "glue-full-stop", 1)
 
 

@@ -110,7 +110,7 @@ def test_undefined_values_are_told() -> None:
     assert (curve.verdict, curve.reason) == ("unknown", "undefined on some of the damaged texts")
     assert curve.to_dict()["values"][1][3] is None
     for wrong in (values[:1], values[:, 1:]):
-        with pytest.raises(OptionError, match="a curve needs 2 draws and a value a strength"):
+        with pytest.raises(OptionError, match="values must have shape"):
             judge_curve("m", "lower", "d", STRENGTHS, wrong, np.ones(len(wrong)))
 
 

@@ -27,9 +27,9 @@ def test_a_file_of_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("generator,value\na,1\na,2\n", "a stands there twice"),
+        ("generator,value\na,1\na,2\n", "each generator must occur once, got a twice"),
         ("generator,value\na,1\nb,much\n", "finite number, got 'much'"),
-        ("generator,value\na,1\n,2\n", "no generator"),
+        ("generator,value\na,1\n,2\n", "the generator is missing"),
         ("generator,value\na,1\n", "at least 2 generators, got 1"),
         ("name,value\na,1\n", "generator"),
     ],
@@ -40,7 +40,7 @@ def test_damaged_files_are_refused(tmp_path: Path, content: str, message: str) -
         read_gold(str(tmp_path / "gold.csv"))
 
 
-@pytest.mark.parametrize(("text", "message"), [("a>>b", "cannot read the order"), ("a>b>a", "names a twice")])
+@pytest.mark.parametrize(("text", "message"), [("a>>b", "cannot read the order"), ("a>b>a", "got a twice")])
 def test_damaged_orders_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_gold(text)
@@ -67,7 +67,7 @@ def test_items_find_their_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("m:4", "m has 3 texts"), ("m3", "write NAME:LINE"), ("m:x", "NAME:LINE")]
+    ("name", "message"), [("m:4", "m has 3 texts"), ("m3", "must be named NAME:LINE"), ("m:x", "NAME:LINE")]
 )
 def test_items_without_a_line_are_refused(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

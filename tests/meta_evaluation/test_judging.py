@@ -95,9 +95,9 @@ def test_texts_are_judged_by_the_first_gold() -> None:
 
 def test_nothing_to_judge_or_to_judge_by() -> None:
     one = Evaluation("one", "higher", ("a", "b"), np.array([1.0, 2.0]))
-    with pytest.raises(InputError, match="no gold order"):
+    with pytest.raises(InputError, match="at least one gold order"):
         judge_evaluators([], [one])
-    with pytest.raises(InputError, match="no evaluator"):
+    with pytest.raises(InputError, match="at least one evaluator"):
         judge_evaluators([one], [])
     with pytest.raises(KeyError, match="no kendall agreement of x"):
         judge_evaluators([one], [Evaluation("m", "higher", ("a", "b"), np.array([1.0, 2.0]))]).agreement("one", "x")

@@ -109,9 +109,9 @@ def test_refusals() -> None:
         true_discrepancy(p, q, one, one)
     with pytest.raises(OptionError, match="level must be between 0 and 1, got 1"):
         true_discrepancy(p, q, one, one, level=1)
-    with pytest.raises(InputError, match="both give a sentence probability 0"):
+    with pytest.raises(InputError, match="both give probability 0 to a text"):
         log_ratios(p, q, corpus_of(["C"]))
-    with pytest.raises(InputError, match="a log-probability of NaN or infinity"):
+    with pytest.raises(InputError, match="gives NaN or infinity"):
         log_ratios(Tabled({"A A": math.inf}, p.vocabulary), q, corpus_of(["A A"]))
-    with pytest.raises(InputError, match="probability 0 to a sentence that it drew"):
+    with pytest.raises(InputError, match="probability 0 to a text that it drew"):
         truth_from_log_ratios(np.array([-math.inf, 0.0]), np.zeros(2))

@@ -177,8 +177,8 @@ def test_a_metric_without_a_value_is_left_out_or_refused() -> None:
     ("settings", "message"),
     [
         ({"damages": ["drop"]}, "unknown damage 'drop': did you mean drop-words"),
-        ({"damages": []}, "each damage is named once, and at least one, got none"),
-        ({"damages": ["truncate", "truncate"]}, "each damage is named once"),
+        ({"damages": []}, "at least one damage is needed, each once, got none"),
+        ({"damages": ["truncate", "truncate"]}, "at least one damage is needed, each once"),
         ({"strengths": (0.0, 0.5)}, "strengths must be above 0 and at most 1, got 0, 0.5"),
         ({"strengths": ()}, "strengths must be above 0"),
         ({"n_draws": 1}, "draws must be at least 2, got 1"),
@@ -186,9 +186,9 @@ def test_a_metric_without_a_value_is_left_out_or_refused() -> None:
         ({"level": 1.0}, "level must be between 0 and 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"metrics": ["blue"]}, "unknown metric 'blue'"),
-        ({"metrics": []}, "there is nothing to measure"),
+        ({"metrics": []}, "at least one metric or evaluator is needed"),
         ({"effort": "much"}, "unknown effort 'much'"),
-        ({"evaluators": _toys(("a", "lower", _length), ("a", "lower", _length))}, "two evaluators are called 'a'"),
+        ({"evaluators": _toys(("a", "lower", _length), ("a", "lower", _length))}, "must be distinct, got 'a' twice"),
     ],
 )
 def test_mistakes(settings: dict[str, Any], message: str) -> None:
@@ -201,9 +201,9 @@ def test_mistakes(settings: dict[str, Any], message: str) -> None:
     [
         ({"damages": ["lowercase"]}, "lowercase: the text has no upper case"),
         ({"damages": ["other-text"]}, "other-text: there is no text 'other'"),
-        ({"damages": [CONTROL], "n_sentences": 300}, "800 sentences: at least 900 are needed, 3 parts of 300"),
-        ({"n_sentences": 401}, "800 sentences: at least 802 are needed, 2 parts of 401"),
-        ({"train": REAL.take(np.arange(20)), "damages": ["copy-train"]}, "it takes 80 different sentences"),
+        ({"damages": [CONTROL], "n_sentences": 300}, "at least 900 sentences, 3 parts of 300, got 800"),
+        ({"n_sentences": 401}, "at least 802 sentences, 2 parts of 401, got 800"),
+        ({"train": REAL.take(np.arange(20)), "damages": ["copy-train"]}, "it needs 80 different sentences"),
     ],
 )
 def test_what_is_impossible(settings: dict[str, Any], message: str) -> None:

@@ -270,7 +270,7 @@ def test_misuse_is_told() -> None:
         Bleu(order=0)
     with pytest.raises(OptionError, match="different vocabularies"):
         bleu(generated, stranger)
-    with pytest.raises(EmptyCorpusError, match="the real corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="the real corpus has no text"):
         bleu(generated, real.take(np.array([], dtype=np.int64)))
 
 

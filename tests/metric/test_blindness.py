@@ -73,7 +73,7 @@ def test_what_is_said_of_it() -> None:
     assert blindness(0.5, {"real": 0.5, "generated": 1.0}) is None
     assert blindness(0.9, {"real": 0.1, "generated": 0.9}) is None  # a judge that says yes or no may do so
     assert blindness(0.95, {"real": 0.1, "generated": 0.9}) == (
-        "its judge scores 95 % of the texts of both sides exactly alike"
+        "its classifier gives 95 % of the texts of both sides exactly the same score"
     )
     assert str(blindness(0.9, {"real": 0.8, "generated": 0.9})).startswith("80 % of the texts of both sides share no t")
 

@@ -375,9 +375,9 @@ def test_bad_settings_are_errors(settings: dict[str, Any], message: str) -> None
 
 
 def test_too_little_text_is_an_error(corpora: dict[str, Corpus]) -> None:
-    with pytest.raises(EmptyCorpusError, match="dd: the generated corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="dd: the generated corpus has no text"):
         dd(corpora["none"], corpora["real"])
-    with pytest.raises(TooFewSentencesError, match="needs at least 50 sentences a side, the generated corpus has 49"):
+    with pytest.raises(TooFewSentencesError, match="needs at least 50 texts a side, the generated corpus has 49"):
         dd(corpora["few"], corpora["real"])
     with pytest.raises(TooFewSentencesError, match="needs at least 100 sentences"):
         dd(corpora["real"], corpora["few"], folds=10)

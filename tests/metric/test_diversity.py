@@ -116,7 +116,7 @@ def test_what_an_estimate_says() -> None:
 def test_small_and_wrong_input() -> None:
     one, real = _corpora(["a b c"])
     assert distinct_n(one, real).interval is None
-    with pytest.raises(EmptyCorpusError, match="the generated corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="the generated corpus has no text"):
         distinct_n(one.take(np.array([], dtype=np.int64)), real)
     with pytest.raises(OptionError, match="order must be at least 1, got 0"):
         distinct_n(one, real, order=0)

@@ -83,5 +83,5 @@ def test_what_an_estimate_says() -> None:
     assert estimate.interval.level == 0.8
     assert length(*_pair([1], [2, 3])).interval is None
     generated, real = _pair([1], [2])
-    with pytest.raises(EmptyCorpusError, match="the real corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="the real corpus has no text"):
         length(generated, real.take(np.array([], dtype=np.int64)))

@@ -207,7 +207,7 @@ def test_small_and_wrong_input() -> None:
     one, real = _corpora(["a b"])
     with pytest.raises(TooFewSentencesError, match="at least 2 sentences, the generated corpus has 1"):
         self_bleu(one, real)
-    with pytest.raises(EmptyCorpusError, match="the generated corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="the generated corpus has no text"):
         self_bleu(one.take(np.array([], dtype=np.int64)), real)
     with pytest.raises(OptionError, match="order must be between 1 and 5, got 9"):
         self_bleu(one, real, order=9)

@@ -163,7 +163,7 @@ def test_the_first_draw_may_fail_and_no_other() -> None:
     monitor = TextMonitor(REAL, metrics="length", n=60)
     with pytest.raises(MemoryError):
         monitor.measure(fails, 0)
-    with pytest.raises(InputError, match="asked for 60 sentences, got 59"):
+    with pytest.raises(InputError, match="must return 60 texts, got 59"):
         monitor.measure(lambda n, seed: REAL[:-1], 0)
     assert monitor.to_frame().empty
     monitor.measure(draws, 1)
@@ -221,7 +221,7 @@ def test_readings_are_kept_and_go_on(tmp_path: Path) -> None:
             TextMonitor(REAL, keep=path, **{"n": 60, **settings})  # type: ignore[arg-type]
     for number, content in enumerate(("hello", "hello\n", '{"format": "other"}\n', '["list"]\n{}\n')):
         (tmp_path / f"{number}").write_text(content)
-        with pytest.raises(InputError, match="holds no readings of a monitor"):
+        with pytest.raises(InputError, match="is not a file of monitor readings"):
             TextMonitor(REAL, n=60, keep=tmp_path / f"{number}")
         assert (tmp_path / f"{number}").read_text() == content
     path.write_bytes(whole[:30])
@@ -266,7 +266,7 @@ def test_what_was_said_to_be_read_survives_a_kill(tmp_path: Path) -> None:
 
 
 def test_doors() -> None:
-    with pytest.raises(EmptyCorpusError, match="the real corpus has no sentence"):
+    with pytest.raises(EmptyCorpusError, match="needs at least one real text, got none"):
         TextMonitor([])
     with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 sentences a side"):
         TextMonitor(REAL, n=49)

@@ -139,7 +139,7 @@ def test_doors(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
     nameless = PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer)  # type: ignore[no-untyped-call]
     with pytest.raises(OptionError, match="every_n_steps must be at least 1, got 0"):
         TransformersCallback(monitor, trainer, lambda model, n, seed: TEXTS, every_n_steps=0)
-    with pytest.raises(OptionError, match="neither bos_token nor eos_token"):
+    with pytest.raises(OptionError, match="must have a bos_token or an eos_token"):
         sampler_of_tokenizer(nameless)
     with pytest.raises(OptionError, match="batch_size must be at least 1, got 0"):
         sampler_of_tokenizer(tokenizer, batch_size=0)

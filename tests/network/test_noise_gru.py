@@ -45,7 +45,7 @@ def by_hand(model: NoiseGru, noise: np.ndarray, read: list[int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("ends", [True, False])
-def test_after_gold_text_it_is_what_the_equations_say(ends: bool) -> None:
+def test_after_reference_text_it_is_what_the_equations_say(ends: bool) -> None:
     model = generator(ends=ends)
     windows = np.array([[4, 5, 6], [6, 6, 4]])
     found = model.soft_after(windows, seed=5)

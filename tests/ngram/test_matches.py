@@ -85,9 +85,9 @@ def test_misuse_is_told() -> None:
     stranger = corpora_from_texts({"b": ["x", "z"]})["b"]
     with pytest.raises(OptionError, match="max_order must be at least 1, got 0"):
         match_each_other(corpora["b"], max_order=0, groups=np.zeros(2, dtype=np.int64))
-    with pytest.raises(OptionError, match="one number from 0 to 126 a sentence"):
+    with pytest.raises(OptionError, match="one number from 0 to 126 per text"):
         match_each_other(corpora["b"], max_order=2, groups=np.zeros(3, dtype=np.int64))
-    with pytest.raises(OptionError, match="one number from 0 to 126 a sentence"):
+    with pytest.raises(OptionError, match="one number from 0 to 126 per text"):
         match_references(corpora["a"], corpora["b"], max_order=2, groups=np.array([0, 127]))
     with pytest.raises(OptionError, match="different vocabularies"):
         match_references(corpora["a"], stranger, max_order=2, groups=np.zeros(2, dtype=np.int64))

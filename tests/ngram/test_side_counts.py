@@ -57,7 +57,7 @@ def test_sentences_of_a_group_leave_together_on_both_sides() -> None:
     for group in (0, 13):
         rows = np.flatnonzero(groups == group)
         assert own[rows] == pytest.approx(without(sides, rows, counts), abs=1e-9)
-    with pytest.raises(OptionError, match="one number a sentence: 70, got 3"):
+    with pytest.raises(OptionError, match="one number per text: 70, got 3"):
         counts.describe_own(np.arange(3))
 
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from made_up import sentences
 from made_up_comparisons import HOSTILE
 from textassay.comparison import (
+    DiscriminativeNgram,
     Example,
     Explanation,
-    Giveaway,
     LengthBin,
     Pilot,
     PilotCurve,
@@ -80,7 +80,7 @@ def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None
     hostile = replace(
         explanation,
         generator="[bold]x[/bold]",
-        more_generated=tuple(Giveaway(text, 1, 0, 9, 0.0, 0.5, 0.01) for text in HOSTILE),
+        more_generated=tuple(DiscriminativeNgram(text, 1, 0, 9, 0.0, 0.5, 0.01) for text in HOSTILE),
         most_generated=tuple(Example(text, 0.0) for text in HOSTILE),
         mistaken=(),
     )
@@ -149,7 +149,10 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
 
 def test_excerpts_are_cut_around_the_evidence() -> None:
     text = f"{'before it ' * 40}I hope this helps !{' after it' * 40}"
-    found = [Giveaway("absent", 1, 0, 9, 0.0, 0.5, 0.01), Giveaway("hope this helps ! <eos>", 5, 0, 9, 0.0, 0.5, 0.01)]
+    found = [
+        DiscriminativeNgram("absent", 1, 0, 9, 0.0, 0.5, 0.01),
+        DiscriminativeNgram("hope this helps ! <eos>", 5, 0, 9, 0.0, 0.5, 0.01),
+    ]
     for width in (30, 60, 61, 160):
         cut = excerpt(text, width, found)
         assert "hope this helps !" in cut

@@ -99,11 +99,11 @@ def test_the_bound_counts_scores_above_the_threshold() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     some, none = np.array([0.5]), np.array([])
-    with pytest.raises(EmptyCorpusError, match="a score a side"):
+    with pytest.raises(EmptyCorpusError, match="at least one score per side"):
         choose_bound(some, none, n_real=1, n_generated=1, alpha=0.05)
     with pytest.raises(EmptyCorpusError):
         BoundRule(0.5).bound(none, some, alpha=0.05)
     with pytest.raises(OptionError, match="alpha"):
         choose_bound(some, some, n_real=1, n_generated=1, alpha=1.0)
-    with pytest.raises(OptionError, match="must be tested"):
+    with pytest.raises(OptionError, match="at least one test text"):
         choose_bound(some, some, n_real=0, n_generated=1, alpha=0.05)

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from textassay.errors import EmptyCorpusError
-from textassay.resampling import Blocks, deal_labels, exchange_blocks
+from textassay.resampling import Blocks, exchange_blocks, permute_labels
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.int64]
@@ -72,7 +72,7 @@ def test_a_prompt_keeps_its_number_of_real_sentences() -> None:
     assert len(blocks.strata) <= 400
     everyone, members = np.concatenate([real, generated]), np.concatenate([blocks.real, blocks.generated])
     called_real = np.zeros(len(members))
-    for labels in deal_labels(blocks, np.random.default_rng(0), 50):
+    for labels in permute_labels(blocks, np.random.default_rng(0), 50):
         np.testing.assert_array_equal(np.bincount(everyone, weights=labels[members]), 2)
         called_real += labels[members]
     assert called_real.mean() / 50 == pytest.approx(0.4)
@@ -89,7 +89,7 @@ def test_shared_groups_beside_groups_of_one_side() -> None:
     inside = np.isin(np.concatenate([real, generated]), shared)
     everyone = np.concatenate([real, generated])
     before = np.bincount(everyone[inside], weights=blocks.is_real[members][inside])
-    for labels in deal_labels(blocks, rng, 20):
+    for labels in permute_labels(blocks, rng, 20):
         dealt = labels[members]
         np.testing.assert_array_equal(np.bincount(everyone[inside], weights=dealt[inside]), before)
         for group in np.setdiff1d(everyone, shared):
@@ -98,13 +98,13 @@ def test_shared_groups_beside_groups_of_one_side() -> None:
 
 def test_a_single_group_a_side_leaves_nothing_to_exchange() -> None:
     blocks = blocks_of(5, 5, np.zeros(5, dtype=np.int64), np.ones(5, dtype=np.int64))
-    labels = deal_labels(blocks, np.random.default_rng(0), 40)
+    labels = permute_labels(blocks, np.random.default_rng(0), 40)
     assert {tuple(row) for row in labels.tolist()} == {(True, False), (False, True)}
 
 
 def test_every_label_is_as_likely_in_every_place() -> None:
     blocks = blocks_of(30, 60)
-    labels = deal_labels(blocks, np.random.default_rng(0), 20_000)
+    labels = permute_labels(blocks, np.random.default_rng(0), 20_000)
     np.testing.assert_array_equal(labels.sum(axis=1), 30)
     assert np.abs(labels.mean(axis=0) - 1 / 3).max() < 5 * np.sqrt(2 / 9 / 20_000)
 

@@ -128,7 +128,7 @@ def test_misuse_is_told() -> None:
         assign_groups(0, rng)
     with pytest.raises(OptionError, match="n_groups must be at least 1, got 0"):
         assign_groups(5, rng, n_groups=0)
-    with pytest.raises(OptionError, match="one number an item: 3, got 2"):
+    with pytest.raises(OptionError, match="one number per item: 3, got 2"):
         assign_groups(3, rng, units=np.zeros(2, dtype=np.int64))
 
 

@@ -10,9 +10,9 @@ from textassay.comparison import (
     FLOOR,
     Comparison,
     CurvePoint,
+    DiscriminativeNgram,
     Example,
     Explanation,
-    Giveaway,
     LengthBin,
     PairDifference,
     PositionBin,
@@ -202,8 +202,11 @@ def make_measured(seed: int, *, metrics: Mapping[str, Better] = CLOSE_METRICS, f
 def make_explanation(generator: str, place: int = 0) -> Explanation:
     """Return what gives `generator` away; the third generator has nothing to show."""
     told = place != 2
-    more = [Giveaway(f"a {text[:40]} <eos>", 3, 12 + n, 240 - n, 0.0012, 0.024, 1e-9) for n, text in enumerate(HOSTILE)]
-    less = [Giveaway(f"w{n}", 1, 900 - n, 90, 0.09, 0.009, 0.0004) for n in range(12)]
+    more = [
+        DiscriminativeNgram(f"a {text[:40]} <eos>", 3, 12 + n, 240 - n, 0.0012, 0.024, 1e-9)
+        for n, text in enumerate(HOSTILE)
+    ]
+    less = [DiscriminativeNgram(f"w{n}", 1, 900 - n, 90, 0.09, 0.009, 0.0004) for n in range(12)]
     edges = [1, 5, 8, 11, 15, 20, 40]
     lengths = [
         LengthBin(low, high - 1, 800, 20 if high == 40 else 700, *(3 * (None,) if high == 40 else (0.5, 0.4, 0.6)))

@@ -187,7 +187,7 @@ def serve_study(
             owner_rate=RateLimit(0.1, 20, clock),
             address_limit=AddressLimit(per_address, clock),
             invite_only=invite_only,
-            tell=told.append,
+            notify=told.append,
         )
         app = create_app(service)
         with TestClient(app, base_url="http://study.example") as client:

@@ -227,7 +227,7 @@ def test_without_a_score_the_last_epoch_is_kept() -> None:
 
 
 def test_nothing_to_train_is_an_error() -> None:
-    with pytest.raises(OptionError, match="no weights"):
+    with pytest.raises(OptionError, match="at least one weight"):
         run({}, RECIPE, loss=None)
     with pytest.raises(OptionError, match="at least one batch, got 0"):
         run(start(), RECIPE, batches=lambda epoch: [])

@@ -37,7 +37,7 @@ def test_the_batch_is_halved_until_it_fits(limit: int, start: int, found: int) -
 
 
 def test_where_not_one_sentence_fits_it_says_so() -> None:
-    with pytest.raises(OptionError, match="not even a batch of 1 sentence"):
+    with pytest.raises(OptionError, match="not even a batch of 1 text"):
         largest_batch(lambda n: False, 8)
 
 
@@ -62,19 +62,19 @@ def test_a_step_is_tried_and_leaves_nothing_behind() -> None:
 
 
 def test_the_error_names_the_batch_size_that_would_fit() -> None:
-    message = "^out of memory with batch_size 64: 16 fits, checked on the longest sentences; checkpoints are kept"
+    message = "^out of memory with batch_size 64: 16 fits, checked on the longest texts; checkpoints are kept"
     with pytest.raises(OptionError, match=message) as caught:
         with_memory_explained(too_much, batch_size=64, fits=lambda n: n <= 20)
     assert "\n" not in str(caught.value)
     with pytest.raises(
-        OptionError, match=r"with batch_size 64, though a step .* fits alone: .*, or try 32; checkpoints"
+        OptionError, match=r"with batch_size 64, though a single step .* fits: .*, or try 32; checkpoints"
     ):
         with_memory_explained(too_much, batch_size=64, fits=lambda n: n <= 64)
     tried: list[int] = []
-    with pytest.raises(OptionError, match="with batch_size 20, and with all that were tried instead, down to 1: free"):
+    with pytest.raises(OptionError, match="with batch_size 20, and with every smaller one down to 1: free"):
         with_memory_explained(too_much, batch_size=20, fits=lambda n: bool(tried.append(n)))  # type: ignore[func-returns-value]
     assert tried == [20, 10, 5, 2, 1]
-    with pytest.raises(OptionError, match="out of memory with batch_size 1: take a smaller model"):
+    with pytest.raises(OptionError, match="out of memory with batch_size 1: use a smaller model"):
         with_memory_explained(too_much, batch_size=1, fits=lambda n: True)
     assert with_memory_explained(lambda: 5, batch_size=64, fits=lambda n: False) == 5
     with pytest.raises(ZeroDivisionError):
@@ -111,7 +111,7 @@ def test_a_trial_holds_nothing_when_memory_is_given_back(monkeypatch: pytest.Mon
         found = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor]
         left.append(sum(tensor.shape == (12345,) for tensor in found))
 
-    monkeypatch.setattr("textassay.training.memory._give_back", count_tensors)
+    monkeypatch.setattr("textassay.training.memory._release_memory", count_tensors)
     weights = {"w": torch.ones(12345, requires_grad=True)}
 
     def loss(fails: bool, rng: Any) -> Any:

@@ -13,7 +13,7 @@ def test_speed_and_time_left() -> None:
         nonlocal now
         now += seconds
         pace.count(number, n_tokens)
-        pace.tell(0.5)
+        pace.report(0.5)
 
     pace.begin(1, 0, 4)
     step(1, 2, 100)
@@ -25,7 +25,7 @@ def test_speed_and_time_left() -> None:
     assert told.pop() == Step(1, 4, 4, 0.5, 75.0, 2 * 8)
     now += 5
     epoch = Epoch(1, 0.4, 1.0)
-    pace.tell(0.4, epoch)
+    pace.report(0.4, epoch)
     assert told.pop() == Step(1, 4, 4, 0.4, 75.0, 2 * (8 + 5), epoch)
     pace.begin(2, 3, 4)  # resumed before its last step
     step(4, 4, 100)
@@ -39,8 +39,8 @@ def test_without_sizes_there_is_no_rate_and_without_a_listener_nothing_happens()
     pace.begin(1, 0, 2)
     now = 1.0
     pace.count(1, None)
-    pace.tell(2.0)
+    pace.report(2.0)
     assert told == [Step(1, 1, 2, 2.0, None, 1.0)]
     silent = Pace(1, None)
     silent.begin(1, 0, 1)
-    silent.tell(1.0, Epoch(1, 1.0, 1.0))
+    silent.report(1.0, Epoch(1, 1.0, 1.0))

@@ -14,6 +14,7 @@ import pytest
 
 import dropout_run
 from textassay.errors import InputError, OutputError
+from textassay.storage import host_name
 from textassay.training import Epoch, Recipe, load_checkpoint, loop, save_checkpoint
 from textassay.training import checkpoint as checkpoint_module
 
@@ -61,8 +62,8 @@ def test_a_process_killed_inside_an_epoch_goes_on_to_the_same_bits(
 
 def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
-    others = [tmp_path / f".a.safetensors.{number}.tmp" for number in (os.getppid(), 2**22 + 1)]
-    strangers = [tmp_path / name for name in (".a.safetensors.mine.tmp", ".b.safetensors.4194305.tmp")]
+    others = [tmp_path / f".a.safetensors.{host_name()}.{number}.0a.tmp" for number in (os.getppid(), 2**22 + 1)]
+    strangers = [tmp_path / name for name in (".a.safetensors.mine.tmp", ".b.safetensors.elsewhere.4194305.0a.tmp")]
     for other in (*others, *strangers):
         other.touch()
     save_checkpoint(path, {}, {})
@@ -85,7 +86,7 @@ def failing_at(number: int, weights: dict[str, Any]) -> Callable[[Any, Any], Any
 def test_a_loss_that_is_not_finite_leaves_the_last_good_checkpoint(tmp_path: Path, seconds: float) -> None:
     path = tmp_path / "run.safetensors"
     weights = dropout_run.started()
-    message = r"the loss of epoch 2 is inf; a lower learning rate may help; the last good checkpoint stays in .*run\.s"
+    message = r"the loss of epoch 2 is inf; a lower learning rate may help; the last good checkpoint is in .*run\.s"
     with pytest.raises(InputError, match=message):
         dropout_run.run(weights, loss=failing_at(8, weights), checkpoint=path, checkpoint_seconds=seconds)
     tensors, document = load_checkpoint(path)
@@ -143,13 +144,13 @@ def test_time_decides_when_a_checkpoint_is_written(tmp_path: Path, monkeypatch: 
         ({"seed": 4}, "another seed: delete it"),
         ({"config": {"layers": 2}}, "another config"),
         ({"recipe": replace(dropout_run.RECIPE, max_epochs=9), "seed": 4}, "another recipe and seed"),
-        ({"batches": lambda epoch: [dropout_run.BATCHES[0]] * 3}, "is of other batches"),
+        ({"batches": lambda epoch: [dropout_run.BATCHES[0]] * 3}, "belongs to other batches"),
     ],
 )
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
     path = tmp_path / "run.safetensors"
     weights = dropout_run.started()
-    with pytest.raises(InputError, match="stays in"):
+    with pytest.raises(InputError, match="is in"):
         dropout_run.run(
             weights, loss=failing_at(5, weights), checkpoint=path, checkpoint_seconds=0, config={"layers": 1}
         )
@@ -165,7 +166,7 @@ def test_auto_precision_of_another_machine_is_refused(tmp_path: Path, monkeypatc
     assert dropout_run.run(dropout_run.started(), recipe, checkpoint=path).precision == "bfloat16"
     assert dropout_run.run(dropout_run.started(), recipe, checkpoint=path).precision == "bfloat16"
     monkeypatch.setattr("textassay.training.backend.bfloat16_is_native", lambda device: False)
-    with pytest.raises(InputError, match=r"trained in bfloat16, .*'auto' is not on this machine \(float32\)"):
+    with pytest.raises(InputError, match=r"trained in bfloat16, but this run uses float32"):
         dropout_run.run(dropout_run.started(), recipe, checkpoint=path)
     assert dropout_run.run(dropout_run.started(), recipe).precision == "float32"
 
@@ -194,7 +195,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
             dropout_run.run(dropout_run.started(), Recipe(1), checkpoint=path)
         assert "\n" not in str(caught.value)
 
-    truncated = r"cannot read the checkpoint .*run\.safetensors: truncated, .*; delete it to begin anew"
+    truncated = r"cannot read the checkpoint .*run\.safetensors: truncated, .*; delete it to start again"
     refused(good[:100], truncated)
     refused(good[:-1], truncated)
     refused(b"", truncated)
@@ -202,7 +203,7 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     number = good.index(b'loss_sum\\":') + len('loss_sum\\": ')
     refused(good[:number] + b"7" + good[number + 1 :], "its checksum differs")
     monkeypatch.setattr(checkpoint_module, "FORMAT", 3)
-    refused(good, "has format 2, this version of textassay reads 3: go on with the version that wrote it")
+    refused(good, "has format 2, this version of textassay reads 3: continue with the version that wrote it")
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)

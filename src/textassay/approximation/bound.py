@@ -1,4 +1,4 @@
-"""How many samples make the average of one-hot draws near its expectation, whatever the generator is.
+"""How many samples bring the average of one-hot draws close to its expectation, for any generator.
 
 By Hoeffding's inequality and a union over the V types, the probability that any share is off by more than gamma is
 below ``2 V exp(-2 N gamma^2)``.
@@ -11,11 +11,11 @@ import math
 
 from textassay.errors import OptionError
 
-GAMMA, EPSILON = 1e-3, 1e-2  # of the paper
+GAMMA, EPSILON = 1e-3, 1e-2  # as in the paper
 
 
 def hoeffding_bound(gamma: float, epsilon: float, n_types: int) -> float:
-    """Return the number that N must exceed, so that with probability 1 - epsilon no share is off by more than gamma."""
+    """Return the number that N must exceed for every share to be within gamma with probability 1 - epsilon."""
     for name, value in (("gamma", gamma), ("epsilon", epsilon)):
         if not 0 < value < 1:
             raise OptionError(f"{name} must be above 0 and below 1, got {value:g}")

@@ -1,4 +1,4 @@
-"""What a token costs, in bits, when of N draws C were that token: as it is, and corrected for its bias.
+"""Cost of a token in bits when C of N draws were that token: plain, and corrected for its bias.
 
 Minus the logarithm of a mean is too high on average (Jensen), by ``(1 - p) / (2 N p ln 2)`` bits to second order, and
 by far more where p is of the order of 1/N, since a count of 0 costs what the floor says.
@@ -12,7 +12,7 @@ Sources: Tevet et al., "Evaluating Text GANs as Language Models", NAACL 2019 (th
 Opheusden, Acerbi, Ma, "Unbiased and efficient log-likelihood estimation with inverse binomial sampling", PLoS
 Computational Biology 16, 2020 (the sum up to the first hit); Quenouille, "Notes on bias in estimation", Biometrika 43,
 1956 (jackknife); Richardson, "The deferred approach to the limit", 1927.
-Departs from them: the average over orders, where the second draws until a hit comes.
+Departs from them: averages over orders of draws, where van Opheusden et al. draw until the first hit.
 """
 
 import math
@@ -29,7 +29,7 @@ FloatArray = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
 
 _LOG_2 = math.log(2)
-_TOGETHER = 1 << 12  # tokens whose expectations are summed together
+_BLOCK = 1 << 12  # tokens whose expectations are summed together
 _SERIES_FROM, _COUNTED_TO = 50.0, 200  # expected counts from which the series is good to 1e-5; counts summed below
 
 
@@ -40,7 +40,7 @@ def check_floor(floor: float, n: int, *, name: str = "floor") -> None:
 
 
 def floor_bits(floor: float) -> float:
-    """Return what a token costs that was never drawn: 66.44 bits at 1e-20."""
+    """Return the cost of a token that was never drawn: 66.44 bits at 1e-20."""
     return -math.log2(floor)
 
 
@@ -50,10 +50,10 @@ def plain_bits(counts: Counts, n: int, *, floor: float) -> FloatArray:
 
 
 def jackknife_bits(counts: Counts, n: int, *, floor: float) -> FloatArray:
-    """Return the plain value less the bias that leaving out one draw shows, shape of `counts`.
+    """Return the plain value minus its jackknife estimate of bias, shape of `counts`.
 
-    Counts of 0 and 1 stay as they are: without its only hit, a token would cost the floor. So this corrects tokens
-    that are drawn often, and those of the order of 1/n, which have most of the bias, not at all.
+    Counts of 0 and 1 stay as they are: without its only hit, a token would cost the floor. So frequent tokens are
+    corrected, but not those with probabilities of the order of 1/n, which have most of the bias.
     """
     plain = plain_bits(counts, n, floor=floor)
     if n < 2:
@@ -77,31 +77,31 @@ def richardson(at_n: FloatArray, at_half: FloatArray) -> FloatArray:
 
 
 def second_order_bits(probabilities: FloatArray, n: int) -> FloatArray:
-    """Return the bias of the plain value to second order, ``(1 - p) / (2 n p ln 2)`` bits; true where n p is large."""
+    """Return the second-order bias of the plain value, ``(1 - p) / (2 n p ln 2)`` bits; accurate where n p is large."""
     return np.asarray((1 - probabilities) / (2 * n * probabilities * _LOG_2), dtype=np.float64)
 
 
 def expected_bias_bits(log_probs: FloatArray, n: int, *, floor: float) -> FloatArray:
-    """Return how much too high the plain value is on average over all draws of n, for tokens of known probability.
+    """Return the expected bias of the plain value over all samples of n draws, for tokens of known probability.
 
-    Zero counts and their floor are counted; nothing is drawn, so no chance is in it.
+    Includes zero counts and their floor. Exact: nothing is drawn.
 
     `log_probs`: in nats, finite, any shape (P,).
     """
-    found = np.empty(len(log_probs))
+    expected = np.empty(len(log_probs))
     few = log_probs + math.log(n) < math.log(_SERIES_FROM)
     p = np.exp(np.minimum(log_probs[~few], 0.0))
     mean, spread = n * p, n * p * (1 - p)
     third, fourth = spread * (1 - 2 * p), 3 * spread**2 + spread * (1 - 6 * p * (1 - p))
-    found[~few] = (spread / (2 * mean**2) - third / (3 * mean**3) + fourth / (4 * mean**4)) / _LOG_2
+    expected[~few] = (spread / (2 * mean**2) - third / (3 * mean**3) + fourth / (4 * mean**4)) / _LOG_2
     counts = np.arange(min(n, _COUNTED_TO) + 1)
     costs = plain_bits(counts, n, floor=floor)
-    places = np.flatnonzero(few)
-    for start in range(0, len(places), _TOGETHER):
-        some = places[start : start + _TOGETHER]
-        chances = binom.pmf(counts, n, np.exp(log_probs[some])[:, None])
-        found[some] = chances @ costs + log_probs[some] / _LOG_2
-    return found
+    rare = np.flatnonzero(few)
+    for start in range(0, len(rare), _BLOCK):
+        block = rare[start : start + _BLOCK]
+        chances = binom.pmf(counts, n, np.exp(log_probs[block])[:, None])
+        expected[block] = chances @ costs + log_probs[block] / _LOG_2
+    return expected
 
 
 def soft_correction_bits(sums: FloatArray, squares: FloatArray, n: int, *, floor: float) -> FloatArray:

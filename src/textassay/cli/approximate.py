@@ -109,11 +109,11 @@ class Approximate(Files, Computing):
 
     def _read(self, opened: "TextGenerator") -> "Corpus":
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
-        from textassay.corpus import read_running, running_text
+        from textassay.corpus import read_running_text, running_text
 
         if self.window is not None:
             with running_text():
-                return opened.form.corpus([read_running(self.text, column=self.column)])
+                return opened.form.corpus([read_running_text(self.text, column=self.column)])
         file = self.read_file(self.text)
         if len(file.texts) == 1:
             raise TooFewSentencesError(f"{self.text} has one line: to read it as running text, add --window T")

@@ -98,7 +98,7 @@ class Serve:
                 address_limit=AddressLimit(per_address, time.monotonic),
                 invite_only=self.invite_only,
                 trusts_proxy=bool(self.trust_proxy),
-                tell=print_line,
+                notify=print_line,
             )
             config = server_config(create_app(service), trusted_proxies=tuple(self.trust_proxy or ()))
             address = f"http://{_shown(self.host)}:{listener.getsockname()[1]}"

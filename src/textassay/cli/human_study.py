@@ -63,7 +63,7 @@ class Build(Files, Printing):
     def run(self) -> int:
         """Build a study, write it, say what is in it, and return 0."""
         from textassay.corpus import mark_rare_words
-        from textassay.human import CHECK_TEXT, build_study, giveaways, save_study, skipped_blanks
+        from textassay.human import CHECK_TEXT, build_study, save_study, side_cues, skipped_blanks
         from textassay.report import tie_advice
 
         generators = parse_generators(self.generators or [])
@@ -100,7 +100,7 @@ class Build(Files, Printing):
             seed=self.seed,
         )
         path = save_study(study, self.out)
-        for line in [*skipped_blanks(study), *giveaways(study)]:
+        for line in [*skipped_blanks(study), *side_cues(study)]:
             print_line(f"note: {line}")
         if self.judgements % 2 == 0:
             print_line(f"note: {tie_advice(self.judgements)}")

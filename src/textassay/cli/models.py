@@ -11,8 +11,8 @@ def open_model(name: str, precision: str = PRECISIONS[0]) -> TextGenerator:
     opened = open_generator(name, precision)
     if not hasattr(opened.model, "log_prob"):
         raise InputError(
-            f"{name} holds a generator that cannot say how likely a text is ({opened.model.name}): sample from it, or "
-            "estimate its perplexity from what it draws with 'textassay approximate'"
+            f"{name} holds a generator without likelihood ({opened.model.name}): sample from it, or estimate its "
+            "perplexity from samples with 'textassay approximate'"
         )
     return opened
 

@@ -298,10 +298,10 @@ class TrainText(Train):
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
-        from textassay.corpus import read_running
+        from textassay.corpus import read_running_text
 
         if self.window_size is not None:
-            return [read_running(source, column=self.column)]
+            return [read_running_text(source, column=self.column)]
         return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
@@ -369,9 +369,9 @@ class Monitors:
 
     def check_monitor(self) -> None:
         """Raise for whatever can be seen to be wrong with these options before the text is read."""
-        from textassay.monitoring import monitored_metrics
-
         if self.monitor is not None:
+            from textassay.monitoring import monitored_metrics
+
             monitored_metrics(self.monitor)
         elif self.monitor_steps is not None:
             raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
@@ -486,8 +486,8 @@ class TrainNetwork(Monitors, TrainCatalogued):
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        super().check()
         self.check_monitor()
+        super().check()
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
         """Return the model, fitted in the folder, and what `Training` holds of it."""

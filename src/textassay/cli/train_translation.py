@@ -76,10 +76,10 @@ class TrainTranslation(Train):
 
     def read(self) -> _Texts:
         """Return the pairs that training needs; say what was held back or held out."""
-        from textassay.corpus import ParallelText, held_back, split_last
+        from textassay.corpus import ParallelText, held_out_pairs, split_last
 
         both = self._sides(self.source, self.real)
-        kept, out = held_back(len(both[0]), self.hold_back, seed=self.seed)
+        kept, out = held_out_pairs(len(both[0]), self.hold_back, seed=self.seed)
         held = _of(both, out.tolist())
         if self.valid is None or self.valid_source is None:
             first, last = split_last(len(kept), math.ceil(len(kept) / _HELD_OUT))

@@ -1,9 +1,9 @@
 """Phrases of any length that a generator repeats from text to text, such as "I hope this helps !" in 80 %.
 
-A phrase starts as an n-gram of 2 to 4 tokens that stands in at least `FREQUENT` of the generated texts, significantly
-more often than in real ones and at least `TIMES` as often, and grows on both sides as long as `KEPT` of its texts share
-the next token. Unlike the list of n-grams, none is left out because another one tells the same: only what shares
-two neighbouring tokens with a phrase that is listed already is not listed again.
+A phrase starts as an n-gram of 2 to 4 tokens that occurs in at least `FREQUENT` of the generated texts, significantly
+more often than in real ones and at least `TIMES` as often, and grows on both sides while `KEPT` of its texts share the
+next token. Unlike n-grams, phrases are not pruned as redundant: only a seed that shares two neighbouring tokens with a
+listed phrase is skipped.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.explanation import Giveaway
+from textassay.comparison.explanation import DiscriminativeNgram
 from textassay.corpus import EOS, SOS, Corpus
 
 FREQUENT = 0.05
@@ -26,10 +26,10 @@ IntArray = npt.NDArray[np.int64]
 
 def find_boilerplate(
     real: Corpus, generated: Corpus, seeds: Iterable[tuple[list[int], float]]
-) -> tuple[Giveaway, ...]:  # fmt: skip
+) -> tuple[DiscriminativeNgram, ...]:  # fmt: skip
     """Return the phrases that grow from `seeds`, the most frequent first, at most five."""
     texts = np.repeat(np.arange(len(generated)), generated.lengths)
-    phrases: list[Giveaway] = []
+    phrases: list[DiscriminativeNgram] = []
     listed: list[list[int]] = []
     for seed, p_adjusted in seeds:
         if len(phrases) == _MOST:
@@ -38,12 +38,12 @@ def find_boilerplate(
             continue
         phrase = _grown(seed, generated, texts)
         listed.append(phrase)
-        shown = _without_leading_signs(phrase, generated)
-        n_real, n_generated = (_n_texts(shown, corpus) for corpus in (real, generated))
+        trimmed = _without_leading_signs(phrase, generated)
+        n_real, n_generated = (_n_texts(trimmed, corpus) for corpus in (real, generated))
         phrases.append(
-            Giveaway(
-                ngram=" ".join(generated.vocabulary.decode(shown)),
-                order=len(shown),
+            DiscriminativeNgram(
+                ngram=" ".join(generated.vocabulary.decode(trimmed)),
+                order=len(trimmed),
                 n_real=n_real,
                 n_generated=n_generated,
                 share_real=n_real / len(real),
@@ -86,7 +86,7 @@ def _places(phrase: list[int], corpus: Corpus) -> IntArray:
 
 
 def _n_texts(phrase: list[int], corpus: Corpus) -> int:
-    """Return how many texts hold `phrase`."""
+    """Return the number of texts that contain `phrase`."""
     return len(np.unique(np.searchsorted(corpus.offsets, _places(phrase, corpus), side="right")))
 
 
@@ -99,7 +99,7 @@ def _is_word(token: int, corpus: Corpus) -> bool:
 
 
 def _without_leading_signs(phrase: list[int], corpus: Corpus) -> list[int]:
-    """Return `phrase` without the punctuation that ends what stands before it."""
+    """Return `phrase` without leading punctuation, which ends the sentence before it."""
     while phrase[0] != SOS and not _is_word(phrase[0], corpus):
         phrase = phrase[1:]
     return phrase

@@ -1,4 +1,4 @@
-"""What comes with the sentences of a comparison: features, log-probabilities, ratings; checked, then attached."""
+"""Columns of the texts of a comparison: features, log-probabilities and ratings; checked, then attached."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN
+from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.corpus import Corpus
 from textassay.embedding import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
+from textassay.inspection import HELDOUT
 
-SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own sentences, of real ones)
-
-REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # what features of real text are given under
-_TRAIN_NAME = "train"  # the same of the training text, whose features may be left out
+SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own texts, of real texts)
+REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # names of real text among features
+_TRAIN_NAME = "train"  # name of the training text among features, which may be left out
 LOG_PROBS, RATINGS = "log_probs", "ratings"
-_LARGEST = 1e15  # in a feature: its fourth power is finite, its square in single precision too
+_LARGEST = 1e15  # largest feature: its fourth power is finite, and its square in single precision
 
-_IMPOSSIBLE = ": the model gives this sentence probability 0; smooth the model, or leave its log-probabilities out"
+_IMPOSSIBLE = ": the model gives this text probability 0; smooth the model, or leave its log-probabilities out"
 
 
 def attach_columns(
@@ -32,10 +32,11 @@ def attach_columns(
 ) -> dict[str, Corpus]:
     """Return the corpora with their columns.
 
-    `corpora`: by name, real text under ``(real)`` and ``(real-heldout)``, that of training under ``(train)``;
-    `features`: vectors of sentences, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names; all or
-    none. Those of the training text, under ``train``, may be left out; `log_probs`: generator to its log-probabilities
-    (nats) of all its own and of all real sentences, shapes (N,), (n_real,).
+    `corpora`: by name, real text under ``(real)`` and ``(real-heldout)``, training text under ``(train)``. `features`:
+    vectors of texts, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names, for all or none; those
+    of the training text, under ``train``, may be left out. `log_probs`: generator to its log-probabilities (nats) of
+    its
+    own and of all real texts, shapes (N,) and (n_real,). `ratings`: likewise.
     """
     generators = list(generators)
     columns: dict[str, dict[str, npt.NDArray[np.floating[Any]]]] = {name: {} for name in corpora}
@@ -43,16 +44,16 @@ def attach_columns(
         of_train = {_TRAIN_NAME: TRAIN} if _TRAIN_NAME in set(features) - set(generators) else {}
         rows = REAL_NAMES | of_train
         aliases = {rows.get(name, name): name for name in features}
-        wanted = {name: name for name in generators} | {row: alias for alias, row in rows.items() if row in corpora}
-        for name in aliases.keys() - wanted.keys():
-            raise unknown_name("name in features", aliases[name], wanted.values())
-        for row, name in wanted.items():
+        row_names = {name: name for name in generators} | {row: alias for alias, row in rows.items() if row in corpora}
+        for name in aliases.keys() - row_names.keys():
+            raise unknown_name("name in features", aliases[name], row_names.values())
+        for row, name in row_names.items():
             if row not in aliases:
                 raise OptionError(f"features of {name} are missing: give --features {name}=FILE.npy too")
             column = _checked(features[name], f"features of {name}", len(corpora[row]), n_axes=2)
             _check_size(column, f"features of {name}")
             columns[row][FEATURES] = column
-        widths = {name: columns[row][FEATURES].shape[1] for row, name in wanted.items()}
+        widths = {name: columns[row][FEATURES].shape[1] for row, name in row_names.items()}
         if len(set(widths.values())) > 1:
             listed = ", ".join(f"{name} {width}" for name, width in widths.items())
             raise InputError(f"features must have one width, got {listed}")
@@ -72,23 +73,23 @@ def attach_columns(
 
 
 def columns_of(corpus: Corpus, name: str) -> Corpus:
-    """Return the corpus with no other columns than features and those of the comparison with generator `name`."""
+    """Return the corpus with only its features and the columns of generator `name`."""
     columns = {key: column for key, column in corpus.columns.items() if _owner(key) in ("", name)}
     return corpus if len(columns) == len(corpus.columns) else replace(corpus, columns=columns)
 
 
 def has_own_columns(corpus: Corpus, name: str) -> bool:
-    """Return whether the corpus has columns of the comparison with generator `name`."""
+    """Return whether the corpus has columns of generator `name`."""
     return any(_owner(key) == name for key in corpus.columns)
 
 
 def _owner(column: str) -> str:
-    """Return the generator's name in that of a column such as ``log_probs/NAME``; empty for features."""
+    """Return the generator in the name of a column, such as ``log_probs/NAME``; empty for features."""
     return column.partition("/")[2]
 
 
 def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.NDArray[np.floating[Any]]:
-    """Return `values` as floats, one row for each of `n` sentences."""
+    """Return `values` as floats, one row for each of `n` texts."""
     array = np.asarray(values)
     if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
         raise InputError(f"{what} must be numbers, got {array.dtype}")
@@ -96,7 +97,7 @@ def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.ND
         shape = f"({n}, d)" if n_axes == 2 else f"({n},)"
         raise InputError(f"{what} must have shape {shape}, got {array.shape}")
     if len(array) != n:
-        raise InputError(f"{what} must have one row a sentence: {n}, got {len(array)}")
+        raise InputError(f"{what} must have {n} rows, one for each text, got {len(array)}")
     array = array.astype(np.float64 if array.dtype.itemsize > 4 or array.dtype.kind != "f" else np.float32)
     wrong = np.flatnonzero(~np.isfinite(array).reshape(n, -1).all(axis=1))
     if len(wrong):
@@ -109,7 +110,7 @@ def _checked(values: npt.ArrayLike, what: str, n: int, *, n_axes: int) -> npt.ND
 
 
 def _check_size(values: npt.NDArray[np.floating[Any]], what: str) -> None:
-    """Raise where what metrics make of features would leave the range of numbers."""
+    """Raise for features so large that metrics would overflow."""
     wrong = np.flatnonzero((np.abs(values) > _LARGEST).any(axis=1))
     if len(wrong):
         raise InputError(f"{what} must be between -{_LARGEST:g} and {_LARGEST:g}, row {wrong[0] + 1} holds more")
@@ -120,5 +121,5 @@ def _check_log_probs(values: npt.NDArray[np.floating[Any]], what: str) -> None:
     if len(wrong):
         raise InputError(
             f"{what} must be at most 0, row {wrong[0] + 1} holds {values[wrong[0]]:g} ({len(wrong)} above 0): give "
-            "logarithms of probabilities of whole sentences, not negative ones or losses"
+            "log-probabilities of whole texts, not losses"
         )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from textassay.comparison.explanation import Explanation
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
-from textassay.inspection import HELDOUT as HELDOUT
 from textassay.inspection import REAL, Finding
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Comparison(Displayed):
     real
         The real text: name, number of texts, content hash.
     generators, metrics
-        Names, as they came.
+        Names, in the order given.
     results
         One `Result` for each generator, or row of reference, and metric.
     pairs
@@ -106,11 +105,11 @@ class Comparison(Displayed):
     ranks
         Rank intervals of the generators, for every metric with a direction.
     findings
-        What inspection found in the texts before they were measured.
+        Trivial differences that inspection found before measuring.
     warnings
-        What metrics warned of.
+        Warnings of the metrics.
     level, seed
-        Of intervals; of everything drawn at random.
+        Confidence level of the intervals; random seed.
     explanations
         What gives each generator away, where dd is among the metrics.
     settings
@@ -342,11 +341,11 @@ class Comparison(Displayed):
 
     def to_markdown(self) -> str:
         """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
-        return str(import_module("textassay.report.tables").to_markdown(self))
+        return str(import_module("textassay.report").comparison_markdown(self))
 
     def to_latex(self) -> str:
         r"""Return all tables for LaTeX, each as wide as a page at most; they need ``\usepackage{booktabs}``."""
-        return str(import_module("textassay.report.old_latex").to_latex(self))
+        return str(import_module("textassay.report").comparison_latex(self))
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
@@ -370,7 +369,7 @@ class Comparison(Displayed):
         OutputError
             If a file cannot be written; then the folder is as it was before.
         """
-        written: list[Path] = import_module("textassay.report.old_folder").write_report(self, folder, texts=self.texts)
+        written: list[Path] = import_module("textassay.report").write_report(self, folder, texts=self.texts)
         return written
 
     def to_frame(self) -> "pd.DataFrame":

@@ -1,9 +1,8 @@
-"""What gives a generator away: words, lengths, positions, sentences, and whether more text would show more.
+"""What gives a generator away: words, lengths, positions, texts, and whether more text would show more.
 
-All judgements come from dd at the effort asked for: cross-fitted classifiers, so that every sentence is explained by
-one that did not see it. What they find is what these classifiers detect, not all there is. Where in a sentence the
-decision falls is told by the logistic regression over n-grams alone, on the same folds: its evidence adds up over
-tokens.
+All judgements come from dd at the chosen effort: its classifiers are cross-fitted, so every text is judged by one that
+did not see it. They show what these classifiers detect, not every difference. Where in a text the decision falls comes
+from logistic regression over n-grams alone, on the same folds: its evidence adds up over tokens.
 """
 
 import warnings
@@ -15,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.columns import columns_of
+from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
-from textassay.comparison.giveaways import find_giveaways
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
 from textassay.comparison.measure import Progress, cell_key
 from textassay.comparison.prefix_curve import prefix_curve
@@ -38,11 +37,11 @@ from textassay.resampling import newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 
-TOP = 20  # n-grams each way
+TOP = 20  # n-grams for each side
 _N_LENGTHS = 8
 _N_POSITIONS = 10
 _N_EXAMPLES = 5
-_ENOUGH = 30  # tested sentences a side for a dd of one length
+_ENOUGH = 30  # tested texts a side for the dd of one range of lengths
 
 
 def explain(
@@ -59,35 +58,35 @@ def explain(
     full: Judgement | None = None,
     **text: Unpack[TextOptions],
 ) -> Explanation:
-    """Return what gives the generator of `generated` away.
+    """Explain what gives the generator of `generated` away.
 
     Parameters
     ----------
     generated, real
-        At least 10 sentences a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`.
+        At least 10 texts a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`.
     name
         Of the generator.
     top
-        How many n-grams are listed each way, at most.
+        Largest number of n-grams to list for each side.
     effort
-        Of dd, in value and learning curve.
+        Effort of dd, for its value and learning curve.
     folds
         Cross-fitting folds; 1 judges a tenth of the text once.
     level
-        Of intervals; 1 - `level` is the rate of false discoveries among n-grams.
+        Confidence level; 1 - `level` is the false discovery rate among n-grams.
     seed
-        Decides partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
+        Draws the partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
     halvings
-        How often the learning curve halves the sample, at least 1; by default as `HALVINGS` has it for the effort.
+        How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1.
     full
-        What `textassay.comparison.learning_curve.judge` returned for the same arguments, where that is known.
+        The result of `textassay.comparison.judge` for the same arguments, to save computing it again.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Raises
     ------
     EmptyCorpusError, TooFewSentencesError
-        If a side has too few sentences, or groups.
+        If a side has too few texts, or groups.
     OptionError
         If a setting is out of range or the vocabularies differ.
     """
@@ -98,7 +97,7 @@ def explain(
     generated, real, _ = prepare_sides(generated, real, **text)
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
-    found = find_giveaways(real, generated, level=level, top=top)
+    ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
     curve = learning_curve(
         real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
     )
@@ -109,9 +108,9 @@ def explain(
     return Explanation(
         generator=name,
         value=full.estimate.value,
-        more_generated=found.more_generated,
-        more_real=found.more_real,
-        n_tested=found.n_tested,
+        more_generated=ngrams.more_generated,
+        more_real=ngrams.more_real,
+        n_tested=ngrams.n_tested,
         level=level,
         lengths=_lengths(real, generated, full, level),
         positions=_positions(real, generated, _linear(real, generated, full, folds, seed)),
@@ -128,7 +127,7 @@ def explain(
         half_length=prefixes.half_length,
         half_low=prefixes.half_low,
         half_high=prefixes.half_high,
-        boilerplate=found.boilerplate,
+        boilerplate=ngrams.boilerplate,
     )
 
 
@@ -146,9 +145,9 @@ def explain_generators(
     version: str,
     progress: Progress | None = None,
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
-    """Return the explanation of every generator that has enough text, and for each of the others why there is none.
+    """Return the explanations of all generators with enough text, and a message for each of the others.
 
-    `store`: where explanations are looked up and kept, by content; what they find of ``dd`` is kept there, too.
+    `store`: keeps explanations, and the estimates of ``dd`` computed for them, by content.
     """
     explanations, reasons = [], []
     for number, name in enumerate(generated):
@@ -156,11 +155,11 @@ def explain_generators(
             progress(f"explanation of {name}", number, len(generated))
         sides = columns_of(real, name), columns_of(generated[name], name)
         key = _key(*sides, top, effort, folds, level, seed, halvings, version)
-        kept = _kept(store, key)
-        if kept is None:
+        explanation = _kept(store, key)
+        if explanation is None:
             try:
                 full = _judge(*sides, effort, folds, level, seed, store, version)
-                kept = explain(
+                explanation = explain(
                     generated=sides[1],
                     real=sides[0],
                     top=top,
@@ -174,15 +173,15 @@ def explain_generators(
             except (EmptyCorpusError, TooFewSentencesError) as error:
                 reasons.append(f"{name}: no explanation of what gives it away: {error}")
                 continue
-            store.save_document(key, kept.to_dict())
-        explanations.append(replace(kept, generator=name))
+            store.save_document(key, explanation.to_dict())
+        explanations.append(replace(explanation, generator=name))
     if progress is not None and generated:
         progress("done", len(generated), len(generated))
     return tuple(explanations), tuple(reasons)
 
 
 def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:
-    """Return what an explanation is kept under: all that can change it, dd's own settings among it."""
+    """Return the key of an explanation in the store: a hash of everything that can change it."""
     metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
     content = [part for corpus in (generated, real) for part in (corpus.fingerprint, corpus.columns_fingerprint)]
     return estimate_key("explanation", top, repr(metric.shares), folds, level, *others, *content)
@@ -198,7 +197,7 @@ def _judge(
     store: EstimateStore,
     version: str,
 ) -> Judgement:
-    """Return dd, and keep it for a comparison that asks for it next."""
+    """Return dd, and store it for the comparison."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
@@ -221,13 +220,13 @@ def _notes(real: Corpus, generated: Corpus) -> tuple[str, ...]:
     if real.groups is None and generated.groups is None:
         return ()
     return (
-        "The sentences come in groups, which dd and its learning curve take into account; the p-values of n-grams and "
-        "the intervals by length do not: they treat sentences as independent and claim too much.",
+        "The texts come in groups. dd and its learning curve take them into account; the p-values of n-grams and the "
+        "intervals by length treat texts as independent and are too optimistic.",
     )
 
 
 def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -> tuple[LengthBin, ...]:
-    """Return dd among the sentences of each range of lengths; ranges hold about as many sentences of both together."""
+    """Return dd among the texts of each range of lengths; the ranges hold about equally many texts."""
     lengths = [real.lengths, generated.lengths]
     together = np.concatenate(lengths)
     shares = np.arange(1, _N_LENGTHS) / _N_LENGTHS
@@ -266,7 +265,7 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
 
 
 def _linear(real: Corpus, generated: Corpus, judged: Judgement, folds: int, seed: int) -> CrossFit:
-    """Return the cross-fit of a linear classifier on the folds of dd: the one that dd has, or a new one."""
+    """Return the cross-fit of a linear classifier on the folds of dd: the one in dd, or a new one."""
     for fit in (judged.fit, *judged.fit.alone.values()):
         if all(fold.evidence is not None for fold in fit.folds):
             return fit
@@ -274,7 +273,7 @@ def _linear(real: Corpus, generated: Corpus, judged: Judgement, folds: int, seed
 
 
 def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[PositionBin, ...]:
-    """Return the mean evidence of each tenth of a sentence, its end being its last token."""
+    """Return the mean evidence of each tenth of a text, whose end counts as its last token."""
     means = []
     for corpus, numbers in ((real, linear.real_folds), (generated, linear.generated_folds)):
         total = np.zeros(_N_POSITIONS)
@@ -290,10 +289,7 @@ def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[Posit
 
 
 def _by_position(evidence: FloatArray, lengths: npt.NDArray[np.int64]) -> FloatArray:
-    """Return the evidence in each tenth of a sentence, summed over sentences, shape (10,).
-
-    `lengths`: tokens in each sentence, shape (N,).
-    """
+    """Return the evidence in each tenth of a text, summed over texts, shape (10,); `lengths` has shape (N,)."""
     running = np.concatenate(([0.0], np.cumsum(evidence)))
     starts = np.concatenate(([0], np.cumsum(lengths + 2)))[:-1] + 1
     units = lengths + 1  # tokens and the end
@@ -306,11 +302,11 @@ def _by_position(evidence: FloatArray, lengths: npt.NDArray[np.int64]) -> FloatA
 
 
 def _examples(corpus: Corpus, scores: FloatArray, *, lowest: bool) -> tuple[Example, ...]:
-    """Return the sentences with the lowest or highest scores, each text once; NaN is passed over."""
+    """Return the texts with the lowest or highest scores, each text once; NaN is skipped."""
     order = np.argsort(scores if lowest else -scores, kind="stable")
-    found: dict[str, float] = {}
+    scores_by_text: dict[str, float] = {}
     for row in order.tolist():
-        if len(found) == _N_EXAMPLES or np.isnan(scores[row]):
+        if len(scores_by_text) == _N_EXAMPLES or np.isnan(scores[row]):
             break
-        found.setdefault(corpus.texts[row], float(scores[row]))
-    return tuple(Example(text, score) for text, score in found.items())
+        scores_by_text.setdefault(corpus.texts[row], float(scores[row]))
+    return tuple(Example(text, score) for text, score in scores_by_text.items())

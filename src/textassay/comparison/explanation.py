@@ -1,4 +1,4 @@
-"""What gives a generator away: the parts of an explanation, ready to be kept and shown."""
+"""An explanation of what gives a generator away, and its parts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,23 +10,23 @@ HALF = 0.5
 
 
 @dataclass(frozen=True)
-class Giveaway:
-    """An n-gram that stands in more sentences of one side than of the other."""
+class DiscriminativeNgram:
+    """An n-gram that occurs in more texts of one side than of the other."""
 
-    ngram: str  # Its tokens with a space between; ``<sos>`` and ``<eos>`` are the ends of a sentence
+    ngram: str  # Tokens joined by spaces; ``<sos>`` and ``<eos>`` are the ends of a text
     order: int  # Number of tokens
-    # Sentences in which it stands
+    # Texts that contain it
     n_real: int
     n_generated: int
-    # The same as fractions of the sentences of each side
+    # The same as fractions of the texts of each side
     share_real: float
     share_generated: float
-    p_adjusted: float  # Of the difference, adjusted for all n-grams that were tested
+    p_adjusted: float  # P-value of the difference, adjusted over all n-grams tested
 
 
 @dataclass(frozen=True)
 class LengthBin:
-    """dd among the sentences of `shortest` to `longest` tokens; value and interval are None where they are too few."""
+    """dd among the texts of `shortest` to `longest` tokens; value and interval are None where there are too few."""
 
     shortest: int
     longest: int
@@ -39,10 +39,11 @@ class LengthBin:
 
 @dataclass(frozen=True)
 class PositionBin:
-    """Where in a sentence the decision falls: `begin` to `end` as fractions of its length.
+    """Where in a text the decision falls: `begin` to `end` as fractions of its length.
 
-    `evidence_real` and `evidence_generated` are the mean log-odds of being real (nats a sentence) that the tokens there
-    add, in real and in generated sentences; their difference is what this part of the sentence gives away.
+    `evidence_real` and `evidence_generated` are the mean log-odds of being real (nats a text) that the tokens there
+    add,
+    in real and in generated texts; their difference is the evidence in this part of the text.
     """
 
     begin: float
@@ -53,7 +54,7 @@ class PositionBin:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """dd with `n_real` real and `n_generated` generated sentences."""
+    """dd with `n_real` real and `n_generated` generated texts."""
 
     n_real: int
     n_generated: int
@@ -64,7 +65,7 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class PrefixPoint:
-    """dd of the first `n_tokens` tokens of all sentences."""
+    """dd of the first `n_tokens` tokens of all texts."""
 
     n_tokens: int
     value: float
@@ -74,7 +75,7 @@ class PrefixPoint:
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence and its probability of being real."""
+    """A text and its probability of being real."""
 
     text: str
     score: float
@@ -91,16 +92,16 @@ class Explanation(Displayed):
     value
         dd of the classifier that explains.
     more_generated, more_real
-        n-grams that stand more often in generated, and in real, sentences; the most telling first.
+        N-grams more frequent in generated, and in real, texts; the most discriminative first.
     n_tested
-        n-grams that were tested.
+        Number of n-grams tested.
     level
-        Of intervals; 1 - level is the rate of false discoveries among the n-grams.
+        Confidence level; 1 - level is the false discovery rate among the n-grams.
     lengths, positions
         Where the decision falls.
     most_generated, most_lifelike, mistaken
-        The generated sentences that look most generated, those that look most real, and the real ones that look most
-        generated, each with its score; each text once.
+        The generated texts that look most generated, those that look most real, and the real texts that look most
+        generated, with their scores; each text once.
     curve
         dd at growing sample sizes, the last at full size.
     rising
@@ -109,20 +110,20 @@ class Explanation(Displayed):
     rise, rise_low, rise_high
         By how much the last doubling raised dd, with its interval; None where there was no smaller sample.
     notes
-        What a reader has to know besides, one sentence each.
+        Notes for the reader, one sentence each.
     prefixes
-        dd of the first tokens by how many, see `textassay.comparison.prefix_curve`.
+        dd of the first tokens of every text, by their number; see `textassay.comparison.prefix_curve`.
     half_length, half_low, half_high
-        After how many tokens that reaches one half, with its interval; None for what lies beyond the curve.
+        Number of tokens at which that reaches one half, with its interval; None beyond the curve.
     boilerplate
-        Phrases of any length that stand in many generated texts and in few real ones, the most frequent first, see
-        `textassay.comparison.boilerplate`; their p-values are those of the n-grams they grew from.
+        Phrases of any length in many generated and few real texts, the most frequent first; see
+        `textassay.comparison.boilerplate`. Their p-values are those of the n-grams they grew from.
     """
 
     generator: str
     value: float
-    more_generated: tuple[Giveaway, ...]
-    more_real: tuple[Giveaway, ...]
+    more_generated: tuple[DiscriminativeNgram, ...]
+    more_real: tuple[DiscriminativeNgram, ...]
     n_tested: int
     level: float
     lengths: tuple[LengthBin, ...]
@@ -140,18 +141,18 @@ class Explanation(Displayed):
     half_length: float | None = None
     half_low: float | None = None
     half_high: float | None = None
-    boilerplate: tuple[Giveaway, ...] = ()
+    boilerplate: tuple[DiscriminativeNgram, ...] = ()
 
     @property
-    def overused(self) -> tuple[Giveaway, ...]:
-        """Boilerplate, then the n-grams of `more_generated` that are no part of it."""
+    def overused(self) -> tuple[DiscriminativeNgram, ...]:
+        """Boilerplate, then the n-grams of `more_generated` that are not part of it."""
         phrases = [f" {phrase.ngram} " for phrase in self.boilerplate]
-        others = [found for found in self.more_generated if not any(f" {found.ngram} " in phrase for phrase in phrases)]
+        others = [ngram for ngram in self.more_generated if not any(f" {ngram.ngram} " in phrase for phrase in phrases)]
         return (*self.boilerplate, *others)
 
     @property
     def half_bin(self) -> LengthBin | None:
-        """The shortest sentences among which dd is one half or more; None where there are no such."""
+        """The bin of the shortest texts with a dd of at least one half, if any."""
         return next((part for part in self.lengths if part.value is not None and part.value >= HALF), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,9 +163,9 @@ class Explanation(Displayed):
     def from_dict(cls, data: Mapping[str, Any]) -> "Explanation":
         """Return the explanation that `to_dict` gave as `data`."""
         parts = {
-            "more_generated": Giveaway,
-            "more_real": Giveaway,
-            "boilerplate": Giveaway,
+            "more_generated": DiscriminativeNgram,
+            "more_real": DiscriminativeNgram,
+            "boilerplate": DiscriminativeNgram,
             "lengths": LengthBin,
             "positions": PositionBin,
             "most_generated": Example,

@@ -1,13 +1,12 @@
 """The learning curve of dd: its value at growing sample sizes, and whether it is still rising.
 
-A classifier that sees more text finds more, so dd grows with the sample until it has found what it can find. The curve
-is drawn over nested random subsets of both sides, each half of the next; every point is a dd of its own, with
-cross-fitting and thresholds as ever.
+A classifier that sees more text detects more, so dd grows with the sample until it levels off. The curve uses nested
+random subsets of both sides, each half of the next; every point is a dd of its own, with cross-fitting and thresholds.
 
-Rule: the curve is rising where the interval of what the last doubling added lies above 0; it has levelled off where
-that interval lies below `FLAT`; else it cannot be said. The difference is paired, since the sentences of the half were
-judged both times: with t the share of right answers of the full sample and u that of the half, a sentence adds
-t/n - 2u/n where it is in both, t/n where not. Nothing is said about sizes beyond the sample's own.
+The curve is rising where the interval of the last doubling's increase lies above 0, and has levelled off where it lies
+below `FLAT`; otherwise it is undecided. The difference is paired, since the texts of the half were judged both times:
+with t the share of correct answers in the full sample and u that in the half, a text adds t/n - 2u/n if it is in both,
+else t/n. The rule says nothing about larger samples.
 """
 
 import math
@@ -30,10 +29,10 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-# By effort, how often the sample is halved: 4 times, and the smallest point has a sixteenth of the sentences.
+# How often the sample is halved at each effort: with 4, the smallest point has a sixteenth of the texts.
 HALVINGS: Mapping[Effort, int] = {"quick": 1, "default": 4, "max": 1}
-FLAT = 0.02  # a doubling that adds less has levelled off
-_FAR = 1 << 40  # numbers of groups never meet those of single sentences
+FLAT = 0.02  # a smaller increase counts as levelled off
+_FAR = 1 << 40  # offset that keeps group numbers apart from those of single texts
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Rise:
-    """By how much the last doubling of the sample raised dd, and the interval of that."""
+    """Increase of dd by the last doubling of the sample, with its interval."""
 
     value: float
     low: float
@@ -60,7 +59,7 @@ class Rise:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """The points, the smallest sample first, and the last rise; None where the half was too small to be judged."""
+    """The points, the smallest sample first, and the last rise; None where half the sample is too small for dd."""
 
     points: tuple[CurvePoint, ...]
     rise: Rise | None
@@ -69,7 +68,7 @@ class LearningCurve:
 def judge(
     real: Corpus, generated: Corpus, *, effort: Effort = "default", folds: int, level: float, seed: int
 ) -> Judgement:
-    """Return dd at an effort, as `textassay.metric.discrepancy.dd` has it, and its cross-fit."""
+    """Return dd and its cross-fit."""
     metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
     statistics = metric.statistics(metric.prepare(real), generated, seed=seed)
     return Judgement(metric.estimate(statistics), statistics.fits[0])
@@ -86,26 +85,26 @@ def learning_curve(
     halvings: int | None = None,
     full: Judgement | None = None,
 ) -> LearningCurve:
-    """Return dd with all of the sentences of both sides, a half, a quarter, and so on, the fewest first."""
+    """Return dd with all texts of both sides, a half, a quarter, and so on, the smallest sample first."""
     judged = full or judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]
     rise = None
     for halving in range(1, (HALVINGS[effort] if halvings is None else halvings) + 1):
-        chosen = [rank < 0.5**halving for rank in order]
-        parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), chosen, strict=True)]
+        row_masks = [rank < 0.5**halving for rank in order]
+        parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
             part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
         if halving == 1:
-            rise = _rise(judged, part, chosen, (real.groups, generated.groups), level)
+            rise = _rise(judged, part, row_masks, (real.groups, generated.groups), level)
     return LearningCurve(tuple(reversed(points)), rise)
 
 
 def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
-    """Return where each sentence stands in the order in which the sample grows, in [0, 1); groups stand together."""
+    """Return the position of each text in the growing sample, in [0, 1); a group shares one position."""
     names = [corpus.groups for corpus in (real, generated)]
     known = np.unique(np.concatenate([groups for groups in names if groups is not None] or [np.zeros(0, np.int64)]))
     of_group = stream(seed, "learning-curve", "groups").permutation(len(known)) / max(1, len(known))
@@ -125,12 +124,16 @@ def _point(judged: Judgement, n_real: int, n_generated: int) -> CurvePoint:
 
 
 def _rise(
-    full: Judgement, half: Judgement, chosen: list[Rows], groups: tuple[IntArray | None, IntArray | None], level: float
+    full: Judgement,
+    half: Judgement,
+    row_masks: list[Rows],
+    groups: tuple[IntArray | None, IntArray | None],
+    level: float,
 ) -> Rise:
-    """Return the difference of the two values with Student's interval, the variance times that of cross-fitting."""
+    """Return the difference of the two values with Student's interval; the variance allows for cross-fitting."""
     residuals, units = [], []
     n_units = 0
-    for of_full, of_half, rows, names in zip(full.fit.correct(), half.fit.correct(), chosen, groups, strict=True):
+    for of_full, of_half, rows, names in zip(full.fit.correct(), half.fit.correct(), row_masks, groups, strict=True):
         terms = [of_full, np.full(len(rows), np.nan)]
         terms[1][rows] = of_half
         tested = [~np.isnan(side) for side in terms]
@@ -145,12 +148,12 @@ def _rise(
         n_units += len(rows)
     _, members = np.unique(np.concatenate(units), return_inverse=True)
     sums = np.bincount(members, weights=np.concatenate(residuals))
-    guessing = sum(  # of judges that see too little to find more or less with more text
-        guessing_variance(judged.estimate.details["alike"], *(part * len(rows) for rows in chosen))
+    guessing_var = sum(  # for classifiers that score most texts alike
+        guessing_variance(judged.estimate.details["alike"], *(part * len(rows) for rows in row_masks))
         for judged, part in ((full, 1.0), (half, 0.5))
     )
     factor = variance_factor(len(full.fit.folds))
-    variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing)
+    variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing_var)
     value = full.estimate.value - half.estimate.value
     margin = float(stdtrit(max(1, len(sums) - 2), (1 + level) / 2)) * math.sqrt(variance)
     return Rise(value, value - margin, value + margin)

@@ -1,4 +1,4 @@
-"""The cells of a comparison: metrics times corpora, each computed once, kept, and found again."""
+"""The cells of a comparison, one for each metric and corpus, computed once and stored."""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,22 +16,22 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Task:
-    """One corpus to be measured against one real corpus; `name` says which row of the table it is for.
+    """One corpus to measure against one real corpus; `name` is its row of the table.
 
-    Too few sentences of an `asked` one may be an error; the others stand beside those, where they can be measured.
-    `senseless` maps the names of metrics that are not computed for it to the reason.
+    With too few texts a `requested` task may raise; the others are left out. `senseless` maps the names of metrics that
+    make no sense for it to the reason.
     """
 
     name: str
     generated: Corpus
     real: Corpus
-    asked: bool = True
+    requested: bool = True
     senseless: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What came of one metric for one task: an estimate, or the reason why there is none; and the warnings given."""
+    """One metric for one task: an estimate, or the reason why there is none, and its warnings."""
 
     estimate: Estimate | None
     error: str | None
@@ -51,7 +51,7 @@ def measure_cells(
 ) -> dict[tuple[str, str], Cell]:
     """Return the cell of every (task name, metric name).
 
-    Metrics that share statistics are computed together, and the real side of each is prepared once a real corpus.
+    Metrics that share statistics are computed together, and each real corpus is prepared once for each family.
     """
     families = [list(family) for _, family in groupby(sorted(metrics, key=_family), key=_family)]
     families.sort(key=lambda family: metrics.index(family[0]))
@@ -85,12 +85,12 @@ def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | N
     if limit is None or n <= limit:
         return None
     family = metric.name.split("(")[0]
-    return f"{family} compares every sentence with every other: for more than {limit} ({n} here) name it in --metrics"
+    return f"{family} compares every text with every other: name it in --metrics to measure over {limit}, got {n}"
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What all cells of one family of metrics share; `states` keeps what was prepared for each real corpus."""
+    """What all cells of one family of metrics share; `states` holds the prepared real corpora."""
 
     states: dict[str, object]
     seed: int
@@ -100,7 +100,7 @@ class _Run:
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
-    """Return what an estimate is kept under: all that can change it."""
+    """Return the key of an estimate in the store: a hash of everything that can change it."""
     return estimate_key(
         *(metric.name, metric.level, repr(metric.shares), seed, version),
         *(part for corpus in (generated, real) for part in _content(metric, corpus)),
@@ -108,7 +108,7 @@ def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, vers
 
 
 def _content(metric: Metric, corpus: Corpus) -> tuple[str, str]:
-    """Return hashes of all that `metric` can see of `corpus`: its text, and its columns where it reads those."""
+    """Return hashes of the text of `corpus`, and of its columns if `metric` reads them."""
     reads = isinstance(metric, ColumnMetric) and metric.reads_columns
     return corpus.fingerprint, corpus.columns_fingerprint if reads else ""
 
@@ -126,12 +126,12 @@ def _measure_family(family: Sequence[Metric], task: Task, run: _Run) -> Iterator
         metric.name: cell_key(metric, task.generated, task.real, seed=run.seed, version=run.version)
         for metric in family
     }
-    kept = {metric.name: run.store.load(keys[metric.name]) for metric in family}
+    stored_cells = {metric.name: run.store.load(keys[metric.name]) for metric in family}
     statistics = None
     for metric in family:
-        found = kept[metric.name]
-        if found is not None:
-            yield metric, Cell(found[0], None, found[1])
+        stored = stored_cells[metric.name]
+        if stored is not None:
+            yield metric, Cell(stored[0], None, stored[1])
             continue
         try:
             with warnings.catch_warnings(record=True) as caught:
@@ -140,7 +140,7 @@ def _measure_family(family: Sequence[Metric], task: Task, run: _Run) -> Iterator
                     statistics = metric.statistics(_prepare(metric, task, run), task.generated, seed=run.seed)
                 estimate = metric.estimate(statistics)
         except (TooFewSentencesError, UnavailableError) as error:
-            if run.strict and task.asked:
+            if run.strict and task.requested:
                 raise type(error)(f"{task.name}: {error}") from None
             yield metric, Cell(None, str(error))
             continue

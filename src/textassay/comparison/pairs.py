@@ -1,11 +1,11 @@
-"""Is the difference between two generators real? Differences, their intervals, p-values, and ranks as intervals.
+"""Differences between generators with intervals and p-values, and ranks as intervals.
 
 Both generators are measured against the same real text, so the real terms of their evidence are paired: the variance of
 a difference is ``var(real_a - real_b) / n_real + var(generated_a) / n_a + var(generated_b) / n_b``. For metrics where
-"closer to real text" is better, the difference is that of the two distances to what real text scores at the same sample
-size, and the noise of that takes part. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
+"closer to real text" is better, the difference is that of the two distances to the floor at the same sample size, whose
+noise is included. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
 
-A difference says that one generator was told from real text more easily than the other by this metric at this sample
+A difference says that this metric separates one generator from real text more easily than the other at this sample
 size: it compares what was detected.
 """
 
@@ -53,8 +53,8 @@ def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDif
 def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *, level: float) -> list[Rank]:
     """Return the rank interval of every generator under one metric; none where the metric has no direction.
 
-    The interval runs from 1 + the number of generators significantly better to n - the number significantly worse,
-    among the n generators that have a value. One that could be compared with none of the others has no rank.
+    It runs from 1 + the number of significantly better generators to n - the number of significantly worse ones, among
+    the n generators that have a value. A generator that cannot be compared with any other has no rank.
     """
     if not results or results[0].better == "neither":
         return []
@@ -79,19 +79,16 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
 
 
 def _comparable(first: Result, second: Result) -> bool:
-    """Return whether the values of two generators stand on about as many clusters, where they stand on clusters.
-
-    With fewer sentences there are fewer clusters, in which texts look more alike.
-    """
+    """Return whether two generators have about equally many clusters, if any: with fewer, texts look more alike."""
     details = [{} if result.estimate is None else result.estimate.details for result in (first, second)]
     counts = [one[N_CLUSTERS] for one in details if N_CLUSTERS in one]
     return len(counts) < 2 or max(counts) <= MOST_CLUSTERS * min(counts)
 
 
 def _terms(result: Result) -> _Terms | None:
-    """Return the quantity in which generators are compared: the value, or its distance to the floor for "closer".
+    """Return the quantity that generators are compared by: the value, or its distance to the floor for "closer".
 
-    Samples are shared between generators where they have the same name: the real text, and the floor of one size.
+    Samples with the same name are shared between generators: the real text, and the floor of one size.
     """
     if result.better != "closer":
         return _estimate_terms(result.estimate, sign=1.0, side="a")

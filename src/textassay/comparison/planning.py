@@ -1,11 +1,11 @@
-"""How many sentences a comparison needs, with what is assumed, from nothing or from a pilot.
+"""How many texts a comparison needs, from stated assumptions or from a pilot.
 
-A pilot is a small comparison: it tells how large dd is, how often real and generated sentences are judged rightly, and
-how the judgements of the same real sentences go together beside different generators, which makes differences between
-generators easier to find than two separate measurements would.
+A pilot is a small comparison. It estimates dd, how often real and generated texts are judged correctly, and how the
+judgements of the same real texts correlate between generators, which makes differences between generators easier to
+detect than with two separate measurements.
 
-What is planned for is dd at the planned size. It is a little larger than the pilot's, since a classifier that sees more
-text finds more; the learning curve says how much that still matters.
+The plan is for dd at the planned size, which is a little larger than the pilot's, since a classifier that sees more
+text detects more; the learning curve shows how much.
 """
 
 import itertools
@@ -29,7 +29,7 @@ from textassay.resampling import sentences_for_margin, sentences_to_detect, sent
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
 POWER = 0.8
 _TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
-_LEAST_SHARED = 0.1  # of the variance of a difference, what real sentences can make up: with less, rounding decides
+_LEAST_SHARED = 0.1  # smallest share of real texts in the variance of a difference: below it, rounding dominates
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class PilotCurve:
 
 @dataclass(frozen=True)
 class PilotGenerator:
-    """One generator of a pilot: dd, shares of right answers on both sides, sizes, and its learning curve if known."""
+    """One generator of a pilot: dd, shares of correct answers on both sides, sizes, and its learning curve if known."""
 
     generator: str
     value: float
@@ -58,20 +58,19 @@ class PilotGenerator:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a small comparison tells."""
+    """Results of a small comparison."""
 
     generators: tuple[PilotGenerator, ...]  # At least one
-    # The smallest, over pairs of generators, correlation between the judgements of the same real sentences; None where
-    # there is one generator, or where too few real sentences have a part in a finished comparison's intervals
+    # The smallest correlation, over pairs of generators, between the judgements of the same real texts; None with one
+    # generator, or where real texts contribute too little to a finished comparison's intervals
     correlation: float | None
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One question (``margin``, ``detect`` or ``separate``), its size of effect, and the sentences it takes.
+    """One question (``margin``, ``detect`` or ``separate``), its effect size, and the texts it takes.
 
-    `n_tested` are those that are judged, `n` those that must be there, real and of each generator: the same unless
-    there is one fold.
+    `n_tested` texts are judged; `n` are needed, real and of each generator. With one fold, `n` is larger.
     """
 
     question: str
@@ -82,7 +81,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Plan(Displayed):
-    """The requirements and all that they rest on."""
+    """The requirements and the assumptions behind them."""
 
     requirements: tuple[Requirement, ...]
     level: float
@@ -171,14 +170,14 @@ def plan(
     if generated is not None:
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
-        )  # says what is out of range before measuring
+        )  # checks ranges before measuring
         corpora = prepare_corpora({FLOOR: real, **generated}, **text)
         pilot = run_pilot(
             corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, seed=seed, progress=progress
         )
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
-    shares, assumed, told = _shares(dd, closest)
+    shares, assumed, dd_assumption = _shares(dd, closest)
     correlation = 0.0 if pilot is None or pilot.correlation is None else pilot.correlation
     kinds = {"level": level, "variance_factor": factor}
     sizes = [
@@ -209,7 +208,7 @@ def plan(
         share_generated=shares[1],
         dd=assumed,
         correlation=correlation,
-        assumptions=(told, *_assumptions(factor, folds, pilot, correlation)),
+        assumptions=(dd_assumption, *_assumptions(factor, folds, pilot, correlation)),
         pilot=pilot,
     )
 
@@ -217,9 +216,9 @@ def plan(
 def sentences_to_settle(
     difference: float, half_width: float, n: int, *, level: float, power: float = POWER, n_tests: int = 1
 ) -> int:
-    """Return about how many sentences a side would show a difference by any metric, from the interval that `n` gave.
+    """Return roughly how many texts a side would show a difference by any metric, from the interval with `n` texts.
 
-    Half an interval shrinks with the square root of the number of sentences.
+    The half width of an interval shrinks with the square root of the number of texts.
     """
     error = half_width / float(ndtri((1 + level) / 2))
     z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
@@ -236,20 +235,17 @@ def run_pilot(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:
-    """Return what a small comparison tells, measured here: dd of every generator, and its learning curve.
-
-    `effort`, `folds`, `level`, `seed`: as in ``dd``.
-    """
+    """Measure dd of every generator, and its learning curve; settings as in ``dd``."""
     from textassay.comparison.learning_curve import judge, learning_curve  # loads the classifiers
 
-    found, answers = [], []
+    generators, answers = [], []
     for number, (name, corpus) in enumerate(generated.items()):
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
         judged = judge(real, corpus, effort=effort, folds=folds, level=level, seed=seed)
         curve = learning_curve(real, corpus, effort=effort, folds=folds, level=level, seed=seed, full=judged)
         rise = curve.rise
-        kept = PilotCurve(
+        pilot_curve = PilotCurve(
             curve.points,
             None if rise is None else rise.rising,
             None if rise is None else rise.value,
@@ -258,18 +254,18 @@ def run_pilot(
         )
         details = judged.estimate.details
         shares = (details["accuracy_real"], details["accuracy_generated"])
-        found.append(PilotGenerator(name, judged.estimate.value, *shares, len(real), len(corpus), kept))
+        generators.append(PilotGenerator(name, judged.estimate.value, *shares, len(real), len(corpus), pilot_curve))
         of_real = judged.fit.correct()[0]
         answers.append(of_real[~np.isnan(of_real)])
     correlations = [
         float(np.corrcoef(one, other)[0, 1]) if one.std() > 0 and other.std() > 0 else 0.0
         for one, other in itertools.combinations(answers, 2)
     ]
-    return Pilot(tuple(found), min(correlations, default=None))
+    return Pilot(tuple(generators), min(correlations, default=None))
 
 
 def pilot_of(comparison: Comparison) -> Pilot:
-    """Return what a finished comparison tells that has ``dd`` among its metrics."""
+    """Return the pilot in a finished comparison that has ``dd`` among its metrics."""
     dd = next((name for name in comparison.metrics if name.split("(")[0] == "dd"), None)
     explained = {found.generator: found for found in comparison.explanations}
     found = {}
@@ -296,9 +292,9 @@ def pilot_of(comparison: Comparison) -> Pilot:
 
 
 def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison, dd: str) -> float | None:
-    """Return the correlation of real judgements that explains the width of the interval of a difference.
+    """Return the correlation of judgements of real texts that explains the interval of a difference.
 
-    None where real sentences have so small a part in the width that it says nothing about them.
+    None where real texts contribute too little to its width.
     """
     estimates = [comparison.result(found.generator, dd).estimate for found in (a, b)]
     errors = [0.0 if estimate is None else float(estimate.details["se_sampling"]) for estimate in estimates]
@@ -317,14 +313,14 @@ def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison
 
 
 def _shares(dd: float | None, closest: PilotGenerator | None) -> tuple[tuple[float, float], float, str]:
-    """Return the shares of right answers, dd, and where they come from."""
+    """Return the shares of correct answers, dd, and the assumption in words."""
     if dd is not None:
         return ((1 + dd) / 2, (1 + dd) / 2), dd, f"dd is about {dd:g}, both sides judged equally well"
     if closest is None:
-        return (0.5, 0.5), 0.0, "dd is near 0, which takes the most sentences (--dd or a pilot says otherwise)"
+        return (0.5, 0.5), 0.0, "dd is near 0, which takes the most texts (change this with --dd or a pilot)"
     shares = (closest.share_real, closest.share_generated)
-    told = f"dd is that of {closest.generator} in the pilot, {closest.value:.3f}, of its generators the closest to 0"
-    return shares, max(0.0, closest.value), told
+    assumption = f"dd is that of {closest.generator} in the pilot, {closest.value:.3f}, the closest to 0"
+    return shares, max(0.0, closest.value), assumption
 
 
 def _to_separate(
@@ -341,24 +337,23 @@ def _to_separate(
 
 
 def _assumptions(factor: float, folds: int, pilot: Pilot | None, correlation: float) -> tuple[str, ...]:
-    told = ["sentences are independent draws, as many real ones as of each generator"]
+    assumptions = ["texts are independent draws, as many real ones as of each generator"]
     if folds > 1:
-        told.append(
-            f"every sentence is judged once, by {folds}-fold cross-fitting, which multiplies variance by {factor:g}"
+        assumptions.append(
+            f"every text is judged once, by {folds}-fold cross-fitting, which multiplies variance by {factor:g}"
         )
     else:
-        told.append("one split: a tenth of the sentences is judged")
+        assumptions.append("one split: a tenth of the texts is judged")
     if pilot is None or pilot.correlation is None:
-        told.append(
-            "judgements of a real sentence beside two generators are uncorrelated, which takes the most sentences"
+        assumptions.append(
+            "judgements of a real text beside two generators are uncorrelated, which takes the most texts"
         )
     else:
-        told.append(
-            f"judgements of a real sentence beside two generators correlate by {correlation:.2f}, as in the pilot"
+        assumptions.append(
+            f"judgements of a real text beside two generators correlate by {correlation:.2f}, as in the pilot"
         )
-    told.append("two generators are one pair; the p-values of more pairs are adjusted and take more sentences")
-    told.append(
-        "what is planned for is dd at the planned size and the same effort: it grows with the sample while its "
-        "learning curve rises"
+    assumptions.append("there are two generators, so one pair; adjusting the p-values of more pairs takes more texts")
+    assumptions.append(
+        "dd is that at the planned size and the same effort: it grows with the sample while its learning curve rises"
     )
-    return tuple(told)
+    return tuple(assumptions)

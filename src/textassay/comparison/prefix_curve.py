@@ -1,17 +1,17 @@
 """The prefix curve: dd of the first k tokens, and the length at which it reaches one half.
 
-Where whole sentences can always be told apart, dd is 1 for everybody. How many tokens it takes is a graded number: a
-generator that holds out for twelve tokens is better than one that is found out after three. Both sides are cut to
-their first k tokens; sentences shorter than that stay whole, so that where they end counts as soon as it is seen.
+Where whole texts can always be told apart, dd is 1 for every generator. The number of tokens it takes is graded: a
+generator that is detected after twelve tokens is better than one detected after three. Both sides are cut to their
+first k tokens; shorter texts stay whole, so that their end counts once it is within reach. Every point is a
+cross-fitted dd on the same partition, so that points differ by the cut, not by chance.
 
-Every point is a cross-fitted dd of the same partition, so that points differ by what was cut, not by luck of the draw.
-The classifier is the logistic regression over n-grams with one weighting, at any effort: the curve is about where a
-generator is found out, and its last point, on whole sentences even, is no substitute for dd.
+The classifier is logistic regression over n-grams with one weighting, at any effort: the curve shows where a generator
+is detected, and even its last point, on whole texts, is no substitute for dd.
 
-The half-length is where the curve first reaches one half, on straight lines between its points, from 0 at no token. Its
-interval holds the lengths at which the band of the curve holds one half. What can be told of k tokens can be told of
-more, so the total variation never falls with k; as far as that holds for what the classifiers find, too, a length is
-excluded only where the interval at that length is wrong, so that the level of the points is that of the half-length.
+The half-length is where the curve, interpolated linearly from 0 at no token, first reaches one half. Its interval holds
+the lengths at which the band of the curve contains one half. More tokens never reduce the total variation; as far as
+this also holds for the classifiers, a length is excluded only where the interval at that length is wrong, so the
+half-length has the level of the points.
 """
 
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ _STEP = 1.5
 class PrefixCurve:
     """dd of prefixes of growing length."""
 
-    points: tuple[PrefixPoint, ...]  # The shortest first; none where most sentences are empty
-    # Tokens after which dd is one half, fractions between two points; None where no point reaches it
+    points: tuple[PrefixPoint, ...]  # The shortest first; empty where most texts are
+    # Tokens at which dd is one half, interpolated; None where no point reaches it
     half_length: float | None
-    # Its interval; None where the band does not reach one half from that side: the end lies beyond the curve
+    # Its interval; None for an end that lies beyond the curve
     half_low: float | None
     half_high: float | None
 
@@ -42,10 +42,7 @@ class PrefixCurve:
 def prefix_curve(
     real: Corpus, generated: Corpus, *, folds: int = 5, level: float = 0.95, seed: int = 0
 ) -> PrefixCurve:  # fmt: skip
-    """Return dd of the first 1, 2, 3, 5, 8, 12, ... tokens, each half as many again.
-
-    `seed`: decides the partition, which is that of ``dd`` with the same seed.
-    """
+    """Return dd of the first 1, 2, 3, 5, 8, 12, ... tokens; the partition is that of ``dd`` with the same seed."""
     check_level(level)
     check_corpora(generated, real, metric="prefix curve", at_least=SENTENCES_PER_FOLD * (folds if folds > 1 else 5))
     points = []
@@ -60,7 +57,7 @@ def prefix_curve(
 
 
 def prefix_lengths(real: Corpus, generated: Corpus) -> tuple[int, ...]:
-    """Return the lengths of the curve's points: 1, 2, 3, 5, 8, 12, ... up to what half of both sides reach."""
+    """Return the lengths of the points: 1, 2, 3, 5, 8, 12, ... up to what half the texts of each side reach."""
     longest = min(int(np.quantile(corpus.lengths, 0.5, method="higher")) for corpus in (real, generated))
     lengths = list(_FIRST)
     while lengths[-1] < longest:
@@ -69,10 +66,7 @@ def prefix_lengths(real: Corpus, generated: Corpus) -> tuple[int, ...]:
 
 
 def first_tokens(corpus: Corpus, n_tokens: int) -> Corpus:
-    """Return `corpus` with every sentence cut to its first `n_tokens` tokens, without its columns.
-
-    Columns are about whole sentences. Groups stay.
-    """
+    """Return `corpus` with every text cut to its first `n_tokens` tokens; groups stay, columns of whole texts go."""
     kept = np.minimum(corpus.lengths, n_tokens)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
     places = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], kept)
@@ -86,7 +80,7 @@ def first_tokens(corpus: Corpus, n_tokens: int) -> Corpus:
 
 
 def half_length(points: list[PrefixPoint]) -> tuple[float | None, float | None, float | None]:
-    """Return where values first reach one half, where upper ends first do, and from where on lower ends do."""
+    """Return where the values first reach one half, where the upper ends do, and from where on the lower ends do."""
     lengths = np.array([0, *(point.n_tokens for point in points)], dtype=np.float64)
     values, lows, highs = (
         np.array([0.0, *(getattr(point, name) for point in points)]) for name in ("value", "low", "high")
@@ -100,7 +94,7 @@ def half_length(points: list[PrefixPoint]) -> tuple[float | None, float | None, 
 
 
 def _crossing(lengths: np.ndarray, values: np.ndarray, before: int) -> float | None:
-    """Return where the line from point `before` to the next reaches one half; None where there is no such line."""
+    """Return where the line from point `before` to the next reaches one half; None without such a line."""
     if before < 0 or before == len(values) - 1:
         return None
     share = (HALF - values[before]) / (values[before + 1] - values[before])

@@ -1,12 +1,11 @@
 """Compare generators with real text: inspection, every metric, the floor, the pairs and the ranks.
 
 The main values use all text. Beside them stands the floor: one half of the real text measured as if it were generated,
-against the other half, which is what text that cannot be told from real text scores. Most metrics move with the number
-of sentences, so each generator is also measured at that size and against that same half. With the generators' training
-text there is a row of that, too: what a generator that learnt it perfectly would score.
+against the other half, which is what text that cannot be told from real text scores. Most metrics depend on the
+number of texts, so each generator is also measured at that size and against that same half. The generators' training
+text, if given, has its own row: what a generator that learnt it perfectly would score.
 
-What a row says depends on the real text, its own text, what comes with that, and the settings; never on which other
-rows there are.
+A row depends on the real text, its own text and columns, and the settings, never on the other rows.
 """
 
 import math
@@ -31,7 +30,7 @@ from textassay.comparison.caveats import (
     unlike_clusters,
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, RealText, Result
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, Progress, Task, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -45,15 +44,15 @@ from textassay.corpus import (
     Texts,
     Tokenizer,
     halves,
-    opened_texts,
     prepare_corpora,
+    read_if_path,
 )
 from textassay.embedding import Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
-from textassay.inspection import inspect
+from textassay.inspection import HELDOUT, inspect
 from textassay.metric import Effort, Metric, check_effort, default_metrics, limits_of, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
 
@@ -154,7 +153,7 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = opened_texts(real)
+    real = read_if_path(real)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
@@ -268,7 +267,7 @@ def compare(
 def metric_settings(
     *, effort: str, encoder: str | Encoder | None, has_features: bool, folds: int, level: float, paper: bool
 ) -> dict[str, Any]:
-    """Return the settings that `parse_metrics` hands to every metric that has them, from those of `compare`."""
+    """Return the settings for `parse_metrics` that follow from those of `compare`."""
     if paper and folds != FOLDS:
         raise OptionError(f"paper has one split: leave folds out, got {folds}")
     check_effort(effort)
@@ -276,9 +275,9 @@ def metric_settings(
         resolve_encoder(encoder)
         if has_features and encoder != "given":
             raise OptionError("features and an encoder cannot go together: leave one of them out")
-    chosen = encoder or ("given" if has_features else "lsa")
+    encoder_name = encoder or ("given" if has_features else "lsa")
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
-    return {"effort": effort, "encoder": chosen, "level": level, **(of_paper if paper else {"folds": folds})}
+    return {"effort": effort, "encoder": encoder_name, "level": level, **(of_paper if paper else {"folds": folds})}
 
 
 def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
@@ -290,9 +289,9 @@ def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
 def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, *, level: float) -> None:
     if not isinstance(generated, Mapping):
         kind = type(generated).__name__
-        raise OptionError(f"generated must map generator names to sentences, such as {{'lstm': [...]}}, got a {kind}")
+        raise OptionError(f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}")
     if not generated:
-        raise OptionError("no generated text is given: name at least one generator")
+        raise OptionError("generated must name at least one generator, got none")
     for name in generated:
         if not isinstance(name, str):
             raise OptionError(f"a generator's name must be a str, got {name!r}")
@@ -305,7 +304,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, 
 
 
 def _whole(name: str, value: Any, *, at_least: int) -> int:
-    """Return `value` as an int, whatever kind of whole number it is; a fraction is refused."""
+    """Return `value`, any kind of whole number, as an int."""
     try:
         whole = operator.index(value)
     except TypeError:
@@ -317,28 +316,26 @@ def _whole(name: str, value: Any, *, at_least: int) -> int:
 def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
     for name, corpus in {FLOOR: real, **others}.items():
         if len(corpus) < 2:
-            raise TooFewSentencesError(
-                f"{name} has {len(corpus)} sentence{'' if len(corpus) == 1 else 's'}: at least 2 are needed"
-            )
+            raise TooFewSentencesError(f"{name} must have at least 2 texts, got {len(corpus)}")
         if len(corpus.tokens) == 0:
-            raise EmptyCorpusError(f"{name} is empty: none of its {len(corpus)} sentences has a token")
+            raise EmptyCorpusError(f"{name} is empty: none of its {len(corpus)} texts has a token")
     for name, corpus in others.items():
         if corpus.fingerprint == real.fingerprint:
             remedy = _REMEDIES.get(name, "give text that was generated")
-            raise InputError(f"{name} is the real text itself, sentence by sentence: {remedy}")
+            raise InputError(f"{name} is the real text itself, text by text: {remedy}")
 
 
 def _part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
-    """Return `n` sentences of the training text, drawn at random, or all of them where there are no more."""
+    """Return `n` random texts of the training text, or all if it has no more."""
     if len(train) <= n:
         return train
     return train.take(np.sort(stream(seed, "train", "row").permutation(len(train))[:n]))
 
 
 def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
-    """Return the metrics that look sentences up in the training text, each with why it has no value for that text."""
+    """Return the metrics that look texts up in the training text, with the reason why they cannot measure it."""
     return {
-        metric.name: f"{metric.name.split('(')[0]} looks for sentences of the training text, which this text is"
+        metric.name: f"{metric.name.split('(')[0]} looks for texts of the training text, which this text is"
         for metric in metrics
         if getattr(metric, "train", None) is not None
     }
@@ -347,10 +344,10 @@ def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
 def _tasks(
     real: Corpus, others: Mapping[str, Corpus], seed: int, *, senseless: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Task], dict[str, str]]:
-    """Return what is measured: the floor, each corpus in full, and each at the floor's size; and the floor of each.
+    """Return the tasks (the floor, each corpus in full and at the floor's size), and the floor of each corpus.
 
-    For those that have fewer sentences than the floor there are smaller floors, and for a generator that comes with
-    log-probabilities or ratings a floor with those. None sees what belongs to another generator.
+    A corpus with fewer texts than the floor has a smaller floor of its own; a generator with log-probabilities or
+    ratings has a floor with those columns. No task sees columns of another generator.
     """
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
@@ -367,16 +364,18 @@ def _tasks(
         else f"{FLOOR} of {sizes[name]} sentences"
         for name in others
     }
-    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), asked=False)]
+    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False)]
     for name, corpus in others.items():
-        asked = name not in (HELDOUT, TRAIN)
-        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), asked, senseless.get(name, {})))
+        requested = name not in (HELDOUT, TRAIN)
+        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, senseless.get(name, {})))
     for name, corpus in others.items():
         matched = part(columns_of(corpus, name), sizes[name])
         tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
     smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
     for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
-        tasks.append(Task(floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), asked=False))
+        tasks.append(
+            Task(floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), requested=False)
+        )
     return tasks, floors
 
 
@@ -387,7 +386,7 @@ def _result(
     floors: Mapping[str, str],
     drawn_from: int | None,
 ) -> Result:
-    """Return one cell of the table; `drawn_from` is the size of a text of which only a part was measured."""
+    """Return one cell of the table; `drawn_from` is the size of a text that was measured only in part."""
     cell = cells[name, metric.name]
     error = cell.error
     if cell.estimate is not None and math.isnan(cell.estimate.value):
@@ -420,30 +419,30 @@ def _warnings(
     alpha: float,
     size_sensitive: Collection[str],
 ) -> list[str]:
-    """Return what a reader of the numbers has to know: the metrics' own warnings, and what real text itself shows."""
+    """Return the warnings of the metrics, then those about the comparison as a whole."""
 
-    def said(name: str, metric: str, text: str) -> bool:
-        """Return whether the row that this one stands beside comes with the same warning."""
+    def is_repeated(name: str, metric: str, text: str) -> bool:
+        """Return whether the row at full size has the same warning."""
         beside = name.removesuffix(MATCHED) if name.endswith(MATCHED) else FLOOR if name.startswith(FLOOR) else name
         return beside != name and text in cells[beside, metric].warnings
 
-    found = [
+    messages = [
         f"{name}: {text}" if text.startswith(metric) else f"{metric} of {name}: {text}"
         for (name, metric), cell in cells.items()
         for text in cell.warnings
-        if not said(name, metric, text)
+        if not is_repeated(name, metric, text)
     ]
     floor_size = len(tasks[0].generated)
     for task in tasks:
         if task.name.endswith(MATCHED) and len(task.generated) < floor_size:
             name = task.name.removesuffix(MATCHED)
             verb = "compared with" if name in (HELDOUT, TRAIN) else "ranked beside"
-            found.append(
-                f"{name} has {len(task.generated)} sentences, fewer than the {floor_size} of the {FLOOR} row: where "
+            messages.append(
+                f"{name} has {len(task.generated)} texts, fewer than the {floor_size} of the {FLOOR} row: where "
                 f"closer to real text is better, it is {verb} real text of its own size"
             )
     return [
-        *found,
+        *messages,
         *heldout_differs(results, alpha=alpha),
         *train_differs(results, alpha=alpha),
         *unequal_sizes(results, size_sensitive),

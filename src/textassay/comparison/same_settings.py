@@ -1,6 +1,6 @@
-"""One folder, one setting: a report is not replaced by one of another seed, another real text or other settings.
+"""A folder holds one set of settings: its report is not replaced by one with another seed, real text or settings.
 
-Generators and metrics may come and go, and the version of the software may change.
+Generators, metrics and the version of textassay may change.
 """
 
 import json
@@ -25,23 +25,27 @@ def check_same_comparison(folder: Path, comparison: Comparison) -> None:
 def check_same_settings(
     folder: Path, *, real: RealText | None, level: float, seed: int, settings: Mapping[str, Any]
 ) -> None:
-    """Raise where `folder` holds the report of another real text or of other settings; what it does not tell passes.
+    """Raise if `folder` holds the report of another real text or of other settings; unknown settings pass.
 
-    Without `real`, settings alone are compared.
+    Without `real`, only settings are compared.
     """
     before = _before(folder)
-    was = {"seed": before.get("seed"), "level": before.get("level"), **_mapping(before.get("settings"))}
-    now = {"seed": seed, "level": level, **settings}
+    old_settings = {"seed": before.get("seed"), "level": before.get("level"), **_mapping(before.get("settings"))}
+    new_settings = {"seed": seed, "level": level, **settings}
     changed = [
-        f"{name} {was[name]}, now {now[name]}"
-        for name in now
-        if was.get(name) is not None and now[name] is not None and was[name] != now[name]
+        f"{name} {old_settings[name]}, now {new_settings[name]}"
+        for name in new_settings
+        if old_settings.get(name) is not None
+        and new_settings[name] is not None
+        and old_settings[name] != new_settings[name]
     ]
     old_real = _mapping(before.get("real"))
-    prepared_alike = was.get("tokenizer") in (None, settings.get("tokenizer"))
+    prepared_alike = old_settings.get("tokenizer") in (None, settings.get("tokenizer"))
     if real is not None and old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
-        old, new = (f"{text.get('n_sentences')} sentences of {text.get('name')}" for text in (old_real, asdict(real)))
-        changed.append(f"real text {old}, now {new if new != old else 'others'}")
+        old_text, new_text = (
+            f"{text.get('n_sentences')} sentences of {text.get('name')}" for text in (old_real, asdict(real))
+        )
+        changed.append(f"real text {old_text}, now {new_text if new_text != old_text else 'others'}")
     if changed:
         raise InputError(
             f"{folder} holds results of other settings ({'; '.join(changed)}): choose another --out, give the same "

@@ -1,6 +1,6 @@
-"""Where the generators of a comparison stand: by which value they are ranked, who is first, what may be said of it.
+"""Standings of the generators in a comparison: the values that rank them, who is first, and how sure that is.
 
-Nothing here knows a metric by its name: the headline is the first metric that has a direction and a value.
+No metric is treated by name: the headline is the first metric that has a direction and a value.
 """
 
 import math
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from textassay.comparison.comparison import FLOOR, HELDOUT, TRAIN, Comparison, PairDifference, Rank, Result
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, PairDifference, Rank, Result
 from textassay.comparison.verdicts import MARGIN, Verdict, is_clear, verdict_of
 from textassay.estimate import Better, Estimate
+from textassay.inspection import HELDOUT
 from textassay.metric import blindness
 
 
@@ -46,16 +47,16 @@ class Standings:
 
     @property
     def generators(self) -> tuple[str, ...]:
-        """The generators as they came."""
+        """The generators, in the order given."""
         return self.comparison.generators
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Generators by rank under the headline metric, as they came where there is none."""
+        """Generators by rank under the headline metric; as given where there is none."""
         return self.generators if self.headline is None else self.order_by(self.headline)
 
     def order_by(self, metric: str) -> tuple[str, ...]:
-        """Return the generators by rank under a metric, best first; ties by value, then as they came."""
+        """Return the generators by rank under a metric, best first; ties by value, then in the order given."""
 
         def key(generator: str) -> tuple[float, float, float]:
             rank = self.ranks.get((generator, metric))
@@ -66,7 +67,7 @@ class Standings:
 
     @cached_property
     def floors(self) -> tuple[str, ...]:
-        """Which rows of reference the comparison has: real text, held-out real text, the training text."""
+        """Reference rows of the comparison: real text, held-out real text, training text."""
         present = {result.generator for result in self.comparison.results}
         return tuple(name for name in (FLOOR, HELDOUT, TRAIN) if name in present)
 
@@ -76,13 +77,13 @@ class Standings:
 
     @cached_property
     def _pairs(self) -> Mapping[str, tuple[PairDifference, ...]]:
-        found: dict[str, list[PairDifference]] = {}
+        pairs_by_metric: dict[str, list[PairDifference]] = {}
         for pair in self.comparison.pairs:
-            found.setdefault(pair.metric, []).append(pair)
-        return {metric: tuple(pairs) for metric, pairs in found.items()}
+            pairs_by_metric.setdefault(pair.metric, []).append(pair)
+        return {metric: tuple(pairs) for metric, pairs in pairs_by_metric.items()}
 
     def better(self, metric: str) -> Better:
-        """Return the direction of a metric; "neither" where no result tells it."""
+        """Return the direction of a metric; "neither" where it has no result."""
         return self._betters.get(metric, "neither")
 
     def estimate(self, generator: str, metric: str) -> Estimate | None:
@@ -98,10 +99,7 @@ class Standings:
         return None if estimate is None else estimate.value
 
     def at_floor_size(self, metric: str) -> bool:
-        """Return whether a metric's generators are ranked, and so shown, at the floor's size.
-
-        So it is where closer to real text is better, and what real text scores is known.
-        """
+        """Return whether generators are ranked at the floor's size: where closer is better and the floor is known."""
         return self.better(metric) == "closer" and any(
             self.matched(name, metric) is not None and self.floor(name, metric) is not None for name in self.generators
         )
@@ -111,7 +109,7 @@ class Standings:
         return (self.matched if self.at_floor_size(metric) else self.estimate)(generator, metric)
 
     def beside(self, generator: str, metric: str) -> Estimate | None:
-        """Return the estimate at the floor's size where that is not the one shown, but of use beside it."""
+        """Return the estimate at the floor's size where it is not the one shown."""
         return None if self.at_floor_size(metric) else self.matched(generator, metric)
 
     def matched(self, generator: str, metric: str) -> Estimate | None:
@@ -164,7 +162,7 @@ class Standings:
         return frozenset(name for name in self._compared(metric) if self.ranks[name, metric].low == 1)
 
     def marked(self, metric: str) -> frozenset[str]:
-        """Return the generators that tables mark as best: none where all share first place, for that says nothing."""
+        """Return the generators that tables mark as best: none where all share first place."""
         first = self.best(metric)
         return frozenset() if len(first) == len(self._compared(metric)) else first
 
@@ -183,11 +181,11 @@ class Standings:
         return pair.p_adjusted is not None and pair.p_adjusted < self.alpha
 
     def verdict(self, generator: str, metric: str) -> Verdict | None:
-        """Return whether `metric` tells a generator's text from real text, by the rules of `verdicts`.
+        """Return whether `metric` separates a generator's text from real text, by the rules of `verdicts`.
 
-        With a p-value: the interval on all text against guessing, which is 0, and what real text scores; where it is
-        not significant and the judge could not see most texts, that is said instead. Without: the difference from
-        what real text scores, at the floor's size. None where nothing can be said.
+        With a p-value, the interval on all text is compared with guessing, which is 0, and with the floor; where it is
+        not significant and the classifier could not see most texts, the verdict is "blind". Without one, the difference
+        from the floor at its size counts. None where nothing is known.
         """
         p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
         floor, margin = self.floor(generator, metric), self.margin(metric)
@@ -198,10 +196,10 @@ class Standings:
                 return "separated" if p < self.alpha else "open"
             none = 0.0 if floor is None else max(floor.value, 0.0)
             low, high = estimate.interval.low, estimate.interval.high
-            said = verdict_of(low, high, none=none, margin=margin, p=p, alpha=self.alpha)
-            if said == "separated" and high < none:
+            verdict = verdict_of(low, high, none=none, margin=margin, p=p, alpha=self.alpha)
+            if verdict == "separated" and high < none:
                 return "hardly"
-            return "negligible" if said == "open" and margin is not None and high - none <= margin else said
+            return "negligible" if verdict == "open" and margin is not None and high - none <= margin else verdict
         gap = self.gap(generator, metric)
         if gap is None:
             return None
@@ -209,10 +207,11 @@ class Standings:
         return verdict_of(difference - half_width, difference + half_width, margin=margin)
 
     def gap(self, generator: str, metric: str) -> tuple[float, float, int] | None:
-        """Return how far a generator is from real text, half the interval of that, and the sentences it rests on.
+        """Return how far a generator is from real text, half the interval, and the number of texts behind it.
 
-        With a p-value, on all text from guessing or what real text scores; without, at the floor's size from that, the
-        two half intervals added, so that it is separated where they do not overlap.
+        With a p-value: on all text, from guessing or the floor. Without: at the floor's size, from the floor, with the
+        two
+        half intervals added, so that the two are separated where their intervals do not overlap.
         """
         floor, like = self.floor(generator, metric), self.matched(generator, metric)
         own = self.estimate(generator, metric)
@@ -226,7 +225,7 @@ class Standings:
         return difference, max(0.0, abs(difference) - (ends[0].low - ends[1].high)), _n_sentences(like)
 
     def most_apart(self, generator: str, metric: str) -> float | None:
-        """Return how far from real text a generator may be for all that its interval says; None where unknown."""
+        """Return the largest distance from real text that the interval allows; None where unknown."""
         gap = self.gap(generator, metric)
         if gap is None:
             return None
@@ -242,17 +241,17 @@ class Standings:
         return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
 
     def margin(self, metric: str) -> float | None:
-        """Return the smallest difference by a metric that matters, as far as that is known: of fractions."""
+        """Return the smallest difference by a metric that matters; known for fractions only."""
         units = {found.unit for name in self.generators if (found := self.estimate(name, metric)) is not None}
         return MARGIN if units == {"fraction"} else None
 
     def blindness(self, generator: str, metric: str) -> str | None:
-        """Return in words why the judge of `metric` could not see most texts of both sides; None where it could."""
+        """Return in words why the classifier of `metric` could not see most texts; None where it could."""
         alike, unseen = (self.detail(generator, metric, key) for key in ("alike", "unseen"))
         return blindness(alike or 0.0, unseen or {})
 
     def size(self, generator: str) -> int | None:
-        """Return the number of sentences of a generator, none where no estimate tells it."""
+        """Return the number of texts of a generator; None where no estimate has it."""
         for metric in self.comparison.metrics:
             estimate = self.estimate(generator, metric)
             if estimate is not None and "n_generated" in estimate.sizes:

@@ -1,9 +1,9 @@
-"""Estimates and explanations on disk, named by the content they were computed from: a comparison resumes and grows.
+"""Estimates and explanations on disk, named by the content they were computed from, so that a comparison can resume.
 
-One file an estimate: its JSON document, with the warnings it came with, and the arrays of its evidence. The name is a
-hash of metric, settings, both corpora, seed and version; a file is written under a temporary name and then renamed, so
-a killed run leaves nothing half-written and two runs in one folder cannot harm each other. A file that cannot be read
-counts as absent. An explanation is a JSON document.
+Each estimate is one file: its JSON document, its warnings, and the arrays of its evidence. The name is a hash of
+metric, settings, both corpora, seed and version. A file is written under a temporary name and then renamed, so a killed
+run leaves nothing half-written and two runs in one folder cannot harm each other. An unreadable file counts as absent.
+An explanation is a JSON document.
 """
 
 import hashlib
@@ -18,9 +18,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from textassay.corpus import parse_json, remove_abandoned, written_whole
+from textassay.corpus import parse_json
 from textassay.errors import OutputError, TextassayError
 from textassay.estimate import Estimate, Evidence
+from textassay.storage import atomic_write, remove_stale_drafts
 
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
@@ -36,35 +37,35 @@ class EstimateStore:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._memory: dict[str, tuple[Estimate, tuple[str, ...]]] = {}
-        self._made: list[Path] = []  # folders that were not there before, inner ones first
+        self._new_folders: list[Path] = []  # folders that were not there before, inner ones first
         self._written: list[Path] = []
         if folder is not None:
             with _writing(folder):
-                self._made = [each for each in (folder, *folder.parents) if not each.exists()]
+                self._new_folders = [each for each in (folder, *folder.parents) if not each.exists()]
                 folder.mkdir(parents=True, exist_ok=True)
-                remove_abandoned(folder)
+                remove_stale_drafts(folder)
 
     def __enter__(self) -> Self:
-        """Return the store; what it writes inside the ``with`` block is gone after it where the run is refused."""
+        """Return the store; if the input is refused inside the ``with`` block, its files are removed afterwards."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Clear up: remove what this store wrote if the input is refused; a full disk leaves what is whole."""
+        """Remove the files written by this store if the input was refused; after a full disk, complete files stay."""
         if self._folder is None:
             return
         with suppress(OSError):
-            remove_abandoned(self._folder)
+            remove_stale_drafts(self._folder)
         if isinstance(error, TextassayError) and not isinstance(error, OutputError):
             with suppress(OSError):
                 for path in self._written:
                     path.unlink(missing_ok=True)
-                for folder in self._made:
+                for folder in self._new_folders:
                     folder.rmdir()  # raises where others have put something in
 
     def load(self, key: str) -> tuple[Estimate, tuple[str, ...]] | None:
-        """Return the estimate kept under `key` and the warnings it came with, or None."""
+        """Return the estimate stored under `key` and its warnings, or None."""
         if self._folder is None:
             return self._memory.get(key)
         try:
@@ -77,7 +78,7 @@ class EstimateStore:
         return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
 
     def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
-        """Keep `estimate` and the warnings it came with under `key`."""
+        """Store `estimate` and its warnings under `key`."""
         if self._folder is None:
             self._memory[key] = (estimate, warnings)
             return
@@ -92,7 +93,7 @@ class EstimateStore:
             )
 
     def load_document(self, key: str) -> Any:
-        """Return the JSON document kept under `key`, or None; documents are kept in folders only."""
+        """Return the JSON document stored under `key`, or None; documents are stored in folders only."""
         if self._folder is None:
             return None
         try:
@@ -101,7 +102,7 @@ class EstimateStore:
             return None
 
     def save_document(self, key: str, document: Mapping[str, Any]) -> None:
-        """Keep a JSON-ready document under `key`."""
+        """Store a JSON-ready document under `key`."""
         if self._folder is None:
             return
         with self._file(f"{key}.json") as file:
@@ -109,12 +110,12 @@ class EstimateStore:
 
     @contextmanager
     def _file(self, name: str) -> Iterator[BinaryIO]:
-        """Give a file of the folder to write, which is there whole or not at all."""
+        """Open a file of the folder for writing; it appears complete or not at all."""
         assert self._folder is not None
         path = self._folder / name
         with _writing(self._folder):
             is_new = not path.exists()
-            with written_whole(path) as file:
+            with atomic_write(path) as file:
                 yield file
         if is_new:
             self._written.append(path)

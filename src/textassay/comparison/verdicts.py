@@ -1,29 +1,29 @@
-"""What an interval lets one say of a difference: the rules, in one place, for every answer in words.
+"""Verdicts on a difference from its interval: the rules behind every answer in words.
 
 separated
     The interval leaves out "no difference", and the p-value, where there is one, is significant. Said: "told apart",
     "closer", "exposure bias".
 hardly
-    The p-value is significant, but the interval reaches what real text scores. Said: "hardly told", and why.
+    The p-value is significant, but the interval reaches what real text scores. Said: "hardly told apart", and why.
 negligible
     The interval holds "no difference" and stays within a margin named beforehand. Said: no more than so much.
 open
     It holds "no difference" and reaches beyond the margin, or no margin is known. Said: "cannot be told", how large the
     difference may be, and about how many more sentences would show it.
 blind
-    It is not significant, and the judge could not see most texts: they share nothing with the text it learnt from.
+    It is not significant, and the classifier could not see most texts: they share nothing with its training text.
     Said: "cannot be told", and why (`textassay.metric.blindness`); `Comparison.verdict` decides.
 unknown
     There is no interval. Nothing is said.
 
-A margin is the smallest difference that matters: `MARGIN` for fractions such as dd, the smallest that `textassay plan`
-answers for unasked; `RATIO_MARGIN` for ratios such as EB-C; of other units none is known. How many sentences it takes:
-half an interval shrinks with the square root of their number. Asked for is the difference that was measured, or the
-margin if that is larger, with the power of `textassay plan`.
+A margin is the smallest difference that matters: `MARGIN` for fractions such as dd, the smallest default of
+`textassay plan`; `RATIO_MARGIN` for ratios such as EB-C; for other units none is known. The number of texts needed
+follows from the square-root law of intervals, for the measured difference, or the margin if that is larger, with the
+power of `textassay plan`.
 
-Where one metric cannot tell and another of the same comparison separates clearly, the answer names it. Clearly means
-that the gap between the two intervals is larger than their two halves together, which luck does not do among thirty
-metrics. First place of a text that is mostly (`MOSTLY`) repeats or copies is said to be that of such text.
+Where one metric cannot separate two texts and another of the same comparison clearly does, the answer names it. Clearly
+means that the gap between the two intervals exceeds the sum of their half widths, which is unlikely by chance even
+among thirty metrics. If first place goes to a text that is mostly (`MOSTLY`) repeats or copies, the answer says so.
 """
 
 import math
@@ -36,7 +36,7 @@ Verdict = Literal["separated", "hardly", "negligible", "open", "blind", "unknown
 MARGIN = min(DETECTABLE)
 RATIO_MARGIN = 0.05
 MOSTLY = 0.5
-_MOST_TIMES = 100  # as many sentences: beyond that, how many it takes is not worth telling
+_MOST_TIMES = 100  # beyond this multiple, the number of texts needed is not given
 
 
 def verdict_of(
@@ -48,9 +48,9 @@ def verdict_of(
     p: float | None = None,
     alpha: float | None = None,
 ) -> Verdict:
-    """Return what may be said of a difference with the interval from `low` to `high`, of which `none` is no difference.
+    """Return the verdict on a difference with the interval from `low` to `high`; `none` stands for no difference.
 
-    `p` and `alpha` are of a test, where there is one: what is not significant is not separated.
+    With `p` and `alpha` of a test, a difference that is not significant is not separated.
     """
     if low is None or high is None or not math.isfinite(low + high):
         return "unknown"
@@ -63,7 +63,7 @@ def verdict_of(
 
 
 def is_clear(gap: float, widths: float) -> bool:
-    """Return whether values `gap` apart are clearly so, `widths` being the sum of their half intervals."""
+    """Return whether values `gap` apart differ clearly; `widths` is the sum of their half intervals."""
     return gap > 2 * widths
 
 
@@ -77,9 +77,9 @@ def more_sentences(
     n_tests: int = 1,
     what: str = "texts a side",
 ) -> tuple[str, float] | None:
-    """Return how many more sentences a side would show a difference, in words, and that difference.
+    """Return, in words, how many more texts a side would show a difference, and that difference.
 
-    None where so many are there already, or nothing can be computed.
+    None where there are enough already, or nothing can be computed.
     """
     effect = max(abs(difference), margin or 0.0)
     if not (effect > 0 and half_width > 0 and math.isfinite(half_width) and n > 0):
@@ -94,6 +94,6 @@ def more_sentences(
 
 
 def _rounded(n: int) -> int:
-    """Return `n` to two figures, upwards."""
+    """Return `n`, rounded up to two significant figures."""
     step: int = 10 ** max(0, len(str(n)) - 2)
     return -(-n // step) * step

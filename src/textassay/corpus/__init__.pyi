@@ -1,7 +1,7 @@
 from textassay.corpus.byte_pairs import MIN_SIZE as MIN_SIZE
 from textassay.corpus.byte_pairs import BytePairs as BytePairs
 from textassay.corpus.byte_pairs import learn_byte_pairs as learn_byte_pairs
-from textassay.corpus.characters import read_running as read_running
+from textassay.corpus.characters import read_running_text as read_running_text
 from textassay.corpus.characters import split_characters as split_characters
 from textassay.corpus.characters import symbols as symbols
 from textassay.corpus.contexts import COLUMN as COLUMN
@@ -39,12 +39,12 @@ from textassay.corpus.normalization import truncate as truncate
 from textassay.corpus.number_files import read_features as read_features
 from textassay.corpus.number_files import read_side_columns as read_side_columns
 from textassay.corpus.parallel import ParallelText as ParallelText
-from textassay.corpus.parallel import held_back as held_back
+from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form
 from textassay.corpus.prepare import TextOptions as TextOptions
 from textassay.corpus.prepare import Texts as Texts
-from textassay.corpus.prepare import opened_texts as opened_texts
 from textassay.corpus.prepare import prepare_corpora as prepare_corpora
+from textassay.corpus.prepare import read_if_path as read_if_path
 from textassay.corpus.rare_words import is_mark as is_mark
 from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
@@ -86,9 +86,6 @@ from textassay.corpus.vocabulary import SOS as SOS
 from textassay.corpus.vocabulary import SPECIAL_TOKENS as SPECIAL_TOKENS
 from textassay.corpus.vocabulary import UNK as UNK
 from textassay.corpus.vocabulary import Vocabulary as Vocabulary
-from textassay.corpus.whole_file import is_running as is_running
-from textassay.corpus.whole_file import remove_abandoned as remove_abandoned
-from textassay.corpus.whole_file import written_whole as written_whole
 from textassay.corpus.windows import cut_windows as cut_windows
 from textassay.corpus.yaml_file import parse_yaml as parse_yaml
 from textassay.corpus.yaml_file import read_yaml as read_yaml

@@ -1,4 +1,4 @@
-"""Parquet files and Hugging Face dataset folders saved to disk to sentences and group labels; needs pyarrow."""
+"""Read texts and group labels from Parquet files and from Hugging Face datasets saved to disk; needs pyarrow."""
 
 import gzip
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input
+from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long
 from textassay.corpus.source import io_errors
 from textassay.corpus.tables import Rows
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 _BLOCK = 1 << 23  # bytes decompressed at once
-_ROWS = 1 << 13  # read at once: a value that is stored once may stand in all of them
+_ROWS = 1 << 13  # rows read at once: a small file can repeat one stored value in all of them
 _MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
 def read_parquet(path: Path, column: str | None, group_column: str | None) -> Rows:
-    """Return the sentences of a Parquet file, gzipped or not; only the columns needed are read.
+    """Return the texts of a Parquet file, gzipped or not; only the columns needed are read.
 
     `column`, `group_column`: column names, dotted for fields of a structure (``a.b``).
     """
@@ -43,15 +43,15 @@ def read_parquet(path: Path, column: str | None, group_column: str | None) -> Ro
 
 
 def is_dataset(folder: Path) -> bool:
-    """Return whether `folder` holds a dataset, or a dict of splits, saved to disk."""
+    """Return whether `folder` holds a saved dataset or a saved dict of splits."""
     return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
 
 
 def read_dataset(folder: Path, column: str | None, group_column: str | None) -> Rows:
-    """Return the sentences of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
+    """Return the texts of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
     if (folder / _SPLITS).is_file():
         splits = _json(folder / _SPLITS).get("splits", [])
-        raise InputError(f"{folder} holds several splits; give one: {', '.join(str(folder / name) for name in splits)}")
+        raise InputError(f"{folder} holds several splits; name one: {', '.join(str(folder / name) for name in splits)}")
     state = _json(folder / _STATE)
     if state.get("_indices_data_files") or state.get("_indices_files"):
         raise InputError(f"{folder} holds a selection of rows; save it again after flatten_indices()")
@@ -78,13 +78,13 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
 
 
 def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
-    """Return the values of the columns `wanted`: sentences and, where asked for, labels."""
+    """Return the values of the first column in `wanted` (texts) and of the second (labels), if there is one."""
     columns: list[list[Any]] = [[] for _ in wanted]
     limit, n_bytes = current_limits().max_input, 0
     for batch in batches:
-        n_bytes += sum(max(_column(batch, name).nbytes, LEAST_LINE * batch.num_rows) for name in wanted)
+        n_bytes += sum(max(_column(batch, name).nbytes, MIN_LINE_BYTES * batch.num_rows) for name in wanted)
         if n_bytes > limit:
-            raise long_input(place, limit)
+            raise input_too_long(place, limit)
         for name, values in zip(wanted, columns, strict=True):
             array = _column(batch, name)
             if values is columns[0] and not _is_text(arrow, array.type):
@@ -99,7 +99,7 @@ def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) 
 
 
 def _decompressed(path: Path) -> bytearray:
-    """Return the content of a gzipped Parquet file; nothing is decompressed beyond what shows that it is none."""
+    """Return the content of a gzipped Parquet file; stop at the first block if it is not Parquet."""
     limit = document_limit()
     content = bytearray()
     with gzip.open(path) as stream:
@@ -108,12 +108,12 @@ def _decompressed(path: Path) -> bytearray:
             if not content.startswith(_MAGIC):
                 raise InputError(f"{path} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}")
             if len(content) > limit:
-                raise long_input(str(path), limit)
+                raise input_too_long(str(path), limit)
     return content
 
 
 def _check_sizes(metadata: Any, columns: Sequence[str], place: str) -> None:
-    """Raise where the file itself says that its `columns` hold more than may be read."""
+    """Raise if the metadata say that `columns` hold more than may be read."""
     limit, n_bytes = current_limits().max_input, 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
@@ -121,12 +121,12 @@ def _check_sizes(metadata: Any, columns: Sequence[str], place: str) -> None:
             column = row_group.column(number)
             if column.path_in_schema.split(".")[0] in columns:
                 n_bytes += column.total_uncompressed_size
-    if n_bytes > limit or metadata.num_rows * LEAST_LINE > limit:
-        raise long_input(place, limit)
+    if n_bytes > limit or metadata.num_rows * MIN_LINE_BYTES > limit:
+        raise input_too_long(place, limit)
 
 
 def _column(batch: Any, name: str) -> Any:
-    """Return the array of a column, or of a structure's field."""
+    """Return the array of a column or of a field of a structure."""
     from pyarrow import compute
 
     if name in batch.schema.names:
@@ -136,7 +136,7 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def _leaves(arrow: Any, fields: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted names of all columns that are no structures."""
+    """Yield the dotted names of all columns that are not structures."""
     for field in fields:
         if arrow.types.is_struct(field.type):
             yield from _leaves(arrow, field.type, f"{prefix}{field.name}.")
@@ -153,7 +153,6 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 
 
 def _arrow(feature: str) -> Any:
-    """Return the pyarrow module."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -163,7 +162,6 @@ def _arrow(feature: str) -> Any:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return the JSON object of a small file."""
     with io_errors(str(path)):
         try:
             value = parse_json(read_document(path))

@@ -1,7 +1,7 @@
-"""Byte pairs: tokens between characters and words, learnt from the user's own text; any text can be written in them.
+"""Byte-pair encoding: subword tokens learnt from the user's own text; every text can be written in them.
 
-Text is parted before each word, number and run of punctuation, a space going with what follows it; inside the parts the
-most frequent pair of tokens becomes a token, again and again. It begins with the 256 bytes, so nothing is unknown.
+Text is split before each word, number and run of punctuation (a space belongs to what follows it). Inside these pieces
+the most frequent pair of tokens is merged, repeatedly. The 256 bytes are the first tokens, so nothing is unknown.
 
 Sources: Sennrich, Haddow, Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; Radford et
 al., "Language Models are Unsupervised Multitask Learners", 2019 (bytes). The library ``tokenizers`` does the work.
@@ -28,39 +28,37 @@ MIN_SIZE = len(BYTE_LETTERS) + 1  # all bytes and one pair
 
 
 class BytePairs:
-    """A tokeniser of byte pairs; a `SubwordTokenizer`. Needs the extra ``neural``.
-
-    Joined and decoded (`join_tokens`), the tokens of a text are the text, whatever its characters.
-    """
+    """A byte-pair `SubwordTokenizer`; `join_tokens` restores any text exactly. Needs the extra ``neural``."""
 
     def __init__(self, merges: Sequence[tuple[str, str]]) -> None:
         _require_library()
         known = set(BYTE_LETTERS)
         for left, right in merges:
             if left not in known or right not in known:
-                raise InputError(f"byte pairs: {left!r} and {right!r} cannot be joined: both must be tokens before")
+                raise InputError(f"byte pairs: {left!r} and {right!r} cannot be merged: both must be tokens before")
             known.add(left + right)
         self.merges = tuple((left, right) for left, right in merges)
 
     @cached_property
     def types(self) -> tuple[str, ...]:
-        """All tokens, in the order of their ids: the bytes, then what was learnt, in that order."""
+        """All tokens in the order of their ids: the bytes, then the merges in the order learnt."""
         return tuple(dict.fromkeys((*sorted(BYTE_LETTERS), *(left + right for left, right in self.merges))))
 
     @cached_property
     def name(self) -> str:
-        """Number of tokens and a hash of what was learnt, such as ``bpe-8000-1a2b3c4d``."""
+        """Number of tokens and a hash of the merges, such as ``bpe-8000-1a2b3c4d``."""
         learnt = "\n".join(f"{left} {right}" for left, right in self.merges)
         return f"bpe-{len(self.types)}-{hashlib.blake2b(learnt.encode(), digest_size=4).hexdigest()}"
 
     def __call__(self, text: str) -> list[str]:
-        """Return the tokens of one sentence."""
+        """Return the tokens of one text."""
         ids, _ = self.encode([text])
         return [self.types[number] for number in ids.tolist()]
 
     def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the ids of all tokens, shape (T,), and how many each of N sentences has, shape (N,)."""
-        rows = [found.ids for found in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+        """Return the ids of all tokens, shape (T,), and the number of tokens of each text, shape (N,)."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        rows = [encoding.ids for encoding in encodings]
         counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
         ids = np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(counts.sum()))
         return ids, counts
@@ -70,7 +68,7 @@ class BytePairs:
         from tokenizers import models
 
         ids = {token: number for number, token in enumerate(self.types)}
-        return _with_parts(models.BPE(vocab=ids, merges=list(self.merges)))
+        return _tokenizer_of(models.BPE(vocab=ids, merges=list(self.merges)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BytePairs) and self.merges == other.merges
@@ -86,18 +84,18 @@ class BytePairs:
 
 
 def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
-    """Return the byte pairs of a text: the same for the same text, whatever the order of its sentences."""
+    """Return the byte pairs learnt from `texts`; their order does not matter."""
     _require_library()
     if size < MIN_SIZE:
         raise OptionError(f"byte pairs: size must be at least {MIN_SIZE} (256 bytes and one pair), got {size}")
     source = as_texts(texts, "texts")
     if not any(source.texts):
-        raise EmptyCorpusError(f"byte pairs: {source.name} hold no character to learn from")
+        raise EmptyCorpusError(f"byte pairs: {source.name} hold no character")
     import json
 
     from tokenizers import models, trainers
 
-    tokenizer = _with_parts(models.BPE())
+    tokenizer = _tokenizer_of(models.BPE())
     trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=list(BYTE_LETTERS), show_progress=False)
     try:
         tokenizer.train_from_iterator(source.texts, trainer, length=len(source))
@@ -108,11 +106,11 @@ def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
 
 def _require_library() -> None:
     if find_spec("tokenizers") is None:
-        raise MissingExtraError("a tokenizer of byte pairs", "neural")
+        raise MissingExtraError("a byte-pair tokenizer", "neural")
 
 
-def _with_parts(model: "tokenizers.models.BPE") -> "tokenizers.Tokenizer":
-    """Return the tokeniser of `model` that parts text at words, as GPT-2 does, and adds no space before the first."""
+def _tokenizer_of(model: "tokenizers.models.BPE") -> "tokenizers.Tokenizer":
+    """Return the tokeniser of `model` with GPT-2's split into words, without a space before the first."""
     from tokenizers import Tokenizer, pre_tokenizers
 
     tokenizer = Tokenizer(model)

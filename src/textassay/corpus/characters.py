@@ -1,4 +1,4 @@
-"""Running text as one string of characters, and its parts: what character language models are trained and measured on.
+"""Running text as one string of characters, and its splits, for character language models.
 
 Source: Mahoney, "Large Text Compression Benchmark", 2006, for text8: 100 million characters of Wikipedia, 26 lower-case
 letters and the space; the first 90 % train, the next 5 % validation, the last 5 % test, as in Mikolov et al., "Subword
@@ -14,12 +14,12 @@ from textassay.corpus.split import contiguous_bounds
 from textassay.errors import EmptyCorpusError
 
 
-def read_running(source: str | os.PathLike[str], *, column: str | None = None) -> str:
-    """Return all of a file as one string, a space for each line break or between two sentences of a table."""
+def read_running_text(source: str | os.PathLike[str], *, column: str | None = None) -> str:
+    """Return a whole file as one string, with a space for each line break or between two rows of a table."""
     with running_text():
         text = " ".join(read_texts(source, column=column).texts)
     if not text or text.isspace():
-        raise EmptyCorpusError(f"{source} is empty: it holds nothing but white space")
+        raise EmptyCorpusError(f"{source} is empty: it holds only white space")
     return text
 
 
@@ -29,5 +29,5 @@ def split_characters(text: str, shares: tuple[float, ...] = (0.9, 0.05, 0.05)) -
 
 
 def symbols(text: str) -> str:
-    """Return the different characters of a text, sorted; 27 of them in text8."""
+    """Return the distinct characters of a text, sorted; text8 has 27."""
     return "".join(sorted(set(text)))

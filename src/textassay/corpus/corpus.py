@@ -1,4 +1,4 @@
-"""The corpus: ordered sentences as one flat array of token ids, with their texts and their vocabulary."""
+"""The corpus: ordered texts as one flat array of token ids, with their strings and their vocabulary."""
 
 import hashlib
 import warnings
@@ -17,31 +17,31 @@ from textassay.corpus.tokenizer import Tokenizer, resolve_tokenizer
 from textassay.corpus.vocabulary import UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
-_BLOCK = 1 << 16  # sentences or tokens hashed at once
-_REAL_NAMES = ("(real)", "real")  # of the set by which the tokenizer is chosen
+_BLOCK = 1 << 16  # texts or tokens hashed at once
+_REAL_NAMES = ("(real)", "real")  # names of the set for which ``auto`` chooses the tokenizer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
-    """An immutable set of sentences.
+    """An immutable sequence of N texts.
 
     Attributes
     ----------
     tokens
-        Token ids of all sentences, one after another, shape (T,), int32, read-only.
+        Token ids of all texts, one after another, shape (T,), int32, read-only.
     offsets
-        Where each sentence starts in `tokens`, and the end of the last, shape (N + 1,), int64, read-only.
+        Where each text starts in `tokens`, and the end of the last, shape (N + 1,), int64, read-only.
     vocabulary
-        What the ids mean; all corpora of one comparison share one.
+        The meaning of the ids; all corpora of one comparison share one.
     texts
-        The sentences as they were read, N strings.
+        The texts as they were read, N strings.
     tokenizer
-        Name of the tokeniser (and of what was done before it), as it stands in signatures.
+        Name of the tokeniser and of the preparation before it, as in signatures.
     groups
-        Group number of each sentence, shape (N,), or none: sentences of a group are never split.
+        Group number of each text, shape (N,), or None; texts of one group are never split.
     columns
-        What else is known of each sentence, name to array, shapes (N, ...), float, read-only: ``features``, or under
-        ``log_probs/NAME`` and ``ratings/NAME`` what belongs to the comparison with generator NAME.
+        Numbers that come with each text, name to array, shapes (N, ...), float, read-only: ``features``, and
+        ``log_probs/NAME`` and ``ratings/NAME`` for the comparison with generator NAME.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -56,14 +56,14 @@ class Corpus:
         if len(self.offsets) != len(self.texts) + 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.tokens):
             raise InputError("offsets do not fit texts and tokens")
         if self.groups is not None and len(self.groups) != len(self.texts):
-            raise InputError(f"groups must have one number a sentence: {len(self.texts)}, got {len(self.groups)}")
+            raise InputError(f"groups must have one number per text: {len(self.texts)}, got {len(self.groups)}")
         for name, column in self.columns.items():
             if len(column) != len(self.texts):
-                raise InputError(f"{name} must have one row a sentence: {len(self.texts)}, got {len(column)}")
+                raise InputError(f"{name} must have one row per text: {len(self.texts)}, got {len(column)}")
         self._protect()
 
     def _protect(self) -> None:
-        """Hold the arrays through read-only views; the caller's own arrays stay as they are."""
+        """Replace the arrays by read-only views; the caller's own arrays stay writable."""
         for name, dtype in (("tokens", np.int32), ("offsets", np.int64), ("groups", np.int64)):
             array = getattr(self, name)
             if array is not None:
@@ -87,7 +87,7 @@ class Corpus:
         groups: npt.NDArray[np.int64] | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> "Corpus":
-        """Return one corpus with a vocabulary of its own, or the one given; see `corpora_from_texts` for several."""
+        """Return one corpus, with its own vocabulary unless one is given; see `corpora_from_texts` for several."""
         return corpora_from_texts(
             {"texts": texts},
             tokenizer=tokenizer,
@@ -98,16 +98,16 @@ class Corpus:
 
     @classmethod
     def concatenate(cls, corpora: Sequence["Corpus"]) -> "Corpus":
-        """Return the sentences of all `corpora`, at least one, in order.
+        """Return the texts of all `corpora`, at least one, in order.
 
-        They must share vocabulary and tokeniser. Group numbers stay as they are: equal numbers mean the same group.
-        Columns that all of them have stay.
+        They must share vocabulary and tokeniser. Group numbers are kept: equal numbers mean the same group. So are the
+        columns that all corpora have.
         """
         if not corpora:
             raise EmptyCorpusError("no corpus to concatenate")
         first = corpora[0]
         if any(corpus.vocabulary is not first.vocabulary for corpus in corpora):
-            raise OptionError("the corpora have different vocabularies; make them with one corpora_from_texts")
+            raise OptionError("the corpora have different vocabularies; build them with one call of corpora_from_texts")
         if any(corpus.tokenizer != first.tokenizer for corpus in corpora):
             raise OptionError(f"tokenizers differ: {', '.join(sorted({corpus.tokenizer for corpus in corpora}))}")
         groups = [corpus.groups for corpus in corpora if corpus.groups is not None]
@@ -134,18 +134,18 @@ class Corpus:
         return iter(self.texts)
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} sentences, {len(self.tokens)} tokens, tokenizer={self.tokenizer!r})"
+        return f"Corpus({len(self)} texts, {len(self.tokens)} tokens, tokenizer={self.tokenizer!r})"
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens in each sentence, shape (N,)."""
+        """Number of tokens of each text, shape (N,)."""
         return np.diff(self.offsets)
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of texts, tokens, groups and tokeniser, in order: equal for equal content, 32 hexadecimal digits.
+        """Hash of texts, tokens, groups and tokeniser, in order: 32 hexadecimal digits, the same in every process.
 
-        The same in every process; which other corpora share the vocabulary does not matter, nor do columns.
+        Columns, and other corpora that share the vocabulary, do not matter.
         """
         digest = hashlib.blake2b(self.tokenizer.encode(), digest_size=16)
         digest.update(self.offsets.tobytes())
@@ -172,7 +172,7 @@ class Corpus:
 
     @property
     def unk_rate(self) -> float:
-        """Share of tokens that are ``<unk>``, in [0, 1]; NaN, with a warning, where there is no token."""
+        """Fraction of tokens that are ``<unk>``, in [0, 1]; NaN, with a warning, without tokens."""
         if len(self.tokens) == 0:
             warnings.warn("unk_rate is undefined: the corpus has no token", RuntimeWarning, stacklevel=2)
             return float("nan")
@@ -180,24 +180,24 @@ class Corpus:
 
     @property
     def separator(self) -> str:
-        """What stands between the tokens of a sentence in its text: nothing where they are smaller than words.
+        """What separates the tokens of a text: a space, or nothing for characters and subwords.
 
-        Those of bytes are no text yet when they are joined: `join_tokens` gives the text of any tokens.
+        Use `join_tokens` for text: byte tokens must be decoded after joining.
         """
         return "" if self.tokenizer.split("+")[0] == "chars" or self.tokenizer.startswith(("bpe-", "hf-")) else " "
 
     def sentence(self, index: int) -> list[str]:
-        """Return the tokens of one sentence."""
+        """Return the tokens of one text."""
         start, stop = self.offsets[:-1][index], self.offsets[1:][index]
         return self.vocabulary.decode(self.tokens[start:stop])
 
     def take(self, indices: npt.NDArray[np.int64]) -> "Corpus":
-        """Return the corpus of the sentences at `indices`, in that order; vocabulary and strings are shared.
+        """Return the corpus of the texts at `indices`, in that order; vocabulary and strings are shared.
 
         Parameters
         ----------
         indices
-            Sentence numbers, any shape-(M,) integer array, repeats allowed; or a mask of shape (N,), dtype bool.
+            Integer indices of shape (M,), repeats allowed; or a mask of shape (N,), dtype bool.
         """
         if indices.dtype == np.bool_:
             if indices.shape != (len(self),):
@@ -217,7 +217,7 @@ class Corpus:
         )
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> "Corpus":
-        """Return the corpus with the ids of `vocabulary`; tokens that are not in it become ``<unk>``."""
+        """Return the corpus encoded with `vocabulary`; tokens that are not in it become ``<unk>``."""
         table = vocabulary.encode(self.vocabulary.tokens)
         return replace(self, tokens=table[self.tokens], vocabulary=vocabulary)
 
@@ -236,22 +236,21 @@ def corpora_from_texts(
     groups: Mapping[str, npt.NDArray[np.int64]] | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> dict[str, Corpus]:
-    """Return one corpus for each named set of sentences, all sharing one vocabulary.
+    """Return one corpus for each named set of texts, all sharing one vocabulary.
 
     Parameters
     ----------
     texts
-        Name to sentences: whatever `textassay.corpus.texts.as_texts` takes, such as lists of str, pandas columns and
-        what `read_texts` returned.
+        Name to texts: lists of str, pandas columns, results of `read_texts` and the like.
     tokenizer
-        Name of a tokeniser or a callable from a sentence to its tokens. ``auto`` is white space, or characters where
-        words are not parted by spaces, as in Chinese or Thai. The real text alone decides, for all sets: the one called
-        ``(real)`` or ``real``, else the first. A warning says that it was characters, and where a named tokeniser
-        splits such text at spaces.
+        Name of a tokeniser, or a callable from a text to its tokens. ``auto`` splits at white space, or into
+        characters if words are not separated by spaces, as in Chinese or Thai. The set called ``(real)`` or ``real``,
+        else the first, decides for all sets. A warning says if characters were chosen, and if a named tokeniser splits
+        such text at spaces.
     lowercase
         Whether to lower-case before tokenising.
     groups
-        Name to group numbers, shape (N,), instead of those that come with the texts.
+        Name to group numbers, shape (N,), instead of those of the texts.
     vocabulary
         A fixed vocabulary: tokens that are not in it become ``<unk>`` (see `Corpus.unk_rate`). Without one, all tokens
         get ids in the order of their first appearance over the sets.
@@ -259,15 +258,15 @@ def corpora_from_texts(
     Raises
     ------
     InputError
-        If a set is no iterable of str; the message names the set and the position.
+        If a set is not an iterable of str; the message names the set and the position.
     """
     if not (isinstance(tokenizer, str) and tokenizer == AUTO):
         resolve_tokenizer(tokenizer)
     groups = {} if groups is None else groups
     sources = {name: as_texts(source, name) for name, source in texts.items()}
     if isinstance(tokenizer, str):
-        decides = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
-        real = () if decides is None else sources[decides].texts
+        real_name = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
+        real = () if real_name is None else sources[real_name].texts
         if tokenizer == AUTO:
             tokenizer = choose_tokenizer(real)
         else:

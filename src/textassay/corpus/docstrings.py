@@ -1,8 +1,7 @@
-"""A corpus that every Python brings along: the sentences in the docstrings of its standard library.
+"""A corpus that comes with every Python: the sentences in the docstrings of the standard library.
 
-Source files are parsed, never imported. What is no prose is left out: tests, doctests, signatures, tables, indented
-code, field lists and markup. Sentences are tokenised as the corpora of the literature are, words and punctuation marks
-parted by single spaces.
+Source files are parsed, never imported. Only prose is kept: no tests, doctests, signatures, tables, indented code,
+field lists or markup. As in the corpora of the literature, single spaces separate words and punctuation marks.
 """
 
 import ast
@@ -13,10 +12,19 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-_LEFT_OUT = {"dist-packages", "idle_test", "lib2to3", "pydoc_data", "site-packages", "test", "tests", "turtledemo"}
-_SHORTEST, _LONGEST = 4, 40  # tokens
-_SHARE_OF_WORDS = 0.65  # of the tokens, below which a sentence is code or a table
-_SHARE_OF_WORDS_LOWER = 0.8  # the same for one that begins in lower case
+_SKIPPED_FOLDERS = {
+    "dist-packages",
+    "idle_test",
+    "lib2to3",
+    "pydoc_data",
+    "site-packages",
+    "test",
+    "tests",
+    "turtledemo",
+}
+_MIN_TOKENS, _MAX_TOKENS = 4, 40
+_MIN_WORD_SHARE = 0.65  # of the tokens; with fewer words it is code or a table
+_MIN_WORD_SHARE_LOWER = 0.8  # the same for a sentence that begins in lower case
 _BULLET = re.compile(r"(?:[-*+\u2022]|--|o|\(?[0-9a-zA-Z]{1,2}[.)])\s+")
 _DOCTEST = re.compile(r">>>|\.\.\.(?:\s|$)")
 _NO_PROSE = re.compile(r"^\S+ (?:-|--|:) | :$|[][{}<>=*|@$#^~`\\]")  # an entry of a list of definitions; code
@@ -39,7 +47,7 @@ _ENDS = (".", "!", "?")
 
 
 def docstring_sentences() -> list[str]:
-    """Return the distinct sentences of the standard library's docstrings, by module name, then by position."""
+    """Return the distinct sentences in the docstrings of the standard library, by module name, then by position."""
     root = Path(sysconfig.get_path("stdlib"))
     sentences: dict[str, None] = {}
     for path in sorted(_source_files(root), key=lambda path: path.relative_to(root).with_suffix("").parts):
@@ -50,14 +58,14 @@ def docstring_sentences() -> list[str]:
 
 def _source_files(root: Path) -> Iterator[Path]:
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in _LEFT_OUT]
+        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
         for name in files:
             if name.endswith(".py") and not name.startswith("_sysconfigdata"):
                 yield Path(folder, name)
 
 
 def _parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a source file, an empty one where it cannot be parsed."""
+    """Return the syntax tree of a source file, an empty one if it cannot be parsed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -89,7 +97,7 @@ def _sentences(docstring: str) -> Iterator[str]:
 
 
 def _paragraphs(docstring: str) -> Iterator[str]:
-    """Yield each paragraph and each list item on one line, but no doctest."""
+    """Yield each paragraph and each list item on one line, without doctests."""
     for block in re.split(r"\n\s*\n", docstring):
         if _DOCTEST.search(block):
             continue
@@ -104,10 +112,14 @@ def _paragraphs(docstring: str) -> Iterator[str]:
 
 
 def _is_sentence(tokens: list[str], *, is_summary: bool) -> bool:
-    """Return whether `tokens` read like a sentence: its length, start, end and how many are words."""
-    if not _SHORTEST <= len(tokens) <= _LONGEST or not tokens[0][0].isalpha() or _NO_PROSE.search(" ".join(tokens)):
+    """Return whether `tokens` look like a sentence by length, start, end and share of words."""
+    if (
+        not _MIN_TOKENS <= len(tokens) <= _MAX_TOKENS
+        or not tokens[0][0].isalpha()
+        or _NO_PROSE.search(" ".join(tokens))
+    ):
         return False
     if not tokens[-1].endswith(_ENDS) and not (is_summary and tokens[-1].isalpha()):
         return False
     n_words = sum(_WORD.fullmatch(token) is not None for token in tokens)
-    return n_words >= (_SHARE_OF_WORDS if tokens[0][0].isupper() else _SHARE_OF_WORDS_LOWER) * len(tokens)
+    return n_words >= (_MIN_WORD_SHARE if tokens[0][0].isupper() else _MIN_WORD_SHARE_LOWER) * len(tokens)

@@ -1,4 +1,4 @@
-"""Download of a file by its address into the user's cache; only ever on request."""
+"""Download a file into the user's cache, only on request."""
 
 import sys
 from pathlib import Path
@@ -11,12 +11,12 @@ _TIMEOUT = 30  # seconds without an answer
 
 
 def is_url(source: object) -> bool:
-    """Return whether `source` is an address that `download` takes: http or https."""
+    """Return whether `source` is an http or https address."""
     return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
 def download(url: str, *, sha256: str | None = None, progress: bool = False) -> Path:
-    """Return the local copy of the file at `url`, downloaded unless the cache already has it."""
+    """Return the local copy of the file at `url`, downloaded unless it is cached."""
     import hashlib
     import logging
 
@@ -42,16 +42,16 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
         if response is not None:
             reason = f"{response.status_code} {response.reason}"
             response.close()
-        raise InputError(f"{url} cannot be downloaded ({reason}); check address and network") from None
+        raise InputError(f"{url} cannot be downloaded ({reason}); check the address and the network") from None
     except ValueError:
-        raise InputError(f"{url} has another SHA-256 than expected; the file at this address has changed") from None
+        raise InputError(f"{url} does not have the expected SHA-256: the file at this address has changed") from None
     finally:
         logger.setLevel(level)
     return Path(path)
 
 
 class _Progress:
-    """One line on standard error that says how much is there; what pooch wants of a progress bar."""
+    """One line of progress on standard error, with the interface that pooch expects."""
 
     def __init__(self, name: str) -> None:
         self.name = name

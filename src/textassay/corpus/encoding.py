@@ -1,4 +1,4 @@
-"""From sentences to token ids: one pass over the text, one vocabulary for all sets."""
+"""Encode texts as token ids: one pass over the text, one vocabulary for all sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,10 +15,7 @@ _BLOCK = 1 << 20  # characters handled at once: memory beyond text and tokens st
 
 
 def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple[dict[str, Arrays], Vocabulary]:
-    """Return tokens and offsets of each set of sentences, and the vocabulary they share.
-
-    Returns `arrays`: Name to token ids, shape (T,), and offsets, shape (N + 1,).
-    """
+    """Return token ids, shape (T,), and offsets, shape (N + 1,), of each set of texts, and their shared vocabulary."""
     interner = Interner()
     interner.add(SPECIAL_TOKENS, Unit.STRING)
     arrays = {}
@@ -36,7 +33,7 @@ def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple
 
 
 def _blocks(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of sentences with about `_BLOCK` characters each."""
+    """Yield (start, stop) of runs of texts with about `_BLOCK` characters each."""
     ends = np.cumsum(np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)))
     start = 0
     while start < len(sentences):
@@ -47,7 +44,7 @@ def _blocks(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _encode_block(texts: Sequence[str], tokenize: NamedTokenizer, interner: Interner) -> Arrays:
-    """Return token numbers and tokens per sentence."""
+    """Return token numbers, shape (T,), and the number of tokens of each text, shape (N,)."""
     if tokenize.lowercase:
         texts = [text.lower() for text in texts]
     if tokenize.function is list:
@@ -68,8 +65,8 @@ def _encode_block(texts: Sequence[str], tokenize: NamedTokenizer, interner: Inte
 
 
 def _intern_subwords(tokenizer: SubwordTokenizer, texts: Sequence[str], interner: Interner) -> Arrays:
-    """Return the interner's numbers of subwords and tokens per sentence; only distinct ones become strings."""
-    "".join(texts).encode()  # a lone surrogate raises here, whatever the tokeniser makes of it
+    """Return the same for subwords; only distinct ones become strings."""
+    "".join(texts).encode()  # raises for a lone surrogate, which the tokeniser may accept
     ids, counts = tokenizer.encode(texts)
     distinct, first, places = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -80,12 +77,12 @@ def _intern_subwords(tokenizer: SubwordTokenizer, texts: Sequence[str], interner
 
 
 def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputError:
-    """Return the error for the first lone surrogate at or after sentence `start`."""
+    """Return the error for the first lone surrogate at or after text `start`."""
     for number in range(start, len(sentences)):
         for character in sentences[number]:
             if "\ud800" <= character <= "\udfff":
                 return InputError(
-                    f"{name}: sentence {number + 1} holds a lone surrogate (U+{ord(character):04X}), which is no "
+                    f"{name}: text {number + 1} holds a lone surrogate (U+{ord(character):04X}), which is not a "
                     "character; write the text as valid UTF-8"
                 )
     return InputError(f"{name}: the tokenizer returned a lone surrogate, which is not a character")

@@ -1,7 +1,7 @@
-"""Interning: every distinct token gets the next free number, by one compiled pass over UTF-8 bytes.
+"""Interning: number the distinct tokens in order of appearance, in one compiled pass over UTF-8 bytes.
 
-An open-addressing hash table with linear probing; a hash that agrees is checked byte by byte, so the numbers are exact.
-Splitting at white space happens exactly where `str.split` does it.
+An open-addressing hash table with linear probing; tokens with equal hashes are compared byte by byte, so the numbers
+are exact. White space is what `str.split` splits at.
 
 Source of the hash: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm", RFC 9923 (FNV-1a, 64 bits).
 """
@@ -18,7 +18,7 @@ _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _FOLD = np.uint64(32)
 _N_SLOTS = 1 << 13
-# what a byte can begin: 0 nothing to split at, 1 an ASCII space, 2 perhaps a longer space
+# what a byte can begin: 0 no white space, 1 ASCII white space, 2 perhaps white space of several bytes
 _KINDS = np.zeros(256, dtype=np.uint8)
 _KINDS[[0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20]] = 1
 _KINDS[[0xC2, 0xE1, 0xE2, 0xE3]] = 2
@@ -28,7 +28,7 @@ Number = TypeVar("Number", np.uint8, np.int64, np.uint64)
 
 
 class Unit(IntEnum):
-    """What becomes a token: each run between white space, each string as it is, or each character."""
+    """What is a token: each run without white space, each whole string, or each character."""
 
     WORD = 0
     STRING = 1
@@ -36,10 +36,7 @@ class Unit(IntEnum):
 
 
 class Interner:
-    """Distinct tokens in order of first appearance, as bytes, with their hashes.
-
-    `n_tokens`: Distinct tokens so far.
-    """
+    """Distinct tokens in order of first appearance, as bytes, with their hashes; `n_tokens` so far."""
 
     def __init__(self) -> None:
         self.n_tokens = 0
@@ -49,11 +46,7 @@ class Interner:
         self._store = np.zeros(4 * _N_SLOTS, dtype=np.uint8)
 
     def add(self, texts: Sequence[str], unit: Unit) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Give each token of `texts` its number.
-
-        Returns `numbers`: Token numbers of all texts, one after another, shape (T,); `counts`: Tokens in each text,
-        shape (n_texts,).
-        """
+        """Return the number of each token, shape (T,), and the number of tokens of each text, shape (n_texts,)."""
         joined = "".join(texts)
         data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
@@ -72,7 +65,7 @@ class Interner:
         return numbers[:n_numbers].copy(), counts
 
     def _make_room(self, n_bytes: int) -> None:
-        """Let a text of `n_bytes` fit, however many new tokens it has; grown parts at least double."""
+        """Make room for a text of `n_bytes`, however many new tokens it has; arrays that grow at least double."""
         most = self.n_tokens + n_bytes + 1
         if most > len(self._hashes):
             self._hashes = _grown(self._hashes, 2 * most)
@@ -90,13 +83,12 @@ class Interner:
 
     @property
     def encoded(self) -> tuple[bytes, npt.NDArray[np.int64]]:
-        """UTF-8 bytes of the distinct tokens, one after another, and where each starts and ends, (n_tokens + 1,)."""
+        """UTF-8 bytes of the distinct tokens, one after another, and their bounds, shape (n_tokens + 1,)."""
         ends = self._ends[: self.n_tokens + 1].copy()
         return self._store[: ends[-1]].tobytes(), ends
 
 
 def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
-    """Return a copy of `array` with `size` places."""
     larger = np.zeros(size, dtype=array.dtype)
     larger[: len(array)] = array
     return larger
@@ -104,7 +96,7 @@ def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
 
 @njit(cache=True, nogil=True)
 def _to_byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
-    """Replace the characters of each text by its bytes."""
+    """Replace the number of characters of each text by its number of bytes."""
     position = 0
     for text in range(len(lengths)):
         start = position
@@ -115,7 +107,7 @@ def _to_byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _width(first):  # type: ignore[no-untyped-def]
-    """Return the bytes of the character that begins with byte `first`."""
+    """Return the number of bytes of the character that begins with byte `first`."""
     if first < 0x80:
         return 1
     return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
@@ -123,7 +115,7 @@ def _width(first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _space_width(data, position):  # type: ignore[no-untyped-def]
-    """Return the bytes of the non-ASCII white space that begins at `position`, 0 where there is none."""
+    """Return the number of bytes of the non-ASCII white space at `position`, 0 if there is none."""
     first, second = data[position], data[position + 1]
     if first == 0xC2:
         return 2 if second == 0x85 or second == 0xA0 else 0
@@ -141,10 +133,10 @@ def _space_width(data, position):  # type: ignore[no-untyped-def]
 def _scan(  # type: ignore[no-untyped-def]
     data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
 ):
-    """Write the token numbers of `data` from text `n_done` on, until all is done or the next text may not fit.
+    """Write the token numbers of `data` from text `n_done` on, until all are done or the next text may not fit.
 
-    A text cannot bring more new tokens than bytes (or one, if it is a token). Returns the texts done, where the next
-    begins in `data`, how many numbers are written and how many distinct tokens there are.
+    A text has at most as many new tokens as bytes (or one, if it is a token itself). Returns the number of texts done,
+    where the next begins in `data`, how many numbers are written and how many distinct tokens there are.
     """
     mask = len(slots) - 1
     for text in range(n_done, len(lengths)):
@@ -201,7 +193,7 @@ def _scan(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _fill_slots(slots, n_tokens, hashes):  # type: ignore[no-untyped-def]
-    """Enter tokens 0 to `n_tokens` - 1 in an empty table, whose size is a power of two."""
+    """Insert tokens 0 to `n_tokens` - 1 into an empty table, whose size is a power of two."""
     mask = len(slots) - 1
     for number in range(n_tokens):
         slot = np.int64(hashes[number] ^ (hashes[number] >> _FOLD)) & mask

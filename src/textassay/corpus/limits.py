@@ -1,8 +1,7 @@
-"""How much is read: bytes of one input, characters of one text.
+"""Limits on input: bytes of one file, characters of one text.
 
-A small compressed file can hold more text than the memory does, and one text of many megabytes costs every metric far
-more than the same words in sentences. Both are refused in one line before the memory is gone; who means it raises the
-limit.
+A small compressed file can hold more text than fits into memory, and one text of many megabytes costs every metric far
+more than the same words in short texts. Both are rejected with one line; users can raise the limits.
 """
 
 import re
@@ -14,14 +13,14 @@ from dataclasses import dataclass
 
 from textassay.errors import InputError, OptionError
 
-LEAST_LINE = 64  # bytes that a line counts for at least, about what the string of a short one takes in memory
-_WHOLE = 4
+MIN_LINE_BYTES = 64  # bytes that a line counts at least: about the memory of a short Python string
+_DOCUMENT_COST = 4  # memory for parsing a whole document, in multiples of its size
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class InputLimits:
-    """How many bytes of a file are read, decompressed, and how many characters one text may have."""
+    """How many decompressed bytes of a file are read, and how many characters one text may have."""
 
     max_input: int = 4_000_000_000
     max_text: int = 1_000_000
@@ -36,8 +35,8 @@ def current_limits() -> InputLimits:
 
 
 def document_limit() -> int:
-    """Return how many bytes a document may have that is parsed as a whole, and so takes several times its size."""
-    return max(1, _LIMITS.get().max_input // _WHOLE)
+    """Return how many bytes a document may have that is parsed as a whole."""
+    return max(1, _LIMITS.get().max_input // _DOCUMENT_COST)
 
 
 @contextmanager
@@ -47,15 +46,15 @@ def input_limits(*, max_input: int | str | None = None, max_text: int | None = N
     Parameters
     ----------
     max_input
-        Bytes of one file, decompressed: a number, or a text such as "20GB". A line counts for 64 bytes at least. By
-        default as it was before; 4 GB at first.
+        Decompressed bytes of one file: a number, or a text such as "20GB". A line counts as at least 64 bytes. None
+        keeps the limit; it is 4 GB at first.
     max_text
-        Characters of one text, from files and from Python alike; 1,000,000 at first.
+        Characters of one text, from files and from Python. None keeps the limit; it is 1,000,000 at first.
 
     Raises
     ------
     OptionError
-        If a limit is no size, or below 1.
+        If a limit is not a size, or is below 1.
 
     Examples
     --------
@@ -73,7 +72,7 @@ def input_limits(*, max_input: int | str | None = None, max_text: int | None = N
 
 @contextmanager
 def running_text(is_running: bool = True, /) -> Iterator[None]:
-    """Let one text be as long as the file inside the ``with`` block: running text, which is cut into windows."""
+    """Let one text be as long as the file inside the ``with`` block, for running text that is cut into windows."""
     token = _LIMITS.set(InputLimits(_LIMITS.get().max_input, sys.maxsize) if is_running else _LIMITS.get())
     try:
         yield
@@ -82,7 +81,7 @@ def running_text(is_running: bool = True, /) -> Iterator[None]:
 
 
 def set_limits(*, max_input: int | str | None = None, max_text: int | None = None) -> None:
-    """Change the limits from here on, to the end of the `input_limits` around it."""
+    """Change the limits until the enclosing `input_limits` block ends."""
     before = _LIMITS.get()
     n_bytes = before.max_input if max_input is None else parse_size(max_input)
     n_characters = before.max_text if max_text is None else max_text
@@ -93,7 +92,7 @@ def set_limits(*, max_input: int | str | None = None, max_text: int | None = Non
 
 
 def parse_size(size: int | str) -> int:
-    """Return how many bytes a size is: a number, with k, M, G or T (of 1,000) or ki, Mi, Gi, Ti (of 1,024).
+    """Return a size in bytes: a number, perhaps with k, M, G, T (powers of 1,000) or ki, Mi, Gi, Ti (of 1,024).
 
     >>> parse_size("1.5GB"), parse_size("512 MiB")
     (1500000000, 536870912)
@@ -107,30 +106,29 @@ def parse_size(size: int | str) -> int:
     return int(float(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
 
 
-def long_input(place: str, limit: int, *, n_lines: int | None = None) -> InputError:
-    """Return the error for an input at `place` that has more than `limit` bytes; or too many lines, `n_lines`."""
-    more = f"more than {size_told(limit)}"
+def input_too_long(place: str, limit: int, *, n_lines: int | None = None) -> InputError:
+    """Return the error for an input at `place` of more than `limit` bytes, or with too many lines (`n_lines`)."""
+    more = f"more than {format_size(limit)}"
     if n_lines is not None:
-        more = f"{n_lines:,} lines and more, each of which counts for {LEAST_LINE} bytes, which is {more}"
-    higher = size_told(5 * current_limits().max_input).replace(" ", "")
+        more = f"at least {n_lines:,} lines, each of which counts as {MIN_LINE_BYTES} bytes or more, which is {more}"
+    higher = format_size(5 * current_limits().max_input).replace(" ", "")
     return InputError(
-        f"{place} holds {more}, and that is the limit: give a part of it, or raise the limit with --max-input {higher}"
+        f"{place} holds {more}, the limit: give a part of it, or raise the limit with --max-input {higher}"
     )
 
 
-def long_text(place: str, n: int | None, limit: int) -> InputError:
-    """Return the error for what stands at `place`: `n` characters (None: nobody knows how many) instead of `limit`."""
+def text_too_long(place: str, n: int | None, limit: int) -> InputError:
+    """Return the error for a text at `place` of `n` characters (None: unknown) where `limit` are allowed."""
     length = f"more than {limit:,} characters" if n is None else f"{n:,} characters, more than the {limit:,}"
     allowed = current_limits().max_text
     return InputError(
-        f"{place} has {length} that one text may have: split long documents into sentences or paragraphs, one a "
-        f"text; --max-text {allowed * 10 if n is None else max(n, allowed)} reads it all the same, and --max-tokens "
-        "then cuts it"
+        f"{place} has {length} that one text may have: split it into sentences or paragraphs, or read it whole with "
+        f"--max-text {allowed * 10 if n is None else max(n, allowed)} (and cut it with --max-tokens)"
     )
 
 
-def size_told(n_bytes: int) -> str:
-    """Return a number of bytes for people."""
+def format_size(n_bytes: int) -> str:
+    """Return a number of bytes with its unit, such as 4 GB."""
     for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
         if n_bytes >= size:
             return f"{n_bytes / size:.3g} {unit}"

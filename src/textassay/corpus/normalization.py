@@ -1,8 +1,7 @@
-"""Normalisation and truncation: what makes two differently prepared texts comparable, done to both sides alike.
+"""Normalisation and truncation, which make differently prepared texts comparable.
 
-`normalize` first splits every punctuation mark off, so that glued and split text become the same, and only then joins
-what belongs together (contractions, decimal numbers, ellipses). What it returns depends on the split form alone:
-``don't``, ``do n't`` and ``don ' t`` all end as ``don't``.
+`normalize` first splits off every punctuation mark, so that attached and separate marks become the same, and then joins
+contractions, decimal numbers and ellipses: ``don't``, ``do n't`` and ``don ' t`` all become ``don't``.
 
 Unicode compatibility forms: Unicode Standard Annex 15 (NFKC).
 """
@@ -34,8 +33,8 @@ _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{
 _BRACKET = re.compile("|".join(_BRACKETS))
 _QUOTES = re.compile("``|''")
 
-# a kept marker, a run of anything but space and marks, or one mark; marks: ASCII punctuation but the underscore,
-# Latin-1 marks, general punctuation, arrows to miscellaneous symbols, CJK punctuation, emoji
+# A piece is a special marker, a run without space and punctuation, or one punctuation mark. Marks are ASCII punctuation
+# except the underscore, Latin-1 marks, general punctuation, arrows to miscellaneous symbols, CJK punctuation, emoji.
 _MARKS = (
     r"!-/:-@\[-\^`{-~\u00a1-\u00a9\u00ab-\u00b1\u00b4-\u00b9\u00bb-\u00bf\u00d7\u00f7\u2010-\u206f\u2190-\u2bff"
     r"\u3001-\u303f\U0001f000-\U0001faff"
@@ -52,11 +51,11 @@ _RUN = re.compile(r"(?<=\.) (?=\.)|(?<=-) (?=-)")
 
 
 def normalize(text: str) -> str:
-    """Return `text` in lower case, with punctuation split off and characters unified, and single spaces between.
+    """Return `text` in lower case, with separate punctuation, unified characters and single spaces.
 
     Typographic quotes, dashes and ellipses, full-width forms, escapes such as ``&apos;``, treebank brackets and quotes
-    and ``@-@`` joiners become plain ASCII. A contraction stays one token (``don't``), and so do a number with its
-    decimal point or thousands commas and a marker such as ``<unk>``. Normalising twice changes nothing.
+    and ``@-@`` joiners become plain ASCII. Contractions (``don't``), numbers with decimal points or thousands commas,
+    and markers such as ``<unk>`` stay one token. Normalising twice changes nothing.
 
     >>> normalize("They don\u2019t pay $1,600\u2026")
     "they don't pay $ 1,600 ..."
@@ -74,10 +73,9 @@ def normalize(text: str) -> str:
 
 
 def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
-    """Return `corpus` with every sentence cut after `max_tokens` tokens.
+    """Return `corpus` with every text cut after `max_tokens` tokens.
 
-    The text of a cut sentence is its tokens, as `join_tokens` joins them; the name of the tokeniser ends in
-    ``+max-tokens=20`` or whatever the limit is.
+    A cut text is its tokens, joined by `join_tokens`; the name of the tokeniser gets the suffix ``+max-tokens=N``.
     """
     if max_tokens < 1:
         raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")
@@ -98,7 +96,7 @@ def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
 
 
 def _unify(text: str) -> str:
-    """Return `text` without escapes, in compatibility form, with ASCII for typographic characters, in lower case."""
+    """Return `text` unescaped, in compatibility form, with ASCII for typographic characters, in lower case."""
     for _ in range(_MAX_PASSES):
         before, text = text, _ENTITY.sub(lambda match: html.unescape(match[0]), text)
         if text == before:
@@ -107,7 +105,7 @@ def _unify(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return lower-case `text` without the marks of tokenisers."""
+    """Return lower-case `text` without the markers of tokenisers."""
     if "@" in text:
         text = _JOINERS.sub(r"\1", text)
     if "b-" in text:
@@ -118,7 +116,7 @@ def _plain(text: str) -> str:
 
 
 def _respace(text: str) -> str:
-    """Return `text` with all marks split off, then with what belongs together joined."""
+    """Return `text` with all marks split off, then contractions, numbers and ellipses joined."""
     text = " ".join(_PIECE.findall(text))
     if "'" in text:
         text = _CONTRACTION.sub("'", _NEGATION.sub("n ' t", text))

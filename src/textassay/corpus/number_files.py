@@ -1,7 +1,4 @@
-"""Files of numbers that come with sentences: features, log-probabilities, ratings. Read here, checked where attached.
-
-No file is ever unpickled.
-"""
+"""Read files of numbers that come with texts: features, log-probabilities, ratings. Nothing is ever unpickled."""
 
 import json
 import math
@@ -14,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.limits import current_limits, long_input
+from textassay.corpus.limits import current_limits, input_too_long
 from textassay.corpus.source import Source, check_exists
 from textassay.errors import InputError
 
@@ -25,10 +22,7 @@ _SIDE_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
 
 
 def read_features(path: Path) -> Array:
-    """Return the vectors in a file, one row a sentence.
-
-    Shape (N, d), of numbers; that they fit their sentences is checked by `attach_columns`.
-    """
+    """Return the vectors in a file, one row per text, shape (N, d); `attach_columns` checks that they fit the texts."""
     _check_file(path)
     if path.suffix == ".npz":
         arrays = _read_npz(path)
@@ -40,17 +34,15 @@ def read_features(path: Path) -> Array:
     else:
         raise InputError(f"{path}: features are a .npy file (numpy.save) or a .npz file with one array")
     if array.ndim != 2:
-        raise InputError(f"{path} must have one row a sentence, shape (N, d), got shape {array.shape}")
+        raise InputError(f"{path} must have one row per text, shape (N, d), got shape {array.shape}")
     return array
 
 
 def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Array, Array]:
-    """Return one number for each generated and for each real sentence.
+    """Return one number per generated and per real text, shapes (n_generated,) and (n_real,).
 
-    `path`: .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number a line) or .npy, the real sentences
-    first, then the generated ones.
-
-    Shapes (n_generated,) and (n_real,); what numbers they may be is checked by `attach_columns`.
+    `path`: .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number per line) or .npy with the real
+    texts first, then the generated ones. `attach_columns` checks the range.
     """
     _check_file(path)
     kind = Path(path.name.removesuffix(".gz")).suffix if path.suffix == ".gz" else path.suffix
@@ -66,8 +58,8 @@ def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Arr
         raise InputError(f"{path}: unknown kind of file (suffix '{kind}'); valid: {', '.join(_SIDE_SUFFIXES)}")
     missing = [side for side in SIDES if side not in arrays]
     if missing:
-        found = ", ".join(sorted(map(str, arrays))) or "nothing"
-        raise InputError(f"{path} must hold 'real' and 'generated', '{missing[0]}' is missing (it holds {found})")
+        names = ", ".join(sorted(map(str, arrays))) or "nothing"
+        raise InputError(f"{path} must hold 'real' and 'generated', '{missing[0]}' is missing (it holds {names})")
     real, generated = (_side(path, side, arrays[side], n) for side, n in zip(SIDES, (n_real, n_generated), strict=True))
     return generated, real
 
@@ -92,10 +84,10 @@ def _read_npz(path: Path) -> dict[str, Array]:
 
 
 def _check_arrays(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise where arrays are larger, or say in their headers that they are, than what is read of one input."""
+    """Raise if the arrays, or the sizes in their headers, exceed the limit on one input."""
     limit = current_limits().max_input
     if sum(member.file_size for member in archive.infolist()) > limit:
-        raise long_input(str(path), limit)
+        raise input_too_long(str(path), limit)
     for member in archive.infolist():
         with archive.open(member) as stream:
             version = np.lib.format.read_magic(stream)
@@ -111,7 +103,7 @@ def _read_later_header(stream: IO[bytes]) -> Any:
 
 @contextmanager
 def _numpy_errors(path: Path, save: str) -> Iterator[None]:
-    """Turn what NumPy says of files that are none of its own into an InputError."""
+    """Turn NumPy's errors about files that are not its own into an InputError."""
     try:
         yield
     except InputError:
@@ -119,7 +111,7 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        reason = "objects instead of numbers" if "object" in str(error).lower() else "no such file, or cut off"
+        reason = "objects instead of numbers" if "object" in str(error).lower() else "another format, or cut off"
         raise InputError(
             f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"
         ) from None
@@ -144,9 +136,10 @@ def _read_lines(path: Path) -> Array:
         try:
             numbers.append(float(line))
         except ValueError:
-            shown = repr(line if len(line) <= 40 else f"{line[:40]}...")
-            found = "an empty line" if not line.strip() else shown
-            raise InputError(f"{path}, line {number}: expected one number, got {found}; no header, no text") from None
+            printed = repr(line if len(line) <= 40 else f"{line[:40]}...") if line.strip() else "an empty line"
+            raise InputError(
+                f"{path}, line {number}: must hold one number, got {printed}; the file has no header"
+            ) from None
     return np.array(numbers, dtype=np.float64)
 
 
@@ -154,15 +147,15 @@ def _split(path: Path, values: Array, n_real: int, n_generated: int) -> tuple[Ar
     if values.shape != (n_real + n_generated,):
         got = f"{len(values)}" if values.ndim == 1 else f"shape {values.shape}"
         raise InputError(
-            f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real} real sentences, then those "
+            f"{path} must hold {n_real + n_generated} numbers, first those of the {n_real} real texts, then those "
             f"of the {n_generated} generated ones, got {got}"
         )
     return values[n_real:], values[:n_real]
 
 
 def _side(path: Path, side: str, values: Any, n: int) -> Array:
-    what = f"{path}: '{side}' must be a list of {n} numbers, one for each {side} sentence"
-    if isinstance(values, list):  # from JSON: null, a string or a list has no place here
+    what = f"{path}: '{side}' must be a list of {n} numbers, one for each {side} text"
+    if isinstance(values, list):  # from JSON, which may hold null, strings or lists
         for row, value in enumerate(values, start=1):
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise InputError(f"{what}, number {row} is {json.dumps(value)[:40]}")

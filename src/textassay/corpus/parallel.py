@@ -1,7 +1,7 @@
-"""Parallel text: pairs of a source sentence and its translation, over one vocabulary; pairs held back from training.
+"""Parallel text: pairs of a source sentence and its translation over one vocabulary; pairs held out from training.
 
-Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 6: pairs are taken out of
-the training text before anything is trained, since prefixes must come from pairs the model never saw.
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 6: pairs are held out
+before training, because prefixes must come from pairs that the model never saw.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Sentence k of `target` translates sentence k of `source`; both are over one vocabulary."""
+    """Sentence k of `target` translates sentence k of `source`; they share one vocabulary."""
 
     source: Corpus
     target: Corpus
@@ -35,11 +35,11 @@ class ParallelText:
                 f"sentences and the translation {len(self.target)}"
             )
         if self.source.vocabulary is not self.target.vocabulary:
-            raise OptionError("source and translation have different vocabularies: make both with one TextForm")
+            raise OptionError("source and translation have different vocabularies: encode both with one TextForm")
 
     @classmethod
     def from_texts(cls, source: Any, target: Any, form: TextForm) -> "ParallelText":
-        """Return pairs of whatever `textassay.corpus.texts.as_texts` takes, in the form of a model."""
+        """Return the pairs of two lists of texts (see `as_texts`), encoded by the `form` of a model."""
         return cls(form.corpus(source), form.corpus(target))
 
     def __len__(self) -> int:
@@ -57,19 +57,19 @@ class ParallelText:
 
 
 def learn_joint_form(source: Any, target: Any, *, size: int, lowercase: bool = False) -> TextForm:
-    """Return byte pairs learnt from both sides together: names and numbers then look alike in both."""
+    """Return byte pairs learnt from both sides together, so that names and numbers have the same tokens in both."""
     texts = [*as_texts(source, "source").texts, *as_texts(target, "target").texts]
     return TextForm.learn(texts, tokenizer=f"bpe-{size}", lowercase=lowercase)
 
 
-def held_back(n_pairs: int, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of the pairs to train on and of `n` pairs to hold back, each in increasing order.
+def held_out_pairs(n_pairs: int, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
+    """Return the indices of the pairs to train on and of `n` pairs to hold out, each in increasing order.
 
-    No pair is in both. Equal pairs may be: they are legitimate draws, and leaving them out would change what is held.
+    The indices are disjoint. Equal pairs may be in both: leaving them out would change the distribution.
     """
     if n < 0:
-        raise OptionError(f"pairs to hold back must be at least 0, got {n}")
+        raise OptionError(f"pairs to hold out must be at least 0, got {n}")
     if n_pairs - n < 2:
-        raise TooFewSentencesError(f"of {n_pairs} pairs, {n} cannot be held back: at least 2 must be left to train on")
+        raise TooFewSentencesError(f"of {n_pairs} pairs, {n} cannot be held out: at least 2 must be left to train on")
     order = stream(seed, "pairs", "held back").permutation(n_pairs)
     return np.sort(order[n:]), np.sort(order[:n])

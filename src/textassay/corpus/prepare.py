@@ -1,4 +1,4 @@
-"""The door for texts from Python: whatever a user has becomes corpora, prepared alike, that share a vocabulary."""
+"""Turn texts of any kind that Python users pass into corpora that share preparation and vocabulary."""
 
 import os
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ path or address (see `read_texts`), what `read_texts` returned, or a `Corpus`.""
 
 
 class TextOptions(TypedDict, total=False):
-    """What is done to all texts alike before they are measured."""
+    """How all texts are prepared before they are measured."""
 
     tokenizer: str | Tokenizer
     lowercase: bool
@@ -28,8 +28,8 @@ class TextOptions(TypedDict, total=False):
     max_tokens: int | None
 
 
-def opened_texts(source: Texts) -> Any:
-    """Return `source`, or what stands in the file if it is a path."""
+def read_if_path(source: Texts) -> Any:
+    """Return `source`, or the texts of the file if it is a path or address."""
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         return read_texts(source)
     return source
@@ -50,10 +50,10 @@ def prepare_corpora(
     normalize: bool = False,
     max_tokens: int | None = None,
 ) -> dict[str, Corpus]:
-    """Return one corpus a source, all prepared alike and sharing one vocabulary; settings as in `compare`.
+    """Return one corpus per source, all prepared alike and sharing one vocabulary; settings as in `compare`.
 
-    Corpora stay as they are where all sources are corpora of one vocabulary and nothing is to be done to them; else
-    their texts are tokenised anew, together with those of the other sources.
+    If all sources are corpora of one vocabulary and need no preparation, they are returned as they are. Otherwise all
+    texts are tokenised together.
     """
     unchanged = isinstance(tokenizer, str) and tokenizer == AUTO and not (lowercase or normalize or max_tokens)
     if unchanged and all(isinstance(source, Corpus) for source in sources.values()):
@@ -63,13 +63,13 @@ def prepare_corpora(
     files = {
         name: TextFile(name, tuple(source), source.groups)
         if isinstance(source, Corpus)
-        else as_texts(opened_texts(source), name)
+        else as_texts(read_if_path(source), name)
         for name, source in sources.items()
     }
     if normalize:
         files = {name: replace(file, texts=tuple(map(normalize_text, file.texts))) for name, file in files.items()}
     corpora = corpora_from_texts(files, tokenizer=tokenizer, lowercase=lowercase)
-    if normalize:  # signatures and stored estimates tell what was done
+    if normalize:  # recorded in signatures
         corpora = {name: replace(corpus, tokenizer=f"{corpus.tokenizer}+normalize") for name, corpus in corpora.items()}
     if max_tokens is None:
         return corpora

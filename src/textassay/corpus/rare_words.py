@@ -1,8 +1,8 @@
-"""Rare words shown as a mark, in real and generated text alike, so that nobody tells the two apart by them.
+"""Replace rare words by a mark in real and generated text, so that they do not tell the two apart.
 
 Source: Garbacea et al., "Judge the Judges", EMNLP 2019: words outside the vocabulary are shown as underscores.
-Departs from it: where the counts are those of the judged real text itself, a real text's own words are left out of
-them; otherwise every real word would have been seen once, and a generated one not.
+Departs from it: if words are counted in the real texts that are judged, each real text is left out of its own counts;
+otherwise every word of a real text would have been seen at least once, unlike those of a generated text.
 """
 
 from collections import Counter
@@ -16,12 +16,11 @@ MARK = "__"
 
 @dataclass(frozen=True)
 class MarkedTexts:
-    """Both sides with their rare words marked, and the share of marks among the words of each side."""
+    """Both sides with their rare words marked, and the fraction of marks among the words of each side."""
 
-    real: tuple[str, ...]  # As many texts as were given, words parted by single spaces
-    generated: Mapping[str, tuple[str, ...]]  # The same for each generator
-    # Fraction in [0, 1] of each generator, under its name, and of the real text, under None; marks that stood in the
-    # text before count
+    real: tuple[str, ...]  # Words separated by single spaces
+    generated: Mapping[str, tuple[str, ...]]  # Generator to texts
+    # Generator (None: real text) to a fraction in [0, 1]; marks that were in the text before count, too
     shares: Mapping[str | None, float]
 
 
@@ -33,7 +32,7 @@ def mark_rare_words(
     counted: Iterable[str] | None = None,
     mark: str = MARK,
 ) -> MarkedTexts:
-    """Return both sides with every word that was seen fewer than `min_count` times replaced by `mark`."""
+    """Return both sides with every word that occurs fewer than `min_count` times in `counted` replaced by `mark`."""
     if min_count < 1:
         raise OptionError(f"min_count must be at least 1, got {min_count}")
     if not is_mark(mark):
@@ -57,7 +56,7 @@ def is_mark(word: str) -> bool:
 
 
 def mark_share(texts: Iterable[str]) -> float:
-    """Return the fraction of words of `texts` that are marks, in [0, 1]; 0 where there is no word."""
+    """Return the fraction of words of `texts` that are marks, in [0, 1]; 0 without words."""
     n_marks = n_words = 0
     for text in texts:
         words = text.split()

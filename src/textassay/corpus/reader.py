@@ -1,4 +1,4 @@
-"""Readers: a file, standard input, a dataset folder or an address to sentences."""
+"""Read texts from a file, standard input, a dataset folder or an address."""
 
 import os
 from collections.abc import Callable
@@ -33,29 +33,29 @@ _NOT_LINES = frozenset((
 def read_texts(
     source: str | os.PathLike[str], *, column: str | None = None, group_column: str | None = None
 ) -> TextFile:
-    r"""Return the sentences of a file, in order, none left out.
+    r"""Return all texts of a file, in order.
 
     Parameters
     ----------
     source
-        A path ending in .txt (one sentence a line; ``\n`` or ``\r\n`` ends a line, nothing else does; an empty line is
-        an empty sentence), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-``
-        for standard input (.txt); a Hugging Face dataset folder saved to disk; an http(s) address, which is downloaded
-        into the user's cache. A file with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless it is
-        that of a document, table, archive or program (.docx, .xlsx, .html, .zip, ...).
+        A path ending in .txt (one text per line; only ``\n`` and ``\r\n`` end a line; an empty line is an empty
+        text), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-`` for standard
+        input (.txt); a Hugging Face dataset saved to disk; an http(s) address, which is downloaded into the user's
+        cache. A file with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless the ending belongs to
+        a document, table, archive or program (.docx, .xlsx, .html, .zip, ...).
     column
-        Which column holds the sentences, dotted for nested ones (``a.b``). Without it: the only column, or the only
-        one called text, sentence or content. Passed over where there are no columns (.txt, JSON strings).
+        The column of the texts, dotted for nested ones (``a.b``). By default the only column, or the only one called
+        text, sentence or content. Ignored for files without columns (.txt, JSON strings).
     group_column
-        Which column says what group (document, author, ...) a sentence belongs to. Passed over likewise.
+        The column that names the group (document, author, ...) of each text. Ignored likewise.
 
     Raises
     ------
     InputError
-        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a sentence is null or no
-        string; one line with file, place and remedy.
+        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a text is null or not a
+        string; one line with file, position and remedy.
     EmptyCorpusError
-        If it holds no sentence.
+        If it holds no text.
     MissingExtraError
         If it needs pyarrow (.parquet, dataset folders) and that is not installed.
     """
@@ -67,7 +67,7 @@ def read_texts(
     check_exists(path)
     if path.is_dir():
         if not is_dataset(path):
-            raise InputError(f"{path} is a folder and no saved dataset; give a file{_inside(path)}")
+            raise InputError(f"{path} is a folder, but not a saved dataset; give a file{_inside(path)}")
         return _text_file(path, *read_dataset(path, column, group_column))
     if not path.is_file():  # a pipe, such as the shell's <(...)
         return _read_lines(Source(path))
@@ -89,7 +89,7 @@ def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFi
 
 
 def _kind(path: Path) -> str:
-    """Return which of `SUFFIXES` the file has; ``.txt`` for one that says nothing, such as a language's."""
+    """Return which of `SUFFIXES` the file has; ``.txt`` for others that are not known, such as ``.de``."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
@@ -103,7 +103,7 @@ def _kind(path: Path) -> str:
 
 
 def _inside(folder: Path) -> str:
-    """Return a hint: some files in `folder` that can be read."""
+    """Return a hint with up to three readable files in `folder`."""
     try:
         names = sorted(
             path.name for path in folder.iterdir() if path.name.lower().removesuffix(".gz").endswith(SUFFIXES)

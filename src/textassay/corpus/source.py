@@ -1,4 +1,4 @@
-"""Bytes of a file to UTF-8 text in blocks of whole lines; what is wrong is said with line and byte."""
+"""Read a file as UTF-8 text in blocks of whole lines; errors name line and byte."""
 
 import difflib
 import gzip
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from textassay.corpus.limits import LEAST_LINE, current_limits, document_limit, long_input, long_text
+from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long, text_too_long
 from textassay.errors import EmptyCorpusError, InputError
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-_BYTES_OF_CHARACTER = 4  # at most
-_CONTINUING = bytes(range(0x80, 0xC0))  # bytes that begin no character
-_COUNTED_BLOCKS = 32  # of a line that is too long: how far it is followed to say how long
+_MAX_CHARACTER_BYTES = 4
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes inside a character
+_COUNTED_BLOCKS = 32  # how far a line that is too long is read to tell its length
 
 
 class Source:
@@ -32,7 +32,7 @@ class Source:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open for reading; what the system or gzip complains about becomes an InputError."""
+        """Open for reading; errors of the system and of gzip become InputErrors."""
         with io_errors(self.place):
             if self.path is None:
                 yield sys.stdin.buffer
@@ -44,25 +44,25 @@ class Source:
                     yield stream
 
     def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
-        r"""Yield the text in blocks that end with ``\n``, all but the last; a byte order mark is dropped."""
+        r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark."""
         limit = current_limits().max_input if max_bytes is None else max_bytes
         with self.open() as stream:
             self._check_size(limit)
             n_bytes, n_lines, n_read = 0, 0, 0
-            begun: list[bytes] = []  # the blocks of a line whose end has not come yet
+            begun: list[bytes] = []  # the start of a line whose end has not been read yet
             while True:
                 read = stream.read(_BLOCK)
                 n_read += len(read)
                 if b"\0" in read:
                     self._decode(b"".join([*begun, read]), n_bytes, n_lines)
                 if n_read > limit:
-                    raise long_input(self.place, limit)
+                    raise input_too_long(self.place, limit)
                 cut = read.rfind(b"\n") + 1
                 if read and not cut:
                     begun.append(read)
-                    if max_line is not None and n_read - n_bytes > _BYTES_OF_CHARACTER * max_line:
+                    if max_line is not None and n_read - n_bytes > _MAX_CHARACTER_BYTES * max_line:
                         n = _characters_of_line(begun, stream)
-                        raise long_text(f"{self.place} line {n_lines + 1}", n, max_line)
+                        raise text_too_long(f"{self.place} line {n_lines + 1}", n, max_line)
                     continue
                 data, begun = b"".join([*begun, read[:cut]]), [read[cut:]]
                 if data:
@@ -72,20 +72,17 @@ class Source:
                     break
                 n_bytes += len(data)
                 n_lines += data.count(b"\n")
-                if n_lines * LEAST_LINE > limit:
-                    raise long_input(self.place, limit, n_lines=n_lines)
+                if n_lines * MIN_LINE_BYTES > limit:
+                    raise input_too_long(self.place, limit, n_lines=n_lines)
         if n_bytes == 0 and data in (b"", _BOM.encode()):
-            raise EmptyCorpusError(f"{self.place} is empty: give a file with one sentence or more")
+            raise EmptyCorpusError(f"{self.place} is empty: give a file with at least one text")
 
     def text(self) -> str:
-        """Return the whole as one text, a document that is parsed at once; it may have `document_limit` bytes."""
+        """Return the whole content, at most `document_limit` bytes."""
         return "".join(self.text_blocks(max_bytes=document_limit()))
 
     def lines(self, *, max_line: int | None = None) -> Iterator[str]:
-        r"""Yield the lines without their ends (``\n`` or ``\r\n``, nothing else ends a line).
-
-        `max_line` is as `text_blocks` takes it.
-        """
+        r"""Yield the lines without their ends, which are ``\n`` or ``\r\n`` only, of at most `max_line` characters."""
         for block in self.text_blocks(max_line=max_line):
             lines = block.replace("\r\n", "\n").split("\n")
             if not lines[-1]:
@@ -93,12 +90,12 @@ class Source:
             yield from lines
 
     def _check_size(self, limit: int) -> None:
-        """Raise where the file is seen to be too long before it is read."""
+        """Raise before reading if the file is known to be too long."""
         if self.path is not None and not self.is_gzipped and self.path.stat().st_size > limit:
-            raise long_input(self.place, limit)
+            raise input_too_long(self.place, limit)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:
-        """Decode a block that comes after `n_bytes` bytes and `n_lines` lines."""
+        """Decode a block that follows `n_bytes` bytes and `n_lines` lines."""
         if n_bytes == 0 and data[:2] in _UTF16_BOMS:
             raise InputError(f"{self.place} is UTF-16: convert it with {self._iconv('UTF-16')}")
         if b"\0" in data:
@@ -113,7 +110,7 @@ class Source:
             line = n_lines + data.count(b"\n", 0, error.start) + 1
             raise InputError(
                 f"{self.place} is not UTF-8: byte 0x{data[error.start]:02X} in line {line} (byte "
-                f"{n_bytes + error.start}); convert it with {self._iconv('WINDOWS-1252')} or from what it is in"
+                f"{n_bytes + error.start}); convert it with {self._iconv('WINDOWS-1252')} or from its own encoding"
             ) from None
 
     def _iconv(self, encoding: str) -> str:
@@ -122,7 +119,7 @@ class Source:
 
 
 def _characters_of_line(begun: list[bytes], stream: BinaryIO) -> int | None:
-    """Return how many characters the line has that `begun` begins; None where its end is far away."""
+    """Return the length in characters of the line that starts with `begun`; None if its end is far away."""
     n = sum(len(block.translate(None, _CONTINUING)) for block in begun)
     for _ in range(_COUNTED_BLOCKS):
         block = stream.read(_BLOCK)
@@ -135,7 +132,7 @@ def _characters_of_line(begun: list[bytes], stream: BinaryIO) -> int | None:
 
 @contextmanager
 def io_errors(place: str) -> Iterator[None]:
-    """Turn what the system or gzip complains about into an InputError that names `place`."""
+    """Turn errors of the system and of gzip into an InputError that names `place`."""
     try:
         yield
     except EOFError:
@@ -147,7 +144,7 @@ def io_errors(place: str) -> Iterator[None]:
 
 
 def check_exists(path: Path) -> None:
-    """Raise unless there is such a file or folder; the message names the nearest ones."""
+    """Raise unless the file or folder exists; the message suggests similar names."""
     if "\0" in str(path):
         raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
     if not path.exists():
@@ -155,7 +152,7 @@ def check_exists(path: Path) -> None:
 
 
 def nearest_files(path: Path) -> str:
-    """Return a hint for a message: the names nearest to that of a missing file, or the folder that is missing."""
+    """Return a hint for a message: similar names, or that the folder is missing."""
     folder = path.parent
     if not folder.is_dir():
         return f": there is no folder {folder}"

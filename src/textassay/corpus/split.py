@@ -1,6 +1,6 @@
-"""Splits: sentence numbers of the parts of a corpus; the parts are disjoint and leave nothing out.
+"""Splits of a corpus into disjoint parts that cover it, as arrays of indices.
 
-Shares such as 0.9 are taken as the decimal numbers they look like, so that counts are exact: 70 % of 10 is 7.
+Shares such as 0.9 are exact decimal numbers here, so that counts are exact: 70 % of 10 is 7.
 """
 
 import heapq
@@ -18,28 +18,26 @@ IntArray = npt.NDArray[np.int64]
 
 
 def split_last(n_sentences: int, n_last: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of all but the last `n_last` sentences, and of the last (validation, say)."""
+    """Return the indices of all but the last `n_last` texts, and of the last (for validation, say)."""
     if n_last < 1:
         raise OptionError(f"n_last must be at least 1, got {n_last}")
     if n_last >= n_sentences:
-        raise TooFewSentencesError(f"cannot hold out the last {n_last} of {n_sentences} sentences: none would be left")
+        raise TooFewSentencesError(f"cannot hold out the last {n_last} of {n_sentences} texts: none would be left")
     return np.arange(n_sentences - n_last), np.arange(n_sentences - n_last, n_sentences)
 
 
 def nested_fractions(n_sentences: int, fractions: Sequence[float] = (0.2, 0.4, 0.6, 0.8, 1.0)) -> list[IntArray]:
-    """Return, for each fraction in (0, 1], the numbers of the first ceil(fraction * n_sentences) sentences."""
+    """Return, for each fraction in (0, 1], the indices of the first ceil(fraction * n_sentences) texts."""
     exact = [_exact(fraction) for fraction in fractions]
     if not all(0 < fraction <= 1 for fraction in exact):
         raise OptionError(f"fractions must be above 0 and at most 1, got {tuple(fractions)}")
     if n_sentences < 1:
-        raise TooFewSentencesError("there is no sentence to take a fraction of")
+        raise TooFewSentencesError("there is no text to take a fraction of")
     return [np.arange(math.ceil(fraction * n_sentences)) for fraction in exact]
 
 
-def contiguous_bounds(
-    n_items: int, shares: Sequence[float] = (0.9, 0.05, 0.05), *, items: str = "sentences"
-) -> list[int]:
-    """Return where consecutive parts begin, and where the last ends; `contiguous_split` says the rest."""
+def contiguous_bounds(n_items: int, shares: Sequence[float] = (0.9, 0.05, 0.05), *, items: str = "texts") -> list[int]:
+    """Return where consecutive parts begin, and where the last ends."""
     exact = [_exact(share) for share in shares]
     if min(exact, default=0) <= 0 or sum(exact) != 1:
         raise OptionError(f"shares must be above 0 and sum to 1, got {tuple(shares)}")
@@ -50,7 +48,7 @@ def contiguous_bounds(
 
 
 def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.05)) -> list[IntArray]:
-    """Return the sentence numbers of consecutive parts, in order."""
+    """Return the indices of consecutive parts, in order."""
     bounds = contiguous_bounds(n_sentences, shares)
     return [np.arange(start, stop) for start, stop in pairwise(bounds)]
 
@@ -58,28 +56,27 @@ def contiguous_split(n_sentences: int, shares: Sequence[float] = (0.9, 0.05, 0.0
 def random_split(
     n_sentences: int, rng: np.random.Generator, shares: Sequence[float] = (0.8, 0.1, 0.1)
 ) -> list[IntArray]:
-    """Return the sentence numbers, each part in increasing order, of parts drawn at random; sizes as in order."""
+    """Return the indices of parts drawn at random, each in increasing order, with the sizes of `contiguous_split`."""
     order = rng.permutation(n_sentences)
     return [np.sort(order[part]) for part in contiguous_split(n_sentences, shares)]
 
 
 def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, groups: IntArray | None = None) -> IntArray:
-    """Return the fold, 0 to n_folds - 1, that each sentence is drawn into.
+    """Return a random fold, 0 to n_folds - 1, for each text, shape (n_sentences,).
 
-    `groups`: group number of each sentence, shape (n_sentences,): a group is never split.
-
-    Shape (n_sentences,). Without groups, sizes differ by at most one; with groups, by at most the largest group.
+    `groups`: group number of each text, shape (n_sentences,); a group is never split. Fold sizes differ by at most one,
+    with groups by at most the largest group.
     """
     if n_folds < 2:
         raise OptionError(f"folds must be at least 2, got {n_folds}")
     if n_sentences < n_folds:
-        raise TooFewSentencesError(f"{n_sentences} sentences are too few for {n_folds} folds")
+        raise TooFewSentencesError(f"{n_sentences} texts are too few for {n_folds} folds")
     if groups is None:
         folds = np.empty(n_sentences, dtype=np.int64)
         folds[rng.permutation(n_sentences)] = np.arange(n_sentences) % n_folds
         return folds
     if len(groups) != n_sentences:
-        raise InputError(f"groups must have one number a sentence: {n_sentences}, got {len(groups)}")
+        raise InputError(f"groups must have one number per text: {n_sentences}, got {len(groups)}")
     _, members, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(sizes) < n_folds:
         raise TooFewSentencesError(f"{len(sizes)} groups are too few for {n_folds} folds")
@@ -94,18 +91,18 @@ def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, group
 
 
 def halves(n_sentences: int, rng: np.random.Generator, groups: IntArray | None = None) -> tuple[IntArray, IntArray]:
-    """Return the sentence numbers of two random halves, each in increasing order; groups as in `fold_numbers`.
+    """Return the indices of two random halves, each in increasing order; groups as in `fold_numbers`.
 
-    Without groups the first half has one sentence more where the number is odd.
+    Without groups and with an odd number of texts, the first half has one more.
     """
     folds = fold_numbers(n_sentences, 2, rng, groups)
     return np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
 
 
 def _exact(share: float) -> Fraction:
-    """Return the number that prints as `share`."""
+    """Return `share` as the decimal number that it prints as."""
     if not math.isfinite(share):
-        raise OptionError(f"a share must be a number, got {share}")
+        raise OptionError(f"a share must be finite, got {share}")
     return Fraction(str(float(share)))
 
 

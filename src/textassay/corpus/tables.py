@@ -1,4 +1,4 @@
-"""Rows of JSON lines, JSON, CSV and TSV files to sentences and group labels."""
+"""Read texts and group labels from JSON lines, JSON, CSV and TSV files."""
 
 import csv
 import json
@@ -8,24 +8,24 @@ from contextlib import contextmanager
 from typing import Any
 
 from textassay.corpus.documents import json_error, parse_json
-from textassay.corpus.limits import current_limits, long_text
+from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.source import Source
 from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
-Rows = tuple[list[str], list[Any] | None]  # sentences and, where asked for, group labels
-_SPACES = (" ", "\n", "\r", "\t")  # what JSON calls white space
+Rows = tuple[list[str], list[Any] | None]  # texts and, if there is a group column, labels
+_SPACES = (" ", "\n", "\r", "\t")  # white space in JSON
 _SPACE = re.compile(r"[ \n\r\t]*")
-_FIELDS = 16  # how much longer than a text the line or the field around it may be, for what else stands there
-_LONGEST_FIELD = 2**31 - 1  # that the csv module can be told of
-_LEVELS = 20  # of nested objects whose columns are listed
+_LINE_FACTOR = 16  # how many times as long as a text its line may be, with all other fields
+_MAX_FIELD = 2**31 - 1  # the largest limit that the csv module accepts
+_MAX_LEVELS = 20  # of nested objects whose columns are listed
 _OTHER_DELIMITERS = (",", ";", "\t", "|")
 
 
 def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:
-    """Return the sentences of a file with one JSON string or object a line; blank lines hold none.
+    """Return the texts of a file with one JSON string or object per line; blank lines are skipped.
 
-    `column`, `group_column`: keys, dotted for nested ones (``a.b``); passed over where the lines are strings.
+    `column`, `group_column`: keys, dotted for nested ones (``a.b``); ignored if the lines are strings.
     """
 
     def records() -> Iterator[tuple[int, Any]]:
@@ -40,12 +40,12 @@ def read_json_lines(source: Source, column: str | None, group_column: str | None
 
 
 def read_json(source: Source, column: str | None, group_column: str | None) -> Rows:
-    """Return the sentences of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
+    """Return the texts of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
     return _collect(enumerate(_items(source), start=1), f"{source.place} item", column, group_column)
 
 
 def _items(source: Source) -> Iterator[Any]:
-    """Yield the items of a JSON list one by one, so that only what is used of them is held."""
+    """Yield the items of a JSON list one by one, so that unused fields do not stay in memory."""
     text = source.text()
     decoder: Any = json.JSONDecoder()
     scan = decoder.scan_once
@@ -59,8 +59,8 @@ def _items(source: Source) -> Iterator[Any]:
 
     place = after_space(0)
     if text[place : place + 1] != "[":
-        found = _kind(parse_json(text, source.place))
-        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {found}")
+        kind = _kind(parse_json(text, source.place))
+        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {kind}")
     place = after_space(place + 1)
     sign = text[place : place + 1]
     while sign != "]":
@@ -88,9 +88,9 @@ def _items(source: Source) -> Iterator[Any]:
 
 
 def read_csv(source: Source, column: str | None, group_column: str | None, *, delimiter: str) -> Rows:
-    """Return the sentences of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
+    """Return the texts of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
 
-    An empty field is an empty sentence; a blank line is no row. Every row must have as many fields as the header.
+    An empty field is an empty text; blank lines are skipped. Every row must have as many fields as the header.
     """
     texts: list[str] = []
     labels: list[Any] | None = None if group_column is None else []
@@ -108,14 +108,14 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the header and the rows of a CSV or TSV file, each with the line it ends in, without blank lines."""
+    """Yield the header and the rows of a CSV or TSV file, each with the number of its last line; skip blank lines."""
     with long_fields():
         reader = csv.reader(_with_ends(source), delimiter=delimiter, strict=True)
         try:
             header = next(reader, [])
             if len(header) == 1 and any(other in header[0] for other in _OTHER_DELIMITERS if other != delimiter):
                 raise InputError(
-                    f"{source.place}: the only column is '{header[0]}'; fields must be parted by "
+                    f"{source.place}: the only column is '{header[0]}'; fields must be separated by "
                     f"{'commas' if delimiter == ',' else 'tabs'}"
                 )
             yield reader.line_num, header
@@ -130,7 +130,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
                 yield reader.line_num, row
         except csv.Error as error:
             if "field limit" in str(error):
-                raise long_text(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
+                raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
             raise InputError(
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"
@@ -149,14 +149,14 @@ def _with_ends(source: Source) -> Iterator[str]:
 
 
 def _line_limit() -> int:
-    """Return how many characters a line, or a field, may have in which a text stands."""
-    return _FIELDS * current_limits().max_text
+    """Return how many characters a line or field with a text may have."""
+    return _LINE_FACTOR * current_limits().max_text
 
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Set the csv module's limit on the length of a field to our own, and put it back."""
-    limit = csv.field_size_limit(min(_line_limit(), _LONGEST_FIELD))
+    """Set the csv module's limit on the length of a field to our own inside the ``with`` block."""
+    limit = csv.field_size_limit(min(_line_limit(), _MAX_FIELD))
     try:
         yield
     finally:
@@ -164,10 +164,10 @@ def long_fields() -> Iterator[None]:
 
 
 def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None, group_column: str | None) -> Rows:
-    """Return sentences and labels of `records`: numbers, which follow `place` in messages, and JSON values."""
+    """Return texts and labels of `records`, pairs of a number (for messages, after `place`) and a JSON value."""
     texts: list[str] = []
     labels: list[Any] | None = None
-    key: str | None = None  # where the sentence stands in an object
+    key: str | None = None  # of the text in an object
     for number, record in records:
         is_object = isinstance(record, dict)
         if not texts and is_object:
@@ -175,11 +175,11 @@ def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None,
             labels = None if group_column is None else []
         if is_object != (key is not None):
             expected = "a string" if key is None else "an object"
-            raise InputError(f"{place} {number}: expected {expected} as before, got {_kind(record)}")
+            raise InputError(f"{place} {number}: must be {expected} like those before, got {_kind(record)}")
         text = record if key is None else record[key] if key in record else _value(record, key, place, number)
         if not isinstance(text, str):
-            named = "the value" if key is None else f"'{key}'"
-            raise InputError(f"{place} {number}: {named} must be a string, got {_kind(text)}")
+            subject = "the value" if key is None else f"'{key}'"
+            raise InputError(f"{place} {number}: {subject} must be a string, got {_kind(text)}")
         if not text.isascii():
             _check_characters(text, place, number)
         texts.append(text)
@@ -189,12 +189,12 @@ def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None,
                 raise InputError(f"{place} {number}: '{group_column}' must name a group, got {_kind(label)}")
             labels.append(label)
     if not texts:
-        raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no sentence")
+        raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no text")
     return texts, labels
 
 
 def _check_characters(text: str, place: str, number: int) -> None:
-    """Raise where an escape stands for half a character."""
+    """Raise for an escaped lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -205,7 +205,7 @@ def _check_characters(text: str, place: str, number: int) -> None:
 
 
 def _value(record: Mapping[str, Any], column: str, place: str, number: int) -> Any:
-    """Return the value of `column`: a key of that very name, or keys from outer to inner parted by dots."""
+    """Return the value of `column`: a key of exactly this name, or nested keys joined by dots."""
     if column in record:
         return record[column]
     value: Any = record
@@ -217,16 +217,16 @@ def _value(record: Mapping[str, Any], column: str, place: str, number: int) -> A
 
 
 def _paths(record: Mapping[str, Any], prefix: str = "") -> Sequence[str]:
-    """Return the dotted names of all values in `record` that are no objects."""
+    """Return the dotted names of all values in `record` that are not objects."""
     paths: list[str] = []
     for key, value in record.items():
-        is_inner = isinstance(value, Mapping) and prefix.count(".") < _LEVELS
+        is_inner = isinstance(value, Mapping) and prefix.count(".") < _MAX_LEVELS
         paths += _paths(value, f"{prefix}{key}.") if is_inner else [prefix + key]
     return paths
 
 
 def _kind(value: Any) -> str:
-    """Return what JSON calls a value."""
+    """Return the JSON type of a value, for messages."""
     if value is None:
         return "null"
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}

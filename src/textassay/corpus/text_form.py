@@ -1,4 +1,4 @@
-"""The form in which a model knows text: a tokeniser and a vocabulary, which are kept together and can be saved."""
+"""The text form of a model: its tokeniser and vocabulary, saved together."""
 
 import hashlib
 import re
@@ -26,10 +26,7 @@ _KINDS: Mapping[str, Any] = {
 
 
 class TextForm:
-    """A tokeniser and a vocabulary.
-
-    `vocabulary`: the tokens there are; all others become ``<unk>``.
-    """
+    """A tokeniser and a vocabulary; tokens that are not in the vocabulary become ``<unk>``."""
 
     def __init__(self, tokenizer: NamedTokenizer, vocabulary: Vocabulary) -> None:
         self.tokenizer = tokenizer
@@ -45,18 +42,18 @@ class TextForm:
         max_size: int | None = None,
         min_count: int = 1,
     ) -> Self:
-        """Return the form of a text: its frequent tokens.
+        """Return the form learnt from `texts`, with their most frequent tokens.
 
-        `tokenizer`: A name of `TOKENIZERS`; ``auto``, as `corpora_from_texts` has it; ``bpe-SIZE``, to learn so many
-        byte pairs; or a callable.
+        `tokenizer`: a name in `TOKENIZERS`; ``auto`` as in `corpora_from_texts`; ``bpe-SIZE`` to learn byte pairs; or
+        a callable.
         """
         source = as_texts(texts, "texts")
         if len(source) == 0:
-            raise EmptyCorpusError("a vocabulary needs at least one sentence, got 0")
-        asked = _LEARNT.fullmatch(tokenizer) if isinstance(tokenizer, str) else None
-        if asked is not None:
-            read = [text.lower() for text in source.texts] if lowercase else source.texts
-            tokenizer = learn_byte_pairs(read, size=int(asked[1]))
+            raise EmptyCorpusError("a vocabulary needs at least one text, got 0")
+        bpe = _LEARNT.fullmatch(tokenizer) if isinstance(tokenizer, str) else None
+        if bpe is not None:
+            cased = [text.lower() for text in source.texts] if lowercase else source.texts
+            tokenizer = learn_byte_pairs(cased, size=int(bpe[1]))
         if isinstance(tokenizer, str) and tokenizer == AUTO:
             tokenizer = choose_tokenizer(source.texts)
         if isinstance(tokenizer, str) and tokenizer not in TOKENIZERS:
@@ -70,30 +67,24 @@ class TextForm:
         return cls(named, Vocabulary.build(corpus, max_size=max_size, min_count=min_count))
 
     def corpus(self, texts: Any) -> Corpus:
-        """Return the corpus of `texts` in this form: tokens that are not in the vocabulary become ``<unk>``.
-
-        All corpora of one form share its vocabulary. See `Corpus.from_texts`.
-        """
+        """Return the corpus of `texts` in this form; all corpora of one form share its vocabulary."""
         return Corpus.from_texts(texts, tokenizer=self.tokenizer, vocabulary=self.vocabulary)
 
     @cached_property
     def hash(self) -> str:
-        """Hash of the tokeniser's name and the vocabulary in order, 32 hexadecimal digits, the same in every process.
-
-        The name of byte pairs holds a hash of them.
-        """
+        """Hash of the tokeniser's name (which hashes byte pairs) and the vocabulary in order: 32 hexadecimal digits."""
         digest = hashlib.blake2b(self.tokenizer.name.encode(), digest_size=16)
         for token in self.vocabulary.tokens:
             digest.update(f"\n{len(token)} {token}".encode())
         return digest.hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return the form as JSON-ready values."""
         function = self.tokenizer.function
         name = self.tokenizer.name.removesuffix("+lower")
         if TOKENIZERS.get(name) is not function and not isinstance(function, BytePairs):
             raise OptionError(
-                f"tokenizer {name} cannot be saved, since it is code or belongs to a pretrained model: "
+                f"tokenizer {name} cannot be saved, because it is code or belongs to a pretrained model: "
                 f"use one of {', '.join(TOKENIZERS)}, bpe-SIZE"
             )
         merges = {"merges": [list(pair) for pair in function.merges]} if isinstance(function, BytePairs) else {}

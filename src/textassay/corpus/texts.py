@@ -1,4 +1,4 @@
-"""Sentences with their source, and how they come from Python: iterables, arrays, columns and tables."""
+"""Texts with their source, from Python iterables, arrays, columns and tables."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,29 +9,29 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.limits import current_limits, long_text
+from textassay.corpus.limits import current_limits, text_too_long
 from textassay.errors import InputError, OptionError
 
 _USUAL_COLUMNS = ("text", "sentence", "content")
-_LISTED = 12
-_LOOKED_AT = 20  # rows of a table, to see which columns hold strings
+_MAX_LISTED = 12  # columns named in a message
+_N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 
 @dataclass(frozen=True, eq=False)
 class TextFile:
-    """Sentences as they were read.
+    """Texts as they were read.
 
     Attributes
     ----------
     name
-        What messages call them: the file's name, or what the caller says.
+        Their name in messages: the file's, or the caller's.
     texts
-        N sentences, empty ones included.
+        N texts, empty ones included.
     groups
-        Group number of each sentence, shape (N,), as `number_groups` gives them; none without groups.
+        Group number of each text, shape (N,), from `number_groups`; None without groups.
     path
-        The file or folder; none for standard input and for sentences that come from Python.
+        The file or folder; None for standard input and for texts from Python.
     """
 
     name: str
@@ -40,13 +40,13 @@ class TextFile:
     path: Path | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` where a text is longer than `InputLimits.max_text`."""
+        """Raise `InputError` if a text is longer than `InputLimits.max_text`."""
         limit = current_limits().max_text
         longest = max(map(len, self.texts), default=0)
         if longest > limit:
             place = self.name if self.path is None else self.path
             number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
-            raise long_text(f"{place}: text {number}", len(self.texts[number - 1]), limit)
+            raise text_too_long(f"{place}: text {number}", len(self.texts[number - 1]), limit)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -63,16 +63,15 @@ class TextFile:
 
 
 def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
-    """Return the sentences of a Python object; the strings are shared, not copied.
+    """Return the texts of a Python object; the strings are shared, not copied.
 
-    `source`: an iterable of str, an array or a column (whatever has ``tolist``, ``to_list`` or ``to_pylist``), a table
-    (whatever has ``column_names`` or ``columns`` and gives one by name: of pandas, polars, pyarrow or Hugging Face's
-    datasets), or what was returned before.
+    `source`: an iterable of str, an array or column (with ``tolist``, ``to_list`` or ``to_pylist``), a table (with
+    ``column_names`` or ``columns``, indexed by name: of pandas, polars, pyarrow or datasets), or a `TextFile`.
     """
     if isinstance(source, TextFile):
         return source
     if isinstance(source, str | bytes):
-        raise InputError(f"{name}: expected many sentences, got one {type(source).__name__}; put it in a list")
+        raise InputError(f"{name}: expected many texts, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
         raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values")
     columns = _columns(source)
@@ -84,12 +83,12 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
             groups = number_groups(labels, f"{name} groups")
         return TextFile(name, _strings(source[columns[chosen]], name), groups)
     if column is not None or group_column is not None:
-        raise OptionError(f"{name}: a column was asked for, but a {type(source).__name__} has none")
+        raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
     return TextFile(name, _strings(source, name))
 
 
 def _columns(source: Any) -> dict[str, Any] | None:
-    """Return the columns of a table, name to what it calls them itself; None for what is no table."""
+    """Return the columns of a table, name to its own label; None for anything else."""
     names = getattr(source, "column_names", getattr(source, "columns", None))
     if names is None or callable(names) or isinstance(names, Mapping) or not hasattr(source, "__getitem__"):
         return None
@@ -97,13 +96,13 @@ def _columns(source: Any) -> dict[str, Any] | None:
 
 
 def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
-    """Return the column that can be meant: as `choose_column`, or the only one that holds strings."""
+    """Return the column from `choose_column`, or the only one that holds strings."""
     try:
         return choose_column([*columns], None, name)
     except InputError:
         pass
     textual = []
-    rows = source[:_LOOKED_AT]
+    rows = source[:_N_PROBED]
     for column, label in columns.items():
         items = [item for item in _items(rows[label], name) if not _is_missing(item)]
         if items and all(isinstance(item, str) for item in items):
@@ -111,16 +110,13 @@ def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
     if len(textual) == 1:
         return textual[0]
     raise InputError(
-        f"{name}: which column holds the sentences? Give that one, as in table['{next(iter(columns), 'text')}']; it "
+        f"{name}: which column holds the texts? Give that one, as in table['{next(iter(columns), 'text')}']; it "
         f"has: {_listed([*columns])}"
     )
 
 
 def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
-    """Return `column`, or the one column that can be meant: the only one, or the only one of a usual name.
-
-    Usual names are text, sentence and content.
-    """
+    """Return `column`, by default the only column, or the only one called text, sentence or content."""
     if column is not None:
         if column in columns:
             return column
@@ -128,20 +124,20 @@ def choose_column(columns: Sequence[str], column: str | None, place: str) -> str
     candidates = columns if len(columns) == 1 else [name for name in columns if name in _USUAL_COLUMNS]
     if len(candidates) == 1:
         return candidates[0]
-    raise InputError(f"{place}: which column holds the sentences? Say so with --column; it has: {_listed(columns)}")
+    raise InputError(f"{place}: which column holds the texts? Name it with --column; it has: {_listed(columns)}")
 
 
 def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
-    """Return a number for each label, shape (N,): the same for the same label in every file, whatever its type.
+    """Return a number for each label, shape (N,): equal for equal labels in all files.
 
-    The number is a 62-bit hash of the label as text, so that a prompt or a document that stands in the real and in the
-    generated file is one group; among a million labels two share a number with a probability below 1e-7.
+    It is a 62-bit hash of the label as text, so that a prompt or document in both the real and the generated file is
+    one group; among a million labels two share a number with a probability below 1e-6.
     """
     numbers: dict[str, int] = {}
     result = np.empty(len(labels), dtype=np.int64)
     for position, label in enumerate(labels):
         if _is_missing(label):
-            raise InputError(f"{place}[{position}] is missing ({label}); every sentence needs its group")
+            raise InputError(f"{place}[{position}] is missing ({label}); every text needs a group")
         text = str(label)
         if text not in numbers:
             digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -181,5 +177,5 @@ def _is_missing(item: Any) -> bool:
 
 
 def _listed(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
-    return ", ".join(columns[:_LISTED]) + more if columns else "none"
+    more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
+    return ", ".join(columns[:_MAX_LISTED]) + more if columns else "none"

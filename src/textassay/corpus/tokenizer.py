@@ -1,7 +1,7 @@
-"""Tokenisers: from a sentence to its tokens.
+"""Tokenisers: from a text to its tokens.
 
-Source of ``13a``: the rules of NIST's mteval-v13a.pl, as the WMT shared tasks score with them; equal to sacreBLEU's
-tokeniser of that name.
+Source of ``13a``: the rules of NIST's mteval-v13a.pl, used by the WMT shared tasks; equal to sacreBLEU's tokeniser of
+that name.
 """
 
 import re
@@ -30,10 +30,10 @@ _RULES_13A = (
 
 
 def tokenize_words(text: str) -> list[str]:
-    """Return words and, each by itself, punctuation marks.
+    """Return words and single punctuation marks.
 
-    A word is a run of letters, digits, underscores and combining marks; apostrophes and hyphens inside it stay
-    (``don't``, ``well-known``), and so does one of the four special tokens (``<unk>``).
+    A word is a run of letters, digits, underscores and combining marks, with apostrophes and hyphens inside it
+    (``don't``, ``well-known``), or one of the four special tokens (``<unk>``).
     """
     return _space_words([text])[0].split()
 
@@ -51,16 +51,16 @@ def _space_words(texts: Sequence[str]) -> list[str]:
 
 
 def _is_mark(character: str) -> bool:
-    """Return whether a character continues a word though it is no letter: a combining mark or a joiner."""
+    """Return whether a character continues a word without being a letter: a combining mark or a joiner."""
     return unicodedata.category(character).startswith("M") or character in "\u200c\u200d"
 
 
 @cache
 def _punctuation(has_marks: bool) -> re.Pattern[str]:
-    r"""Return the pattern of one special token or one punctuation mark that is not inside a word.
+    r"""Return the pattern of a special token or of a punctuation mark outside words.
 
-    Python's `\w` leaves combining marks out: decomposed accents and the vowel signs of Indic scripts would break words.
-    The pattern with them is slow, so it is used only where there are any.
+    Python's `\w` excludes combining marks, so decomposed accents and Indic vowel signs would break words. The pattern
+    with them is slow and used only if there are any.
     """
     marks = "".join(filter(_is_mark, map(chr, range(sys.maxunicode + 1)))) if has_marks else ""
     letter = rf"[\w{marks}]"
@@ -69,7 +69,7 @@ def _punctuation(has_marks: bool) -> re.Pattern[str]:
 
 
 def _space_13a(texts: Sequence[str]) -> list[str]:
-    """Return `texts` with spaces between the tokens of each; every sentence is scored between two spaces."""
+    """Return `texts` with spaces between the tokens of each and, as in mteval, at both ends."""
     lines = [text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ") for text in texts]
     joined = " " + " \n ".join(lines) + " "
     for entity, character in _ENTITIES:
@@ -85,7 +85,7 @@ TOKENIZERS: dict[str, Tokenizer] = {
     "whitespace": str.split,
     "words": tokenize_words,
 }
-# the same tokenisers for many sentences at once: white space then parts the tokens
+# the same tokenisers for many texts at once; the result is split at white space
 SPACERS: dict[Tokenizer, Callable[[Sequence[str]], list[str]]] = {
     tokenize_13a: _space_13a,
     tokenize_words: _space_words,
@@ -94,51 +94,46 @@ SPACERS: dict[Tokenizer, Callable[[Sequence[str]], list[str]]] = {
 
 @runtime_checkable
 class SubwordTokenizer(Protocol):
-    """A tokeniser with a fixed list of tokens, which encodes many sentences at once.
-
-    `name`: What stands in signatures; ``bpe-...`` where the tokens are written in `BYTE_LETTERS`; `types`: All tokens,
-    in the order of their ids.
-    """
+    """A tokeniser with a fixed list of tokens, which encodes many texts at once."""
 
     @property
     def name(self) -> str:
-        """What stands in signatures."""
+        """The name in signatures; ``bpe-...`` if tokens are written in `BYTE_LETTERS`."""
         ...
 
     @property
     def types(self) -> Sequence[str]:
-        """All tokens."""
+        """All tokens, in the order of their ids."""
         ...
 
     def __call__(self, text: str) -> list[str]:
-        """Return the tokens of one sentence."""
+        """Return the tokens of one text."""
         ...
 
     def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Return the ids of all tokens, shape (T,), and how many each of N sentences has, shape (N,)."""
+        """Return the ids of all tokens, shape (T,), and the number of tokens of each text, shape (N,)."""
         ...
 
 
 def _byte_letters() -> tuple[str, ...]:
-    """Return a printable character for each byte: itself where it is one, else the next from U+0100 on."""
+    """Return a printable character for each byte: the byte itself if printable, else the next from U+0100 on."""
     itself = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = sorted(set(range(256)) - set(itself))
     letters = {byte: chr(byte) for byte in itself} | {byte: chr(0x100 + rank) for rank, byte in enumerate(others)}
     return tuple(letters[byte] for byte in range(256))
 
 
-# how tokens of bytes are written (a space is Ġ); source: Radford et al., "Language Models are Unsupervised Multitask
-# Learners", 2019, whose code introduced this alphabet
+# Printable letters for bytes (a space is Ġ). Source: the code of Radford et al., "Language Models are Unsupervised
+# Multitask Learners", 2019.
 BYTE_LETTERS = _byte_letters()
 _BYTES = {letter: bytes([byte]) for byte, letter in enumerate(BYTE_LETTERS)}
 _TO_LATIN = {ord(letter): byte for byte, letter in enumerate(BYTE_LETTERS)}
 
 
 def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
-    """Return the text of the tokens of one sentence.
+    """Return the text of some tokens: words joined by spaces, characters by nothing, byte tokens decoded.
 
-    `tokens`: any number. Between words stands a space, between characters nothing. Tokens of bytes (``bpe-...``) are
-    joined and decoded; bytes that are no UTF-8, which only a model draws, become U+FFFD.
+    Bytes that are not UTF-8, which only a model can sample, become U+FFFD.
     """
     name = tokenizer.split("+")[0]
     if name.startswith("bpe-"):
@@ -149,29 +144,27 @@ def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
             data = b"".join(_BYTES.get(letter) or letter.encode() for letter in letters)
         return data.decode("utf-8", "replace")
     if name.startswith("hf-"):
-        raise OptionError(f"tokens of {name} are joined only by the pretrained model that has this tokenizer")
+        raise OptionError(f"tokens of {name} can be joined only by the pretrained model of this tokenizer")
     return ("" if name == "chars" else " ").join(tokens)
 
 
 @dataclass(frozen=True)
 class NamedTokenizer:
-    """A tokeniser with the name that stands in signatures."""
+    """A tokeniser with its name in signatures."""
 
     name: str
     function: Tokenizer
     lowercase: bool
 
     def __call__(self, text: str) -> Sequence[str]:
-        """Return the tokens of one sentence."""
+        """Return the tokens of one text."""
         return self.function(text.lower() if self.lowercase else text)
 
 
 def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) -> NamedTokenizer:
-    """Return the tokeniser of that name, or the callable given, named for signatures.
+    """Return a tokeniser, given by its name in `TOKENIZERS` or as a callable, with its name in signatures.
 
-    `tokenizer`: A name of `TOKENIZERS`, or a callable from a sentence to its tokens; its qualified name stands in
-    signatures (``<lambda>`` for one without a name; its own for a `SubwordTokenizer`). A `NamedTokenizer` keeps its
-    name.
+    That is the callable's qualified name, ``<lambda>`` for a lambda, or the `name` of a `SubwordTokenizer`.
     """
     if isinstance(tokenizer, NamedTokenizer):
         lower = lowercase and not tokenizer.lowercase
@@ -186,13 +179,13 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
 
 
 def check_tokenizer(name: str) -> None:
-    """Raise an OptionError unless `name` is ``auto`` or a name of `TOKENIZERS`."""
+    """Raise an OptionError unless `name` is ``auto`` or in `TOKENIZERS`."""
     if name != AUTO and name not in TOKENIZERS:
         raise unknown_name("tokenizer", name, (AUTO, *TOKENIZERS))
 
 
 def _name(function: Tokenizer) -> str:
-    """Return the qualified name of a callable, or the name that it gives itself."""
+    """Return the name of a subword tokeniser, or the qualified name of a callable."""
     if isinstance(function, SubwordTokenizer):
         return function.name
     if getattr(function, "__name__", "") == "<lambda>":

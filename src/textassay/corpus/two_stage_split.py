@@ -1,7 +1,7 @@
 """The two splits of a study with trained generators and trained discriminators.
 
-Real text is split for the generators (G-train, G-valid, G-test). What they generate and G-test, which they never saw,
-are split again for the discriminators (D-train, D-valid, D-test), each set with as many real as generated texts.
+Real text is split for the generators (G-train, G-valid, G-test). Generated texts, with equally many from G-test, which
+the generators never saw, are split again for the discriminators (D-train, D-valid, D-test).
 
 Source: Garbacea et al., "Judge the Judges", EMNLP 2019, section 3 and table 2 (70, 10 and 20 % for discriminators).
 """
@@ -23,7 +23,7 @@ DISCRIMINATOR_SHARES = (0.7, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class DiscriminatorPart:
-    """Numbers of the real texts, shape (n_real,), and of each generator's texts, increasing."""
+    """Indices of the real texts, shape (n_real,), and of each generator's texts, increasing."""
 
     real: IntArray
     generated: Mapping[str, IntArray]
@@ -31,7 +31,7 @@ class DiscriminatorPart:
 
 @dataclass(frozen=True)
 class TwoStageSplit:
-    """Numbers of real texts for the generators (increasing), and the three sets of the discriminators."""
+    """Indices of real texts for the generators (increasing), and the three sets of the discriminators."""
 
     generator_train: IntArray
     generator_valid: IntArray
@@ -49,9 +49,12 @@ def two_stage_split(
     discriminator_shares: Sequence[float] = DISCRIMINATOR_SHARES,
     seed: int = 0,
 ) -> TwoStageSplit:
-    """Return both splits, at random."""
+    """Return both random splits."""
     if len(generator_shares) != 3 or len(discriminator_shares) != 3:
-        raise OptionError("give three shares: of training, validation and test")
+        raise OptionError(
+            "shares must be three, of training, validation and test, got "
+            f"{tuple(generator_shares)} and {tuple(discriminator_shares)}"
+        )
     train, valid, test = random_split(n_real, stream(seed, "two stage split", "real"), generator_shares)
     total = sum(n_generated.values())
     if total > len(test):

@@ -30,7 +30,7 @@ class Vocabulary:
 
     @classmethod
     def from_interner(cls, interner: Interner) -> "Vocabulary":
-        """Return the vocabulary of an interner that numbered the special tokens first; strings are made when asked."""
+        """Return the vocabulary of an interner that numbered the special tokens first; strings are decoded lazily."""
         vocabulary = cls.__new__(cls)
         vocabulary._size = interner.n_tokens
         vocabulary._encoded = interner.encoded
@@ -39,7 +39,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, corpus: "Corpus", *, max_size: int | None = None, min_count: int = 1) -> "Vocabulary":
-        """Return the vocabulary of `corpus`, most frequent token first, equally frequent ones by first appearance."""
+        """Return the vocabulary of `corpus`, most frequent token first, ties by first appearance."""
         if max_size is not None and max_size < 0:
             raise OptionError(f"max_size must be at least 0, got {max_size}")
         if min_count < 1:

@@ -1,4 +1,4 @@
-"""Running text cut into windows of one length, which then are the sentences of a corpus."""
+"""Cut running text into windows of equal length, which become the texts of a corpus."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from textassay.errors import OptionError, TooFewSentencesError
 
 
 def cut_windows(text: Corpus, length: int) -> Corpus:
-    """Return consecutive windows of `length` tokens of each sentence; what is left at its end is dropped."""
+    """Return consecutive windows of `length` tokens of each text; the rest at its end is dropped."""
     if length < 1:
         raise OptionError(f"length must be at least 1, got {length}")
     counts = text.lengths // length
     if counts.sum() == 0:
         raise TooFewSentencesError(
-            f"no window of {length} tokens: the longest sentence has {text.lengths.max(initial=0)}, ask for fewer"
+            f"no window of {length} tokens: the longest text has {text.lengths.max(initial=0)}; use a smaller window"
         )
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = np.repeat(text.offsets[:-1], counts) + within * length

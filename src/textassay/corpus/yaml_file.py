@@ -1,7 +1,7 @@
-"""YAML that users give: every fault is one line, and no file costs more than its size.
+"""Parse users' YAML safely, with one-line errors.
 
-`read_yaml` takes the place of `yaml.safe_load`, which a few hundred bytes of aliases keep busy for ever, and which ends
-in errors of other kinds for brackets nested by the thousand, numbers of 5,000 digits and dates that are none.
+`yaml.safe_load` can be kept busy for ever by a few hundred bytes of aliases, and raises errors of several kinds for
+thousands of nested brackets, numbers of 5,000 digits and invalid dates. `read_yaml` raises `InputError` for all.
 """
 
 from pathlib import Path
@@ -12,27 +12,27 @@ import yaml
 from textassay.errors import InputError
 
 _YAML_BYTES = 250_000
-_DEPTH = 50  # levels of a document
-_NODES = 100_000  # of a document, once its aliases are written out
+_DEPTH = 50  # nested levels
+_NODES = 100_000  # with aliases expanded
 _INTEGER_BITS = 1024
-_FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)  # of PyYAML, for odd values
+_FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)  # PyYAML's, for invalid values
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file of 250,000 bytes at most holds; see `parse_yaml`."""
+    """Return the content of a YAML file of at most 250,000 bytes; see `parse_yaml`."""
     with path.open("rb") as file:
         content = file.read(_YAML_BYTES + 1)
     if len(content) > _YAML_BYTES:
-        raise InputError(f"{path} has more than {_YAML_BYTES:,} bytes: a YAML file of settings is shorter")
+        raise InputError(f"{path} has more than {_YAML_BYTES:,} bytes, the limit of a YAML file")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}): it must be a YAML file") from None
+        raise InputError(f"{path} must be a YAML file, but is not UTF-8 text (byte {error.start})") from None
     return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, place: str) -> Any:
-    """Return what a YAML text holds: plain values, lists and mappings; dates stay as they are written."""
+    """Return the content of a YAML text: plain values, lists and mappings; dates stay strings."""
     try:
         loader = _Loader(text)
         try:
@@ -53,7 +53,7 @@ def parse_yaml(text: str, place: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """The safe loader; a value that it cannot make is an error with a place, and dates are plain text."""
+    """The safe loader, with positions in errors of invalid values, and dates as strings."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012
         first: [(tag, pattern) for tag, pattern in pairs if tag != "tag:yaml.org,2002:timestamp"]
@@ -61,7 +61,7 @@ class _Loader(yaml.SafeLoader):
     }
 
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803
-        """Begin a list or mapping in brackets, of which the scanner would look through thousands first."""
+        """Limit the depth here, because the scanner reads all nested brackets before anything is checked."""
         if self.flow_level >= _DEPTH:
             raise RecursionError
         super().fetch_flow_collection_start(TokenClass)
@@ -76,13 +76,13 @@ class _Loader(yaml.SafeLoader):
         except _FAULTS:
             kind = str(node.tag).rpartition(":")[2]
             raise yaml.constructor.ConstructorError(
-                None, None, f"the value is no valid {kind}, or too long a number", node.start_mark
+                None, None, f"the value is not a valid {kind}, or is too long a number", node.start_mark
             ) from None
 
 
 def _check_nodes(root: yaml.Node, place: str) -> None:
-    """Raise where the nodes under `root` are too deep, too many once aliases are written out, or hold themselves."""
-    sizes: dict[int, int] = {}  # of what is done; an alias is the node it stands for
+    """Raise if the nodes under `root` are nested too deeply, are too many with aliases expanded, or are recursive."""
+    sizes: dict[int, int] = {}  # of visited nodes; an alias is the very node it names
     open_nodes: set[int] = set()
     stack: list[tuple[yaml.Node, bool]] = [(root, False)]
     while stack:
@@ -92,12 +92,12 @@ def _check_nodes(root: yaml.Node, place: str) -> None:
             sizes[id(node)] = 1 + sum(sizes[id(part)] for part in _parts(node))
             if sizes[id(node)] > _NODES:
                 raise InputError(
-                    f"{place}, line {node.start_mark.line + 1}: the YAML holds more than {_NODES:,} values once its "
-                    "aliases (*name) are written out: write less"
+                    f"{place}, line {node.start_mark.line + 1}: the YAML may hold {_NODES:,} values with its aliases "
+                    "(*name) expanded, and holds more"
                 )
         elif id(node) in open_nodes:
             raise InputError(
-                f"{place}, line {node.start_mark.line + 1}: the YAML value holds itself by an alias (*name)"
+                f"{place}, line {node.start_mark.line + 1}: the YAML value contains itself through an alias (*name)"
             )
         elif id(node) not in sizes:
             if len(open_nodes) == _DEPTH:

@@ -1,4 +1,4 @@
-"""What a discriminator is: a judge that says how likely a sentence is to be real.
+"""The interface of a discriminator: a classifier that gives the probability that a text is real.
 
 Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (objective (3) and optimum
 (4)); Platt, "Probabilistic outputs for support vector machines", 1999 (scores of classifiers without probabilities).
@@ -21,7 +21,7 @@ from textassay.errors import OptionError
 FloatArray = npt.NDArray[np.float64]
 Pair = tuple[Corpus, Corpus]  # (real, generated)
 
-_LOG_PROBS = "log_probs/"  # columns of log-probabilities under a generator begin so
+_LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
 
 
@@ -36,12 +36,12 @@ class Discriminator(Protocol):
 
     @property
     def features(self) -> str:
-        """What it looks at and every setting that can change its answers, for signatures."""
+        """Its features and every setting that can change its answers, for signatures."""
         ...
 
     @property
     def chosen(self) -> Mapping[str, Any]:
-        """What `fit` chose on validation text; JSON-ready; empty before."""
+        """Settings that `fit` chose on validation text, JSON-ready; empty before."""
         ...
 
     def fit(self, train: Pair, valid: Pair) -> Self:
@@ -61,7 +61,7 @@ class Discriminator(Protocol):
 
 @runtime_checkable
 class CrossValidated(Protocol):
-    """A fitted discriminator that learnt from its validation text, too, and judged it out of fold."""
+    """A fitted discriminator that also learnt from its validation text, and scored it out of fold."""
 
     @property
     def valid_scores(self) -> tuple[FloatArray, FloatArray]:
@@ -71,15 +71,15 @@ class CrossValidated(Protocol):
 
 @runtime_checkable
 class TokenEvidence(Protocol):
-    """A discriminator that says what each token adds to its judgement, such as a linear one."""
+    """A discriminator with the contribution of each token, such as a linear one."""
 
     def token_evidence(self, corpus: Corpus) -> FloatArray:
-        """Return what each token adds, in nats; see `textassay.discriminator.logistic`."""
+        """Return the contribution of each token in nats; see `textassay.discriminator.logistic`."""
         ...
 
 
 def validation_scores(fitted: Discriminator, valid: Pair) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of the validation text, real and generated, on which choices may rest."""
+    """Return the scores of the validation text, real and generated, for making choices."""
     if isinstance(fitted, CrossValidated):
         return fitted.valid_scores
     return fitted.prob_real(valid[0]), fitted.prob_real(valid[1])
@@ -92,15 +92,15 @@ def log_probs_column(real: Corpus, generated: Corpus) -> str | None:
 
 
 def reads_log_probs(discriminator: Discriminator) -> bool:
-    """Return whether a discriminator uses log-probabilities where real and generated text come with them.
+    """Return whether a discriminator uses log-probabilities where both sides have them.
 
-    It says so by an attribute `reads_log_probs` that is true; it then looks for the column `log_probs_column`.
+    Its attribute `reads_log_probs` says so; it then reads the column `log_probs_column`.
     """
     return bool(getattr(discriminator, "reads_log_probs", False))
 
 
 def reads_columns(discriminator: Discriminator) -> bool:
-    """Return whether a discriminator looks at other columns of the text, by its attribute `reads_columns`."""
+    """Return whether a discriminator reads other columns, by its attribute `reads_columns`."""
     return bool(getattr(discriminator, "reads_columns", False))
 
 
@@ -117,7 +117,7 @@ def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray
 
 
 def balanced_accuracy(real_scores: FloatArray, generated_scores: FloatArray, threshold: float = 0.5) -> float:
-    """Return the mean over both classes of the share that is right; a score of exactly `threshold` says generated."""
+    """Return the mean accuracy of both classes; a score of exactly `threshold` counts as generated."""
     return float((np.mean(real_scores > threshold) + np.mean(generated_scores <= threshold)) / 2)
 
 

@@ -1,8 +1,7 @@
-"""A blend of judges: one logistic regression on their log-odds, fitted to few sentences.
+"""A blend of classifiers: one logistic regression on their log-odds, fitted to few texts.
 
-The blend starts as the plain mean of the log-odds; weights move away from that as far as a ridge allows, so that ten
-sentences leave the mean nearly as it is and thousands decide by themselves. Whatever is said of the sentences it was
-fitted to is said out of fold.
+The blend starts as the plain mean of the log-odds, and a ridge limits how far the weights move from it: ten texts leave
+the mean nearly unchanged, thousands outweigh it. Scores of the texts it was fitted to are out of fold.
 
 Source: Wolpert, "Stacked generalization", Neural Networks 5, 1992.
 Departs from it: the ridge pulls towards equal weights, not towards none.
@@ -23,8 +22,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Groups = tuple[IntArray | None, IntArray | None]
 
-_RIDGE = 10.0  # in sentences: the weight of the belief that all judges are equally good
-_LARGEST = 12.0  # log-odds beyond say "certain"; one certain judge must not outvote all others for ever
+_RIDGE = 10.0  # in texts: the weight of the prior that all classifiers are equally good
+_LARGEST = 12.0  # log-odds are clipped here, so that no single classifier outvotes all others
 _N_FOLDS = 5
 _MOST_STEPS = 50
 _SMALL_STEP = 1e-10
@@ -50,7 +49,7 @@ def log_odds(scores: FloatArray) -> FloatArray:
 
 
 def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
-    """Return the blend that fits log-odds of real and generated sentences best; both sides weigh the same.
+    """Return the best blend for log-odds of real and generated texts; both sides have equal weight.
 
     `real`, `generated`: shapes (n_real, n_judges) and (n_generated, n_judges).
     """
@@ -94,7 +93,7 @@ def blended_out_of_fold(real: FloatArray, generated: FloatArray, groups: Groups)
 
     Probabilities of being real, shapes (n_real,) and (n_generated,).
     """
-    folds = _deal(len(real), len(generated), groups)
+    folds = _assign_folds(len(real), len(generated), groups)
     scores = np.empty(len(real)), np.empty(len(generated))
     for fold in np.unique(np.concatenate(folds)).tolist():
         rows = folds[0] == fold, folds[1] == fold
@@ -104,8 +103,8 @@ def blended_out_of_fold(real: FloatArray, generated: FloatArray, groups: Groups)
     return scores
 
 
-def _deal(n_real: int, n_generated: int, groups: Groups) -> tuple[IntArray, IntArray]:
-    """Return the fold of every sentence; without groups both sides are dealt out evenly."""
+def _assign_folds(n_real: int, n_generated: int, groups: Groups) -> tuple[IntArray, IntArray]:
+    """Return the fold of every text; without groups both sides are divided evenly."""
     rng = stream(0, "blend", "folds")
     if all(side is None for side in groups):
         parts = []
@@ -113,7 +112,11 @@ def _deal(n_real: int, n_generated: int, groups: Groups) -> tuple[IntArray, IntA
             n_folds = min(_N_FOLDS, n)
             parts.append(np.zeros(n, dtype=np.int64) if n_folds < 2 else fold_numbers(n, n_folds, rng))
         return parts[0], parts[1]
-    together = joint_groups(*groups, n_real, n_generated)
-    n_folds = min(_N_FOLDS, int(together.max()) + 1)
-    numbers = np.zeros(len(together), np.int64) if n_folds < 2 else fold_numbers(len(together), n_folds, rng, together)
+    groups_of_all = joint_groups(*groups, n_real, n_generated)
+    n_folds = min(_N_FOLDS, int(groups_of_all.max()) + 1)
+    numbers = (
+        np.zeros(len(groups_of_all), np.int64)
+        if n_folds < 2
+        else fold_numbers(len(groups_of_all), n_folds, rng, groups_of_all)
+    )
     return numbers[:n_real], numbers[n_real:]

@@ -1,9 +1,9 @@
-"""Boosted trees over some twenty numbers of a sentence: what n-gram models of both sides say of it.
+"""Boosted trees over some twenty features of a text from n-gram models of both sides.
 
-The numbers are, for each order, the log-likelihood ratio of the two sides' models, its largest terms either way, and
-the same with tokens that can say less (see `likelihood_ratio`); and the sentence's length and probability. Where the
-text comes with the generator's own log-probabilities, these and their ratio to each model of the real side are numbers,
-too. Training sentences are scored by models that were fitted without them.
+The features are, for each order, the log-likelihood ratio of the two sides' models, its smallest and largest terms, and
+the same with blurred probabilities (see `likelihood_ratio`); and the length and probability of the text. With the
+generator's own log-probabilities, these and their ratio to each model of the real side are features too. Training texts
+are scored by models that were fitted without them.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
@@ -55,7 +55,7 @@ class BoostedTreesDiscriminator:
 
     @property
     def features(self) -> str:
-        """The numbers of a sentence, and how trees are grown."""
+        """The features of a text, and the settings of the trees."""
         return (
             f"Kneser-Ney 1-{self.max_order}-gram ratios of {self.folds} folds, blur 0+0.2, length, "
             f"<={self.max_trees} trees of {_LEAVES} leaves, "
@@ -100,19 +100,19 @@ class BoostedTreesDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError("a boosted-trees discriminator must be fitted before it judges")
+            raise OptionError("a boosted-trees discriminator must be fitted before it scores texts")
         return self._fitted.prob_real(corpus)
 
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What the trees look at."""
+    """Features of the trees."""
 
     sides: tuple[FittedSides, ...]  # of each order
     log_probs: str | None  # the column of the generator's own log-probabilities
 
     def of(self, corpus: Corpus) -> FloatArray:
-        """Return the numbers of each sentence, shape (N, n_features)."""
+        """Return the features of each text, shape (N, n_features)."""
         if self.log_probs is not None and self.log_probs not in corpus.columns:
             raise UnavailableError(f"boosted-trees was fitted with {self.log_probs}, which these sentences do not have")
         columns: list[FloatArray] = []
@@ -127,8 +127,8 @@ class _Numbers:
         lengths = (corpus.lengths + 1).astype(np.float64)  # ends count
         columns += [*costs, (costs[0] + costs[1]) / (2 * lengths), lengths]
         if self.log_probs is not None:
-            given = corpus.columns[self.log_probs].astype(np.float64)
-            columns += [given, given / lengths]
+            own_log_probs = corpus.columns[self.log_probs].astype(np.float64)
+            columns += [own_log_probs, own_log_probs / lengths]
         return np.stack(columns, axis=1)
 
 
@@ -163,8 +163,8 @@ def _parts(pair: Pair, n_parts: int) -> tuple[IntArray, IntArray] | None:
         blocks = [(len(pair[0]) + len(pair[1]), np.concatenate([pair[0].groups, pair[1].groups]))]
     n_units = min(size if groups is None else len(np.unique(groups)) for size, groups in blocks)
     for n in range(min(n_parts, n_units), 1, -1):
-        dealt = np.concatenate([fold_numbers(size, n, rng, groups) for size, groups in blocks])
-        real, generated = dealt[: len(pair[0])], dealt[len(pair[0]) :]
+        folds = np.concatenate([fold_numbers(size, n, rng, groups) for size, groups in blocks])
+        real, generated = folds[: len(pair[0])], folds[len(pair[0]) :]
         if len(np.unique(real)) == len(np.unique(generated)) == n:
             return real, generated
     return None

@@ -64,17 +64,17 @@ def make_discriminator(name: str) -> Discriminator:
 
 
 def as_discriminator(discriminator: Any) -> Discriminator:
-    """Return the discriminator that a name, a discriminator or a classifier over texts stands for."""
+    """Return the discriminator for a name, a discriminator, or a classifier over texts."""
     if isinstance(discriminator, str):
         return make_discriminator(discriminator)
     if hasattr(discriminator, "new_discriminator"):  # a class of `textassay.discriminators`
-        made: Discriminator = discriminator.new_discriminator()
-        return made
+        instance: Discriminator = discriminator.new_discriminator()
+        return instance
     return discriminator if isinstance(discriminator, Discriminator) else SklearnDiscriminator(discriminator)
 
 
 def make_family(effort: str) -> Discriminator:
-    """Return what judges at an effort (``quick``, ``default`` or ``max``): a family, or its only member.
+    """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """

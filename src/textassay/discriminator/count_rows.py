@@ -104,8 +104,8 @@ class CountRows:
         for level, size in enumerate(sides.index.sizes[:max_order]):
             here = np.flatnonzero(ids[level] >= 0)
             distinct, number = np.unique(sentence[here] * size + ids[level][here], return_inverse=True)
-            found = np.bincount(2 * number + side[here], minlength=2 * len(distinct)).reshape(-1, 2)
-            own[here + level, level] = found[number]
+            ngram_counts = np.bincount(2 * number + side[here], minlength=2 * len(distinct)).reshape(-1, 2)
+            own[here + level, level] = ngram_counts[number]
         firsts, split = len(marked[0].tokens), len(marked[0])
         real = built._rows(marked[0], own[:firsts], numbers[:split])
         generated = built._rows(marked[1], own[firsts:], numbers[split:])

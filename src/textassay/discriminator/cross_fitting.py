@@ -154,7 +154,7 @@ def _judged(
         fit = of(fitted, fitted.chosen, validation_scores(fitted, valid), took)
         return {_WINNER: _Judged(fit, (fitted.prob_real(test[0]), fitted.prob_real(test[1])))}
     alone = [fitted.alone(corpus) for corpus in test]
-    found = {
+    judged = {
         name: _Judged(
             of(candidate.member, candidate.chosen, candidate.valid_scores, candidate.seconds),
             (alone[0][name], alone[1][name]),
@@ -163,7 +163,7 @@ def _judged(
     }
     winner = fitted.candidates[fitted.won]
     fit = of(winner.member, fitted.chosen, winner.valid_scores, took)
-    return {**found, _WINNER: _Judged(fit, found[fitted.won].test_scores)}
+    return {**judged, _WINNER: _Judged(fit, judged[fitted.won].test_scores)}
 
 
 def _deal(

@@ -22,7 +22,14 @@ from scipy.special import expit
 from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, balanced_cross_entropy
 from textassay.discriminator.newton import fit_logistic
-from textassay.embedding import FEATURES, Encoder, FittedEncoder, GivenEncoder, LatentSemanticEncoder, resolve_encoder
+from textassay.embedding import (
+    FEATURES,
+    Encoder,
+    FittedEncoder,
+    LatentSemanticEncoder,
+    PrecomputedEncoder,
+    resolve_encoder,
+)
 from textassay.errors import OptionError
 from textassay.execution import one_blas_thread
 
@@ -64,15 +71,15 @@ class EmbeddingLogisticDiscriminator:
     @property
     def features(self) -> str:
         """The encoder and the strengths of regularisation."""
-        shown = "given features or " if self.encoder == "auto" else ""
-        return f"{shown}{self._encoder.name}, C={','.join(f'{c:g}' for c in self.strengths)}"
+        prefix = "given features or " if self.encoder == "auto" else ""
+        return f"{prefix}{self._encoder.name}, C={','.join(f'{c:g}' for c in self.strengths)}"
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted discriminator; deterministic, this one stays as it is."""
         fitted = type(self)(self.encoder, strengths=self.strengths)
-        given = self.encoder == "auto" and all(FEATURES in corpus.columns for corpus in (*train, *valid))
+        uses_features = self.encoder == "auto" and all(FEATURES in corpus.columns for corpus in (*train, *valid))
         with one_blas_thread():
-            encoder = (GivenEncoder() if given else self._encoder).fit(Corpus.concatenate(train))
+            encoder = (PrecomputedEncoder() if uses_features else self._encoder).fit(Corpus.concatenate(train))
             vectors = np.concatenate([encoder.encode(corpus) for corpus in train]).astype(np.float64)
             weights = np.repeat([0.5 / len(corpus) for corpus in train], [len(corpus) for corpus in train])
             centre = weights @ vectors
@@ -96,7 +103,7 @@ class EmbeddingLogisticDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError("an embedding-logistic discriminator must be fitted before it judges")
+            raise OptionError("an embedding-logistic discriminator must be fitted before it scores texts")
         return self._fitted.prob_real(corpus)
 
 

@@ -90,7 +90,7 @@ class FamilyDiscriminator:
         names = [member.name for member in self.members]
         return {
             "won": self.won,
-            "valid_accuracies": {name: found.valid_accuracy for name, found in self.candidates.items()},
+            "valid_accuracies": {name: candidate.valid_accuracy for name, candidate in self.candidates.items()},
             "members": {name: dict(self.candidates[name].chosen) for name in names},
             "blend": dict(self.candidates[BLEND].chosen),
         }
@@ -108,25 +108,26 @@ class FamilyDiscriminator:
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted family; this one stays as it is."""
         fitted = type(self)(self.name, self.members, prefer=self.prefer)
-        found = {}
+        candidates = {}
         for member in self.members:
             begin = time.perf_counter()
             judge = member.fit(train, valid)
             scores = validation_scores(judge, valid)
-            found[member.name] = _candidate(scores, judge.chosen, judge, begin)
+            candidates[member.name] = _candidate(scores, judge.chosen, judge, begin)
         begin = time.perf_counter()
         odds = [
-            np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in found.values()]) for side in (0, 1)
+            np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in candidates.values()])
+            for side in (0, 1)
         ]
         fitted._blend = fit_blend(odds[0], odds[1])
         scores = blended_out_of_fold(odds[0], odds[1], (valid[0].groups, valid[1].groups))
-        told = {
-            "weights": dict(zip(found, fitted._blend.weights.tolist(), strict=True)),
+        blend_settings = {
+            "weights": dict(zip(candidates, fitted._blend.weights.tolist(), strict=True)),
             "intercept": fitted._blend.intercept,
         }
-        found[BLEND] = _candidate(scores, told, None, begin)
-        fitted.candidates = found
-        fitted.won = _best(found, self.prefer, valid)
+        candidates[BLEND] = _candidate(scores, blend_settings, None, begin)
+        fitted.candidates = candidates
+        fitted.won = _best(candidates, self.prefer, valid)
         return fitted
 
     @property
@@ -138,7 +139,9 @@ class FamilyDiscriminator:
     def alone(self, corpus: Corpus) -> dict[str, FloatArray]:
         """Return the probability that each sentence is real by every candidate, each shape (N,)."""
         blend = self._check_fitted()
-        scores = {name: found.member.prob_real(corpus) for name, found in self.candidates.items() if found.member}
+        scores = {
+            name: candidate.member.prob_real(corpus) for name, candidate in self.candidates.items() if candidate.member
+        }
         odds = np.column_stack([log_odds(of_member) for of_member in scores.values()])
         return {**scores, BLEND: blend.prob_real(odds)}
 
@@ -150,7 +153,7 @@ class FamilyDiscriminator:
 
     def _check_fitted(self) -> Blend:
         if self._blend is None:
-            raise OptionError("a family must be fitted before it judges")
+            raise OptionError("a family must be fitted before it scores texts")
         return self._blend
 
 

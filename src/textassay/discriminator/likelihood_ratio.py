@@ -75,7 +75,7 @@ class LikelihoodRatioDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError("a likelihood-ratio discriminator must be fitted before it judges")
+            raise OptionError("a likelihood-ratio discriminator must be fitted before it scores texts")
         return self._fitted.prob_real(self._fitted.sides.token_probs(corpus))
 
 

@@ -105,7 +105,7 @@ class LogisticDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._weights is None:
-            raise OptionError("a logistic discriminator must be fitted before it judges")
+            raise OptionError("a logistic discriminator must be fitted before it scores texts")
         return self._weights.prob_real(
             _features(self._weights.index.count_matrix(mark_ends(corpus)), self._weights.idf)
         )
@@ -143,8 +143,8 @@ class _Weights:
         first = 0
         for order, (ids, size) in enumerate(zip(self.index.all_ids(marked), self.index.sizes, strict=True), start=1):
             starts = np.flatnonzero(ids >= 0)
-            wanted = sentences[starts] * self.index.n_features + first + ids[starts]
-            evidence[starts + order - 1] += parts[np.searchsorted(entries, wanted)]
+            needed = sentences[starts] * self.index.n_features + first + ids[starts]
+            evidence[starts + order - 1] += parts[np.searchsorted(entries, needed)]
             first += size
         evidence[marked.offsets[:-1]] += self.intercept
         return evidence

@@ -77,14 +77,14 @@ def meta_evaluate(
     for fold in range(folds):
         rest = [np.flatnonzero(numbers != fold) for numbers in tested]
         drawn = stream(seed, "meta-evaluate", "valid", fold)
-        dealt = stratified_folds(
+        folds_of_texts = stratified_folds(
             [all_[rows] for all_, rows in zip(clusters, rest, strict=True)], _VALIDATION_PARTS, drawn
         )
         parts = [
             Parts(
                 corpus.take(rows[part != 0]), corpus.take(rows[part == 0]), corpus.take(np.flatnonzero(numbers == fold))
             )
-            for corpus, rows, part, numbers in zip(writers, rest, dealt, tested, strict=True)
+            for corpus, rows, part, numbers in zip(writers, rest, folds_of_texts, tested, strict=True)
         ]
         tasks += _tasks(parts, list(generated), individual, fold)
     judged = parallel_map(lambda task: _judge(discriminator, task, balance, seed), tasks)
@@ -175,15 +175,15 @@ def _tasks(writers: Sequence[Parts], names: Sequence[str], individual: bool, fol
     """Return the judges of one fold; the first of `writers` is real text."""
     real, parts = writers[0], dict(zip(names, writers[1:], strict=True))
     tasks = []
-    for judge, asked in [(name, [name]) for name in names] if individual else [(_EVERYONE, list(names))]:
-        train = real.train, Corpus.concatenate([parts[name].train for name in asked])
-        valid = real.valid, Corpus.concatenate([parts[name].valid for name in asked])
+    for judge, judged_names in [(name, [name]) for name in names] if individual else [(_EVERYONE, list(names))]:
+        train = real.train, Corpus.concatenate([parts[name].train for name in judged_names])
+        valid = real.valid, Corpus.concatenate([parts[name].valid for name in judged_names])
         if not all(len(corpus) for corpus in (*train, *valid, real.test)):
             who = f"'{judge}' or real text" if individual else "the generators or real text"
             raise TooFewSentencesError(
                 f"{who} must have texts in every part: give more different texts, or ask fewer folds"
             )
-        tasks.append(_Task(judge, fold, train, valid, real.test, {name: parts[name].test for name in asked}))
+        tasks.append(_Task(judge, fold, train, valid, real.test, {name: parts[name].test for name in judged_names}))
     return tasks
 
 

@@ -110,7 +110,7 @@ class NbLogisticDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._weights is None:
-            raise OptionError("an nb-logistic discriminator must be fitted before it judges")
+            raise OptionError("an nb-logistic discriminator must be fitted before it scores texts")
         counts = self._weights.index.count_matrix(mark_ends(corpus))
         return self._weights.prob_real(_weighted(counts, self._weights.ratios))
 

@@ -167,7 +167,7 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError(f"a {self.name_of_kind} discriminator must be fitted before it judges")
+            raise OptionError(f"a {self.name_of_kind} discriminator must be fitted before it scores texts")
         with single_threaded():
             return self._judged(self._fitted.weights, self._fitted.encoder.encode(corpus))
 

@@ -97,7 +97,7 @@ class NgramClassifier(ABC):
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,); 1/2 where no n-gram was a feature."""
         if self._fitted is None:
-            raise OptionError(f"a {self.name} discriminator must be fitted before it judges")
+            raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
         if self._fitted.model is None or len(corpus) == 0:
             return np.full(len(corpus), 0.5)
         return self.judge(self._fitted.model, self._fitted.encoder.encode(corpus))

@@ -126,10 +126,10 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         tokens = tokens + gelu(around.transpose(1, 2))
         tokens = (tokens + gelu(linear(tokens, weights["deeper"], weights["deeper bias"]))) * here
         mean, most = pooled(tokens, inside)
-        found = dropped(torch.cat([tokens.sum(1) / _PER_SENTENCE, mean, most], 1), _DROPOUT, rng)
-        found = torch.cat([found, torch.from_numpy(sentences.numbers).to(device)], 1)
-        deep = gelu(linear(found, weights["sentence"], weights["sentence bias"]))
-        odds: Tensor = linear(torch.cat([found, deep], 1), weights["output"], weights["output bias"])[:, 0]
+        hidden = dropped(torch.cat([tokens.sum(1) / _PER_SENTENCE, mean, most], 1), _DROPOUT, rng)
+        hidden = torch.cat([hidden, torch.from_numpy(sentences.numbers).to(device)], 1)
+        deep = gelu(linear(hidden, weights["sentence"], weights["sentence bias"]))
+        odds: Tensor = linear(torch.cat([hidden, deep], 1), weights["output"], weights["output bias"])[:, 0]
         return odds
 
 

@@ -66,7 +66,7 @@ class PlainLogistic:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._index is None:
-            raise OptionError("a plain discriminator must be fitted before it judges")
+            raise OptionError("a plain discriminator must be fitted before it scores texts")
         return _prob(_presence(self._index, corpus), self._theta)
 
 

@@ -117,7 +117,7 @@ class RandomSearchDiscriminator:
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self.best is None:
-            raise OptionError(f"a {self.name} discriminator must be fitted before it judges")
+            raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
         return self.best.prob_real(corpus)
 
 

@@ -102,19 +102,19 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
         )  # (n, length, width)
         if self.convolution:
             vectors = vectors * inside[..., None]
-            found = torch.nn.functional.conv1d(
+            hidden = torch.nn.functional.conv1d(
                 vectors.transpose(1, 2), weights["filters"], weights["filters bias"], padding=_WINDOW // 2
             )
-            found = torch.relu(found)
+            hidden = torch.relu(hidden)
             if self.pooling > 1:  # what a pool reaches beyond the end of the sentence adds nothing
-                found = torch.nn.functional.max_pool1d(found * inside[:, None], self.pooling, ceil_mode=True)
+                hidden = torch.nn.functional.max_pool1d(hidden * inside[:, None], self.pooling, ceil_mode=True)
                 inside = inside[:, :: self.pooling]
-            vectors = found.transpose(1, 2)  # (n, length / pooling, width)
+            vectors = hidden.transpose(1, 2)  # (n, length / pooling, width)
         zeros = vectors.new_zeros(1, len(words), self.width)
         parameters = [weights["input"], weights["state"], weights["bias"], torch.zeros_like(weights["bias"])]
         learns = rng is not None  # else a GPU keeps nothing for a way back
         outputs, _, _ = torch.lstm(vectors, [zeros, zeros], parameters, True, 1, 0.0, learns, False, True)
         last = outputs[torch.arange(len(words), device=words.device), inside.sum(1) - 1]
-        found = dropped(torch.cat([*pooled(outputs, inside), last], 1), self.dropout, rng)
-        odds: Tensor = torch.nn.functional.linear(found, weights["output"], weights["output bias"])[:, 0]
+        hidden = dropped(torch.cat([*pooled(outputs, inside), last], 1), self.dropout, rng)
+        odds: Tensor = torch.nn.functional.linear(hidden, weights["output"], weights["output bias"])[:, 0]
         return odds

@@ -24,7 +24,7 @@ from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logi
 from textassay.discriminator.linear_margins import MARGINS_TOLD
 from textassay.discriminator.stack_features import StackFeatures
 from textassay.errors import OptionError
-from textassay.ngram import PATTERNS_TOLD, STRENGTHS
+from textassay.ngram import SKIP_PATTERNS_LABEL, STRENGTHS
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class StackDiscriminator:
     def features(self) -> str:
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
-        also = [name for name, there in ((PATTERNS_TOLD, self.skips), (MARGINS_TOLD, self.margins)) if there]
+        also = [name for name, there in ((SKIP_PATTERNS_LABEL, self.skips), (MARGINS_TOLD, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
         grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))
         return f"{', '.join(models + also)}, log-probabilities cut, C={grid}, bends={bends}"
@@ -120,13 +120,13 @@ class StackDiscriminator:
     def valid_scores(self) -> tuple[FloatArray, FloatArray]:
         """Scores of the validation sentences by a stack that learnt from the training sentences alone."""
         if self._valid_scores is None:
-            raise OptionError("a stack must be fitted before it judges")
+            raise OptionError("a stack must be fitted before it scores texts")
         return self._valid_scores
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         if self._fitted is None:
-            raise OptionError("a stack must be fitted before it judges")
+            raise OptionError("a stack must be fitted before it scores texts")
         features, top, n_columns = self._fitted
         return np.asarray(expit(top.log_odds(features.describe(corpus)[:, :n_columns])), dtype=np.float64)
 

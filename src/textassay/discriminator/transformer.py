@@ -93,8 +93,8 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
         words, inside = padded_words(sentences, weights["words"].device)
         vectors = _read(weights, words, rng)
         last = vectors[torch.arange(len(words), device=words.device), inside.sum(1) - 1]
-        found = dropped(torch.cat([*pooled(vectors, inside), last], 1), _DROPOUT, rng)
-        odds: Tensor = torch.nn.functional.linear(found, weights["output"], weights["output bias"])[:, 0]
+        hidden = dropped(torch.cat([*pooled(vectors, inside), last], 1), _DROPOUT, rng)
+        odds: Tensor = torch.nn.functional.linear(hidden, weights["output"], weights["output bias"])[:, 0]
         return odds
 
     def pretrain(

@@ -3,11 +3,11 @@ from textassay.embedding.base import FittedEncoder as FittedEncoder
 from textassay.embedding.base import FloatArray as FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder as CrossFittedEncoder
 from textassay.embedding.cross_fitted import folds_of as folds_of
-from textassay.embedding.given import FEATURES as FEATURES
-from textassay.embedding.given import GivenEncoder as GivenEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder as LatentSemanticEncoder
 from textassay.embedding.model_files import content_hash as content_hash
 from textassay.embedding.model_files import hub_folder as hub_folder
+from textassay.embedding.precomputed import FEATURES as FEATURES
+from textassay.embedding.precomputed import PrecomputedEncoder as PrecomputedEncoder
 from textassay.embedding.sentence_transformer import FittedSentenceTransformer as FittedSentenceTransformer
 from textassay.embedding.sentence_transformer import SentenceTransformerEncoder as SentenceTransformerEncoder
 from textassay.embedding.singular import TermMatrix as TermMatrix

@@ -1,7 +1,4 @@
-"""What an encoder is: sentences in, vectors out; what it learns, it learns from real text alone.
-
-An encoder that was fitted on generated text, too, would see that text through its own eyes.
-"""
+"""Protocols of encoders, from texts to vectors. They are fitted to real text only, to treat all generators equally."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -15,40 +12,40 @@ FloatArray = npt.NDArray[np.floating[Any]]
 
 
 class FittedEncoder(Protocol):
-    """Turns sentences into vectors; nothing is learnt any more."""
+    """A fitted encoder, from texts to vectors."""
 
     @property
     def key(self) -> str:
-        """Content hash: encoders with equal keys give equal vectors."""
+        """Content hash; equal keys mean equal vectors."""
         ...
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What stands in signatures: ``encoder`` (name and short hash), and what else can change the vectors."""
+        """Settings for signatures: ``encoder`` (name and short hash), and all others that change the vectors."""
         ...
 
     @property
     def reads_columns(self) -> bool:
-        """Whether vectors come from `Corpus.columns`; they are then not kept, since the corpus has them."""
+        """Whether vectors come from `Corpus.columns`, so that they need not be stored."""
         ...
 
     @property
     def costly(self) -> bool:
-        """Whether it takes longer to encode than to read vectors from disk, so that a folder should keep them."""
+        """Whether encoding takes longer than reading vectors from disk, so that they should be stored."""
         ...
 
     def encode(self, corpus: Corpus) -> FloatArray:
-        """Return one vector a sentence, shape (N, d), float32 or float64, finite."""
+        """Return one vector per text, shape (N, d), float32 or float64, finite."""
         ...
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Makes a `FittedEncoder` from real text."""
+    """An encoder that can be fitted to real text."""
 
     @property
     def name(self) -> str:
-        """What tells it from every other: ``lsa``, or a model with a hash of its content."""
+        """A unique name: ``lsa``, or a model with a hash of its content."""
         ...
 
     @property
@@ -57,5 +54,5 @@ class Encoder(Protocol):
         ...
 
     def fit(self, real: Corpus) -> FittedEncoder:
-        """Return the encoder fitted to real text, at least one sentence; deterministic."""
+        """Return the encoder fitted to at least one real text; deterministic."""
         ...

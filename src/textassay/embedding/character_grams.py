@@ -1,4 +1,4 @@
-"""Words as bags of the characters inside them, so that forms of one word, and unseen words, share something.
+"""Words as bags of character n-grams, which forms of one word and unseen words share.
 
 Source: the subword n-grams of Bojanowski et al., "Enriching Word Vectors with Subword Information", TACL 2017.
 Departs from it: n-grams are exact instead of hashed, weighted by inverse frequency among words, and not trained.
@@ -18,7 +18,7 @@ _START, _END = 0x110000, 0x110001  # no character has these codes
 
 
 class CharacterGrams:
-    """The character n-grams that some words have in common."""
+    """The character n-grams that occur in at least two words."""
 
     def __init__(self, words: Sequence[str], orders: tuple[int, int]) -> None:
         self._orders = orders
@@ -34,17 +34,14 @@ class CharacterGrams:
         return len(self._kept)
 
     def profiles(self, words: Sequence[str]) -> csr_matrix:
-        """Return one row a word, shape (len(words), n_features), float64.
-
-        A row has length 1; it is empty where a word has no known n-gram.
-        """
+        """Return one row per word, shape (len(words), n_features), float64, of length 1 (0 without known n-grams)."""
         counts = self._counts(words, learn=False)[:, self._kept]
         counts.data *= self._idf[counts.indices]
         counts.data /= np.repeat(row_lengths(counts), np.diff(counts.indptr))
         return counts
 
     def _counts(self, words: Sequence[str], *, learn: bool) -> csr_matrix:
-        """Return how often each n-gram, known or to be learnt, stands in each word."""
+        """Return the count of each n-gram in each word; with `learn`, of new n-grams."""
         codes, offsets = _codes(words)
         ends = np.repeat(offsets[1:], np.diff(offsets))
         ids = np.zeros(len(codes), dtype=np.int64)
@@ -66,7 +63,7 @@ class CharacterGrams:
 
 
 def _codes(words: Sequence[str]) -> tuple[Codes, Codes]:
-    """Return the characters of all words, each word between a start and an end, and where each word starts."""
+    """Return the characters of all words, each between a start and an end mark, and the offsets of words."""
     lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words)) + 2
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
     codes = np.full(offsets[-1], _START, dtype=np.int64)
@@ -79,7 +76,7 @@ def _codes(words: Sequence[str]) -> tuple[Codes, Codes]:
 
 
 def _find(known: Codes, keys: Codes) -> Codes:
-    """Return where each of `keys` stands in the sorted `known`; -1 where it does not."""
+    """Return the index of each of `keys` in the sorted `known`; -1 if absent."""
     if len(known) == 0:
         return np.full(len(keys), -1)
     places = np.minimum(np.searchsorted(known, keys), len(known) - 1)

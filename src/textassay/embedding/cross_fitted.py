@@ -1,14 +1,13 @@
-"""Encoders that never meet a sentence they learnt from: real and generated text are then seen with the same eyes.
+"""Cross-fitted encoders, which never encode a text that they were fitted to.
 
-An encoder that was fitted to real text places those very sentences differently from new ones: two samples of one
-distribution, one of them fitted to, look different (with 5,000 news sentences a side and 256 dimensions, density is 2.8
-where 1 is expected, and recall 0.62: `benchmarks/encoder.py`). So sentences are dealt into folds by their content, an
-encoder is fitted for each fold on the real sentences of the others, and encodes the sentences of that fold, real and
-generated alike.
+An encoder fitted to real text encodes those very texts differently from new ones: two samples of one distribution, one
+of them used for fitting, look different (with 5,000 news sentences per side and 256 dimensions, density is 2.8 where 1
+is expected, and recall 0.62: `benchmarks/encoder.py`). So texts are assigned to folds by their content; an encoder is
+fitted for each fold on the real texts of the others, and encodes all texts of that fold, real and generated.
 
-Each fold has directions of its own: sentences of different folds are all equally far from one another. (Turned onto one
-another, the spaces would let real sentences know each other across folds: each learnt from the other's words.) What is
-compared is compared within folds, where real and generated sentences of one distribution are exchangeable.
+Each fold has dimensions of its own, so texts of different folds are all equally far apart. (If the spaces were aligned,
+real texts would leak across folds, since each space was learnt from the other fold.) Comparisons are thus made within
+folds, where real and generated texts of one distribution are exchangeable.
 """
 
 import hashlib
@@ -28,7 +27,7 @@ _FOLD_BITS = np.uint64(32)  # the high half of a key is mixed best
 
 
 def folds_of(corpus: Corpus, n_folds: int) -> IntArray:
-    """Return the fold of each sentence, shape (N,), 0 to `n_folds` - 1: equal token sequences have equal folds."""
+    """Return the fold of each text, shape (N,), 0 to `n_folds` - 1; equal token sequences have equal folds."""
     longest = int(corpus.lengths.max(initial=0)) + 1
     powers = np.multiply.accumulate(np.full(longest, _STEP))
     positions = np.arange(len(corpus.tokens)) - np.repeat(corpus.offsets[:-1], corpus.lengths)
@@ -39,7 +38,7 @@ def folds_of(corpus: Corpus, n_folds: int) -> IntArray:
 
 
 class CrossFittedEncoder:
-    """An encoder that is fitted anew for each fold of the text."""
+    """An encoder that is fitted once per fold."""
 
     reads_columns = False
 
@@ -47,18 +46,18 @@ class CrossFittedEncoder:
         if n_folds < 2:
             raise OptionError(f"n_folds must be at least 2, got {n_folds}")
         if encoder.reads_columns:
-            raise OptionError(f"{encoder.name} learns nothing from text: there is nothing to cross-fit")
+            raise OptionError(f"{encoder.name} is not fitted to text, so it cannot be cross-fitted")
         self.name = f"cross-fitted({encoder.name},folds={n_folds})" if name is None else name
         self._encoder = encoder
         self._n_folds = n_folds
 
     def fit(self, real: Corpus) -> FittedEncoder:
-        """Return one encoder a fold, fitted to the real sentences of the other folds.
+        """Return one encoder per fold, fitted to the real texts of the other folds.
 
-        A fold that holds all of the real sentences (few of them, or one repeated) has the encoder of all.
+        If one fold holds all real texts (few, or one repeated), its encoder is fitted to all of them.
         """
         if len(real) == 0:
-            raise EmptyCorpusError(f"{self.name} needs real text to learn from, got no sentence")
+            raise EmptyCorpusError(f"{self.name} needs at least one real text to learn from, got 0")
         folds = folds_of(real, self._n_folds)
         parts = [np.flatnonzero(folds != fold) for fold in range(self._n_folds)]
         encoders = [self._encoder.fit(real.take(part) if len(part) else real) for part in parts]
@@ -66,7 +65,7 @@ class CrossFittedEncoder:
 
 
 class _CrossFitted:
-    """One encoder a fold."""
+    """One encoder per fold."""
 
     reads_columns = False
 
@@ -87,7 +86,7 @@ class _CrossFitted:
         }
 
     def encode(self, corpus: Corpus) -> FloatArray:
-        """Return one vector a sentence, shape (N, d): numbers by the encoder of its fold, zeros for the other folds."""
+        """Return one vector per text, shape (N, d): the dimensions of its fold, zeros for the other folds."""
         folds = folds_of(corpus, len(self._encoders))
         rows = [np.flatnonzero(folds == fold) for fold in range(len(self._encoders))]
         parts = [encoder.encode(corpus.take(chosen)) for encoder, chosen in zip(self._encoders, rows, strict=True)]

@@ -1,11 +1,11 @@
-"""Latent semantic analysis: what words and pairs of words sentences share, in a few numbers.
+"""Latent semantic analysis of words, word n-grams and character n-grams.
 
-Sentences it learnt from lie elsewhere than new ones of the same distribution: the default encoder, ``lsa``, is this one
-cross-fitted (`textassay.embedding.cross_fitted`).
+It encodes texts that it was fitted to differently from new ones, so the default encoder, ``lsa``, is cross-fitted
+(`textassay.embedding.cross_fitted`).
 
 Source: Deerwester et al., "Indexing by Latent Semantic Analysis", JASIS 1990.
-Departs from it: weights are (1 + ln count) x inverse document frequency, n-grams of words count beside words, and a
-word is made of itself and of the character n-grams inside it, so that unseen words have a place too.
+Departs from it: weights are (1 + ln count) x inverse document frequency; word n-grams are terms, too; a word is the sum
+of itself and its character n-grams, so that unseen words have vectors.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 
-_OVERSAMPLING = 16  # more random directions than dimensions
-_BLOCK = 1 << 15  # sentences encoded at once
+_OVERSAMPLING = 16  # additional random directions
+_BLOCK = 1 << 15  # texts encoded at once
 
 
 class LatentSemanticEncoder:
@@ -60,14 +60,14 @@ class LatentSemanticEncoder:
 
     @property
     def name(self) -> str:
-        """``lsa-plain``, with the settings that differ from the default ones."""
+        """``lsa-plain``, with the settings that differ from the defaults."""
         changed = [f"{name}={value}" for name, value in vars(self).items() if value != _DEFAULTS.get(name, value)]
         return f"lsa-plain({','.join(changed)})" if changed else "lsa-plain"
 
     def fit(self, real: Corpus) -> "FittedLatentSemantic":
         """Return the encoder fitted to real text; deterministic."""
         if len(real) == 0:
-            raise EmptyCorpusError("lsa needs real text to learn from, got no sentence")
+            raise EmptyCorpusError("lsa needs at least one real text to learn from, got 0")
         learnt = _evenly_spread(real, self.most)
         weighting = _Weighting(learnt, self)
         words, word_rows, ngram_rows = weighting.rows(learnt)
@@ -90,7 +90,7 @@ _DEFAULTS = dict(vars(LatentSemanticEncoder()))
 
 
 class FittedLatentSemantic:
-    """Sentences to vectors, along the directions in which real text varies."""
+    """Texts as vectors in the leading directions of real text."""
 
     reads_columns = False
     costly = False
@@ -108,10 +108,10 @@ class FittedLatentSemantic:
         self._characters = directions.characters.astype(np.float32)
 
     def encode(self, corpus: Corpus) -> Vectors:
-        """Return one vector a sentence, shape (N, d + 1), float32, of length 1.
+        """Return one vector per text, shape (N, d + 1), float32, of length 1.
 
-        The last number is 1 for a sentence of which nothing is known, such as an empty one, and 0 for all others: a
-        vector of zeros would lie nearer to every sentence than they do to one another.
+        The last number is 1 for a text without any known term, such as an empty one, and 0 for all others: a zero
+        vector would be nearer to every text than texts are to one another.
         """
         vectors = np.zeros((len(corpus), self._ngrams.shape[1] + 1), dtype=np.float32)
         for start in range(0, len(corpus), _BLOCK):
@@ -128,7 +128,7 @@ class FittedLatentSemantic:
 
 
 class _Weighting:
-    """What terms there are in real text and how much each weighs."""
+    """The terms of real text and their weights."""
 
     def __init__(self, real: Corpus, encoder: LatentSemanticEncoder) -> None:
         self.vocabulary = real.vocabulary
@@ -143,13 +143,13 @@ class _Weighting:
         self._ngram_idf = inverse_document_frequency(in_ngrams, len(real))
         self._characters = CharacterGrams(self.vocabulary.decode(words), encoder.character_orders)
         self._share = encoder.character_weight
-        # a word of one sentence is known by its characters alone, as an unseen one is
+        # a word of one text has its character n-grams only, like an unseen word
         self.own = np.sqrt(1 - self._share) * (frequency > 1)
 
     def rows(self, corpus: Corpus) -> tuple[IntArray, csr_matrix, csr_matrix]:
-        """Return the distinct words and the weights of words and n-grams in each sentence, all of one row's length 1.
+        """Return the distinct words, and the weights of words and n-grams in each text, normalised to length 1.
 
-        Columns of words follow their first appearance, so that sums do not depend on what else the vocabulary holds.
+        Words are ordered by first appearance, so that sums do not depend on the rest of the vocabulary.
         """
         words, counts = _words(corpus)
         word_rows = tfidf(counts, self._word_idf[words])
@@ -172,7 +172,7 @@ class _Weighting:
 
 
 def _words(corpus: Corpus) -> tuple[IntArray, csr_matrix]:
-    """Return the distinct tokens, by first appearance, and how often each stands in each sentence."""
+    """Return the distinct tokens, by first appearance, and their counts in each text."""
     distinct, firsts, places = np.unique(corpus.tokens, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
     ranks = np.empty(len(order), dtype=np.int64)
@@ -181,14 +181,14 @@ def _words(corpus: Corpus) -> tuple[IntArray, csr_matrix]:
 
 
 def _evenly_spread(corpus: Corpus, most: int) -> Corpus:
-    """Return `corpus`, or `most` of its sentences, evenly spread, where it has more."""
+    """Return `corpus`, or `most` of its texts, evenly spaced, if it has more."""
     if len(corpus) <= most:
         return corpus
     return corpus.take(np.arange(most) * len(corpus) // most)
 
 
 def _random_columns(corpus: Corpus, n_columns: int) -> FloatArray:
-    """Return random numbers, shape (N, n_columns); a sentence's depend on its text, not on its place."""
+    """Return random numbers, shape (N, n_columns), that depend on each text, not on its position."""
     numbers = [
         int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=7).digest())
         for text in corpus.texts

@@ -1,7 +1,7 @@
-"""Where the files of a sentence-transformers model are: a folder, the local cache, or the network; and their hash.
+"""Find and check the files of a sentence-transformers model: in a folder, the local cache, or on the hub.
 
-Nothing that is read may run code: weights come from safetensors files only, and models that name code of their own are
-refused, before any library looks at the folder.
+No file may run code: weights must be safetensors, and models with code of their own are rejected before any library
+opens the folder.
 """
 
 import hashlib
@@ -14,19 +14,19 @@ from typing import Any
 
 from textassay.errors import InputError, MissingExtraError
 
-_TIMEOUT = 5.0  # seconds until a network that does not answer counts as none
+_TIMEOUT = 5.0  # seconds without an answer from the network
 WEIGHTS = (".safetensors",)
-PICKLED = {".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth"}  # reading one can run any code
-_READ = {*WEIGHTS, ".bin", ".json", ".txt", ".model"}  # what is hashed; other formats of the same weights are not
-_MODULE = re.compile(r"sentence_transformers(\.[a-z_]+)+\.[A-Z]\w*")  # a class of the library, of any version
+PICKLED = {".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth"}  # reading a pickle can run any code
+_READ = {*WEIGHTS, ".bin", ".json", ".txt", ".model"}  # files that are hashed, without other formats of the weights
+_MODULE = re.compile(r"sentence_transformers(\.[a-z_]+)+\.[A-Z]\w*")  # a class of the library
 _INDEX = "model.safetensors.index.json"
-_OF_TRAINING = ("training_args", "optimizer", "scheduler", "rng_state", "scaler")  # files that no model is read from
-_ORGANISATION = "sentence-transformers"  # to which model names without one belong
+_OF_TRAINING = ("training_args", "optimizer", "scheduler", "rng_state", "scaler")  # not part of the model
+_ORGANISATION = "sentence-transformers"  # the default of model names
 _BLOCK = 1 << 22
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model."""
+    """Return the checked folder of a model, given by path or name."""
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "modules.json").exists() and not (path / "config.json").exists():
@@ -42,7 +42,7 @@ def model_folder(name: str) -> Path:
 
 
 def content_hash(folder: Path) -> str:
-    """Return a hash of all files a model is made of, with their places in the folder; 32 hexadecimal digits."""
+    """Return a hash of all files of a model and their paths: 32 hexadecimal digits."""
     digest = hashlib.blake2b(digest_size=16)
     for path in _files(folder):
         digest.update(f"{path.relative_to(folder).as_posix()} {path.stat().st_size} ".encode())
@@ -53,8 +53,8 @@ def content_hash(folder: Path) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    found = (path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
-    return sorted(path for path in found if not _other_format(path.relative_to(folder).as_posix()))
+    paths = (path for path in folder.rglob("*") if path.suffix in _READ and path.is_file())
+    return sorted(path for path in paths if not _other_format(path.relative_to(folder).as_posix()))
 
 
 def _other_format(place: str) -> bool:
@@ -62,7 +62,7 @@ def _other_format(place: str) -> bool:
 
 
 def _checked(folder: Path) -> Path:
-    """Return `folder` if it holds a model that can be read without running code that it brings."""
+    """Return `folder` if its model can be read without running code of its own, else raise."""
 
     def refuse(place: Path, what: str) -> InputError:
         return InputError(f"encoder {folder}: {place.relative_to(folder).as_posix()} {what}")
@@ -71,17 +71,17 @@ def _checked(folder: Path) -> Path:
     if (modules := folder / "modules.json").exists():
         for name in _names_in(modules, "type"):
             if _MODULE.fullmatch(name) is None:
-                raise refuse(modules, f"asks for code of its own ({name}), which is never run")
+                raise refuse(modules, f"requires code of its own ({name}), which is never run")
         parts = [folder / path for path in _names_in(modules, "path") if path]
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         is_read = path.parent == folder or any(path.is_relative_to(part) for part in parts)
         if path.name.endswith("config.json"):
             for name in _names_in(path, "auto_map"):
-                raise refuse(path, f"asks for code of its own ({name}), which is never run")
+                raise refuse(path, f"requires code of its own ({name}), which is never run")
         elif path.name == _INDEX:
             for name in _names_in(path, "weight_map"):
                 if not name.endswith(WEIGHTS):
-                    raise refuse(path, f"names weights that are no safetensors ({name})")
+                    raise refuse(path, f"names weights that are not safetensors ({name})")
         elif path.suffix in PICKLED and is_read and path.stem not in _OF_TRAINING and not _has_safe(path.parent):
             raise refuse(path, "is a pickle, and reading one can run any code: save the model as safetensors")
     if not any(path.suffix in WEIGHTS for path in _files(folder)):
@@ -90,18 +90,18 @@ def _checked(folder: Path) -> Path:
 
 
 def _has_safe(folder: Path) -> bool:
-    """Return whether libraries read weights from safetensors here, whatever else there is."""
+    """Return whether libraries will read weights from safetensors in this folder."""
     return any((folder / name).exists() for name in ("model.safetensors", _INDEX))
 
 
 def _names_in(path: Path, key: str) -> list[str]:
-    """Return the texts under `key` in a JSON file, of an object or of each in a list."""
+    """Return the strings under `key` in a JSON file that holds an object or a list of objects."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"encoder {path}: the file cannot be read ({str(error).splitlines()[0]})") from None
-    found = [part[key] for part in (document if isinstance(document, list) else [document]) if _has(part, key)]
-    return [str(value) for each in found for value in (each.values() if isinstance(each, dict) else [each])]
+    values = [part[key] for part in (document if isinstance(document, list) else [document]) if _has(part, key)]
+    return [str(value) for each in values for value in (each.values() if isinstance(each, dict) else [each])]
 
 
 def _has(part: object, key: str) -> bool:
@@ -109,7 +109,7 @@ def _has(part: object, key: str) -> bool:
 
 
 def _from_hub(name: str) -> Path:
-    """Return the folder of a model in the local cache, downloaded where it is not there."""
+    """Return the folder of a model in the local cache, downloaded if necessary."""
     full = name if "/" in name else f"{_ORGANISATION}/{name}"
     try:
         return _checked(hub_folder(full))
@@ -117,16 +117,13 @@ def _from_hub(name: str) -> Path:
         raise MissingExtraError(f"encoder '{name}'", "encoders") from None
     except InputError as error:
         raise InputError(
-            f"encoder '{name}' is neither lsa or given, nor a folder, nor in the local cache, and cannot be downloaded "
-            f"({error}); on a machine with network: hf download {full} --local-dir DIR, then give --encoder DIR"
+            f"encoder '{name}' is not lsa, given, a folder or a model in the local cache, and cannot be downloaded "
+            f"({error}); on a machine with a network: hf download {full} --local-dir DIR, then give --encoder DIR"
         ) from error
 
 
 def hub_folder(name: str, *, weights: Collection[str] = WEIGHTS) -> Path:
-    """Return the folder of a model of the Hugging Face hub: in the local cache, or downloaded into it.
-
-    `name`: such as ``organisation/model``.
-    """
+    """Return the folder of a Hugging Face model (``organisation/model``): in the local cache, or downloaded into it."""
     from huggingface_hub import HfApi, snapshot_download
 
     try:
@@ -141,16 +138,16 @@ def hub_folder(name: str, *, weights: Collection[str] = WEIGHTS) -> Path:
         kinds = {Path(file).suffix for file in files}
         chosen = next((kind for kind in weights if kind in kinds), None)
         if chosen is None:
-            raise InputError(f"it has no weights in {' or '.join(weights)} files")
+            raise InputError(f"the model has no weights in {' or '.join(weights)} files")
         wanted = [file for file in files if Path(file).suffix not in (*WEIGHTS, *PICKLED) or file.endswith(chosen)]
         return Path(snapshot_download(name, allow_patterns=wanted, etag_timeout=_TIMEOUT, tqdm_class=_silent()))
-    except Exception as error:  # whatever the network, its proxy or the server make of it
+    except Exception as error:  # any error of the network, a proxy or the server
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise InputError(reason[0].rstrip(".")) from error
 
 
 def _silent() -> Any:
-    """Return a class of progress bars that show nothing."""
+    """Return a progress bar class that shows nothing."""
     import huggingface_hub.utils
 
     bar: Any = vars(huggingface_hub.utils)["tqdm"]

@@ -1,7 +1,7 @@
-"""Any sentence-transformers model, by its name or its folder, as an encoder; needs the ``encoders`` extra.
+"""Sentence-transformers models as encoders, by name or folder; needs the ``encoders`` extra.
 
 Source: Reimers and Gurevych, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", EMNLP 2019.
-Departs from it: bfloat16 where the processor computes in it, and each distinct text is encoded once.
+Departs from it: bfloat16 if the device has it natively, and each distinct text is encoded once.
 """
 
 import io
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 
-_BATCH = {"cpu": 64, "cuda": 512, "mps": 128}  # sentences at once
-_BLOCK = 1 << 14  # sentences between two lines of progress
+_BATCH = {"cpu": 64, "cuda": 512, "mps": 128}  # texts per batch
+_BLOCK = 1 << 14  # texts between two progress messages
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -40,10 +40,10 @@ class SentenceTransformerEncoder:
     reads_columns = False
 
     def __init__(self, name_or_path: str | Path) -> None:
-        self._given = str(name_or_path)
-        self._folder = model_folder(self._given)
+        self._name_or_path = str(name_or_path)
+        self._folder = model_folder(self._name_or_path)
         self._models: dict[str, FittedSentenceTransformer] = {}
-        _require_extra(self._given)
+        _require_extra(self._name_or_path)
 
     @cached_property
     def _hash(self) -> str:
@@ -52,11 +52,11 @@ class SentenceTransformerEncoder:
     @cached_property
     def name(self) -> str:
         """The model's name and the start of the hash of its files."""
-        shown = self._folder.resolve().name if Path(self._given).expanduser().is_dir() else self._given
-        return f"{''.join('_' if sign in '|,() ' else sign for sign in shown)}:{self._hash[:8]}"
+        label = self._folder.resolve().name if Path(self._name_or_path).expanduser().is_dir() else self._name_or_path
+        return f"{''.join('_' if sign in '|,() ' else sign for sign in label)}:{self._hash[:8]}"
 
     def fit(self, real: Corpus) -> "FittedSentenceTransformer":
-        """Return the model for the device that `textassay.execution.device` names; nothing is learnt from text."""
+        """Return the model on the device set by `textassay.execution.device`; nothing is learnt from `real`."""
         device = _device()
         if device not in self._models:
             self._models[device] = FittedSentenceTransformer(self.name, self._folder, self._hash, device)
@@ -69,17 +69,17 @@ def _cached(name: str, files: tuple[tuple[str, int, int], ...]) -> SentenceTrans
 
 
 def sentence_transformer(name: str) -> SentenceTransformerEncoder:
-    """Return the encoder of a model's name or folder, the same one while its files stay as they are."""
+    """Return the encoder of a model name or folder, cached as long as its files do not change."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        model_folder(name)  # before what may be a large folder of something else is searched
+        model_folder(name)  # checks the folder before all of it is listed
     files = sorted(folder.rglob("*")) if folder.is_dir() else []
-    found = ((path.name, path.stat()) for path in files if path.is_file())
-    return _cached(name, tuple((file, state.st_size, state.st_mtime_ns) for file, state in found))
+    states = ((path.name, path.stat()) for path in files if path.is_file())
+    return _cached(name, tuple((file, state.st_size, state.st_mtime_ns) for file, state in states))
 
 
 class FittedSentenceTransformer:
-    """A model on a device; loaded when it first encodes."""
+    """A model on a device, loaded at its first use."""
 
     reads_columns = False
     costly = True
@@ -100,10 +100,9 @@ class FittedSentenceTransformer:
         }
 
     def encode(self, corpus: Corpus) -> Vectors:
-        """Return one vector a sentence, shape (N, d), float32, as the model makes them.
+        """Return one vector per text, shape (N, d), float32, as the model computes them.
 
-        Texts are lower-cased where the corpus is; each distinct one is encoded once, in an order that does not depend
-        on that of the corpus.
+        Texts are lower-cased if the corpus is. Each distinct text is encoded once, in an order of its own.
         """
         lower = "lower" in corpus.tokenizer.split("+")
         texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
@@ -113,8 +112,10 @@ class FittedSentenceTransformer:
             _warn_of_long(model, distinct)
             parts = []
             for start in range(0, max(len(distinct), 1), _BLOCK):
-                _LOGGER.info("encoded %d of %d sentences", start, len(distinct))
-                parts.append(self._encode(model, distinct[start : start + _BLOCK] or [""]))  # no text: for the width
+                _LOGGER.info("encoded %d of %d texts", start, len(distinct))
+                parts.append(
+                    self._encode(model, distinct[start : start + _BLOCK] or [""])
+                )  # an empty corpus needs the dimension, too
         vectors = np.concatenate(parts)
         places = {text: place for place, text in enumerate(distinct)}
         return vectors[np.array([places[text] for text in texts], dtype=np.int64)]
@@ -140,7 +141,7 @@ class FittedSentenceTransformer:
                         trust_remote_code=False,
                         model_kwargs={"use_safetensors": True},
                     )
-            except Exception as error:  # whatever its parts make of files that do not fit
+            except Exception as error:  # any error of its libraries
                 reason = str(error).strip().splitlines() or [type(error).__name__]
                 raise InputError(f"encoder {self._folder}: the model cannot be loaded ({reason[0]})") from error
             self._model = model.bfloat16() if self._bfloat16 else model.float()
@@ -153,7 +154,7 @@ def _require_extra(name: str) -> None:
 
 
 def _device() -> str:
-    """Return the device that the user chose, or the GPU where there is one."""
+    """Return the device set by the user, by default the GPU if there is one."""
     import torch
 
     chosen = device_name()
@@ -163,7 +164,7 @@ def _device() -> str:
 
 
 def _has_bfloat16(device: str) -> bool:
-    """Return whether the device computes in bfloat16 itself, so that it is faster than float32."""
+    """Return whether the device has native bfloat16 arithmetic, which makes it faster than float32."""
     import torch
 
     if device.startswith("cuda"):
@@ -173,7 +174,7 @@ def _has_bfloat16(device: str) -> bool:
 
 
 def _longest(folder: Path) -> int | None:
-    """Return how many tokens of a sentence the model reads, where its files say so."""
+    """Return how many tokens of a text the model reads, if its files say so."""
     for file, setting in (
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),
@@ -182,7 +183,7 @@ def _longest(folder: Path) -> int | None:
             number = parse_json(read_document(folder / file))[setting]
         except (OSError, ValueError, KeyError):
             continue
-        if isinstance(number, int) and number < 1 << 20:  # more stands for no limit
+        if isinstance(number, int) and number < 1 << 20:  # larger values mean no limit
             return number
     return None
 
@@ -192,14 +193,14 @@ def _warn_of_long(model: "SentenceTransformer", texts: Sequence[str]) -> None:
     tokenizer: Any = getattr(model, "tokenizer", None)
     if longest is None or tokenizer is None:
         return
-    candidates = [text for text in texts if len(text) + 2 > longest]  # a token has a character at least
+    candidates = [text for text in texts if len(text) + 2 > longest]  # a token has at least one character
     if not candidates:
         return
     lengths = [len(ids) for ids in tokenizer(candidates, truncation=False, verbose=False)["input_ids"]]
     n_long = sum(length > longest for length in lengths)
     if n_long:
         warnings.warn(
-            f"the encoder reads {longest} tokens of a sentence: the ends of {n_long} longer ones do not count",
+            f"the encoder reads {longest} tokens of a text: the ends of {n_long} longer texts are ignored",
             RuntimeWarning,
             stacklevel=3,
         )

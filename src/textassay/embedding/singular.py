@@ -1,7 +1,7 @@
-"""The leading singular vectors of a large sparse matrix that is known only by its products.
+"""Leading singular vectors of a large sparse matrix, by randomised subspace iteration.
 
 Source: Halko, Martinsson, Tropp, "Finding Structure with Randomness", SIAM Review 2011, algorithm 4.4.
-Departs from it: columns are made orthonormal by way of their Gram matrix, twenty times as fast as by reflections.
+Departs from it: columns are orthonormalised by their Gram matrix, twenty times as fast as by Householder reflections.
 """
 
 from typing import NamedTuple, TypeVar
@@ -21,7 +21,7 @@ _BLOCK = 2048  # rows multiplied at once
 
 
 class Terms(NamedTuple):
-    """One row for each kind of term: words, n-grams of words, n-grams of characters; shapes (n_terms, k)."""
+    """One matrix per kind of term: words, word n-grams, character n-grams; shapes (n_terms, k)."""
 
     words: FloatArray
     ngrams: FloatArray
@@ -29,14 +29,14 @@ class Terms(NamedTuple):
 
 
 class TermMatrix:
-    """Sentences by terms, where a word stands for itself and for the n-grams of characters inside it.
+    """Texts by terms, where a word counts as itself and as its character n-grams.
 
-    Never made: it is ``[word_rows @ diag(own), ngram_rows, word_rows @ profiles]``, and products with the two sparse
-    matrices cost a tenth of those with the whole.
+    The matrix ``[word_rows @ diag(own), ngram_rows, word_rows @ profiles]`` is never built: products with its sparse
+    factors cost a tenth.
 
-    `word_rows`, `ngram_rows`: weights of words and of n-grams in each sentence, shapes (n, n_words), (n, n_ngrams);
-    `own`: weight of each word as itself, shape (n_words,); `profiles`: weights of the n-grams of characters in each
-    word, shape (n_words, n_characters).
+    `word_rows`, `ngram_rows`: weights of words and of n-grams in each text, shapes (n, n_words), (n, n_ngrams);
+    `own`: weight of each word as itself, shape (n_words,); `profiles`: weights of the character n-grams of each word,
+    shape (n_words, n_characters).
     """
 
     def __init__(self, word_rows: csr_matrix, ngram_rows: csr_matrix, own: FloatArray, profiles: csr_matrix) -> None:
@@ -62,7 +62,7 @@ class TermMatrix:
 
 
 def times(matrix: csr_matrix, dense: npt.NDArray[Float]) -> npt.NDArray[Float]:
-    """Return ``matrix @ dense``, in the precision of `dense`: the same bits with any number of threads."""
+    """Return ``matrix @ dense`` in the precision of `dense`, with the same bits for any number of threads."""
     if matrix.shape[0] <= _BLOCK:
         return np.asarray(matrix @ dense, dtype=dense.dtype)
     blocks = [slice(start, start + _BLOCK) for start in range(0, matrix.shape[0], _BLOCK)]
@@ -76,10 +76,7 @@ def times(matrix: csr_matrix, dense: npt.NDArray[Float]) -> npt.NDArray[Float]:
 
 
 def top_directions(matrix: TermMatrix, start: FloatArray, dimensions: int) -> Terms:
-    """Return the leading right singular vectors.
-
-    `start`: random columns, shape (n, k).
-    """
+    """Return the leading right singular vectors, from random columns `start`, shape (n, k)."""
     with one_blas_thread():
         sentences = _orthonormal(start)
         for _ in range(_ITERATIONS):
@@ -93,7 +90,7 @@ def top_directions(matrix: TermMatrix, start: FloatArray, dimensions: int) -> Te
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the space of `columns`; done twice, since the first is only nearly so."""
+    """Return an orthonormal basis of the span of `columns`, in two passes for precision."""
     for _ in range(2):
         values, rotation = _eigen(columns.T @ columns)
         columns = columns @ (rotation / np.sqrt(values))
@@ -101,7 +98,7 @@ def _orthonormal(columns: FloatArray) -> FloatArray:
 
 
 def _eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues, largest first, and eigenvectors in columns, those of rounding errors left out."""
+    """Return eigenvalues, largest first, and eigenvectors in columns, without those of rounding errors."""
     values, vectors = np.linalg.eigh(gram)
     kept = values > _NOISE * values.max(initial=0)
     return values[kept][::-1], vectors[:, kept][:, ::-1]

@@ -1,7 +1,7 @@
-"""Features, computed once: kept by the content of the encoder and of the corpus, in memory and in a folder.
+"""Cache of fitted encoders and features, keyed by the content of encoder and corpus.
 
-Metrics ask here for features and need not know who asked before them. In memory the least recently used features give
-way; a folder keeps those that cost more to compute than to read, which are those of neural models.
+In memory the least recently used features are dropped; a folder keeps the features of neural models, which take longer
+to compute than to read.
 """
 
 from collections import OrderedDict
@@ -17,23 +17,24 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, remove_abandoned, written_whole
+from textassay.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
-from textassay.embedding.given import GivenEncoder
+from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.errors import OptionError, OutputError
+from textassay.storage import atomic_write, remove_stale_drafts
 
 _NAMES = ("given", "lsa")
 
 Value = TypeVar("Value")
 
-_FITTED = 4  # encoders kept: real text, its first half, and two more
-_BYTES = 2 << 30  # features kept in memory inside a block of `feature_store`
-_BYTES_OUTSIDE = 256 << 20  # and outside, for metrics that are called one by one
+_FITTED = 4  # fitted encoders in memory: for real text, its first half, and two more
+_BYTES = 2 << 30  # of features in memory inside a block of `feature_store`
+_BYTES_OUTSIDE = 256 << 20  # and outside, for single metric calls
 
 
 class FeatureStore:
-    """Fitted encoders and features by content; threads may share it."""
+    """Thread-safe cache of fitted encoders and features."""
 
     def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
@@ -44,7 +45,7 @@ class FeatureStore:
         """Return `encoder` fitted to `real`."""
         if encoder.reads_columns:
             return encoder.fit(real)
-        # an encoder may know tokens by their ids: it serves the corpora of one vocabulary, which it keeps alive
+        # an encoder may use token ids, so it serves one vocabulary only, which it keeps alive
         key = (encoder.name, real.fingerprint, id(real.vocabulary))
         return self._fitted.get(key, lambda: encoder.fit(real))
 
@@ -55,7 +56,7 @@ class FeatureStore:
         return self._features.get((encoder.key, corpus.fingerprint), lambda: self._read_or_encode(encoder, corpus))
 
     def keep(self, key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """Return the array that was made for `key`, or else what `make` gives, read-only; in memory only."""
+        """Return the read-only array cached under `key`, by default the result of `make`; in memory only."""
         return self._features.get(key, lambda: _read_only(make()))
 
     def _read_or_encode(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
@@ -71,7 +72,7 @@ class FeatureStore:
 
 
 class _Recent(Generic[Value]):
-    """A dict that forgets what was longest unused, so that sizes add up to no more than `capacity`."""
+    """A least-recently-used cache whose sizes add up to at most `capacity`."""
 
     def __init__(self, capacity: int, size: Callable[[Value], int]) -> None:
         self._capacity = capacity
@@ -81,7 +82,7 @@ class _Recent(Generic[Value]):
         self._making: dict[Hashable, Lock] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return the value of `key`, from `make` where there is none; threads wait for one that makes it already."""
+        """Return the value of `key`, by default from `make`; threads wait if another thread computes it."""
         with self._lock:
             making = self._making.setdefault(key, Lock())
         try:
@@ -109,7 +110,7 @@ def _read_only(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _read(path: Path, n: int) -> FloatArray | None:
-    """Return what the file holds, or None where it is absent, damaged or for another number of sentences."""
+    """Return the vectors in the file, or None if it is absent, damaged or has another number of rows."""
     try:
         vectors = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -120,11 +121,10 @@ def _read(path: Path, n: int) -> FloatArray | None:
 
 
 def _write(path: Path, vectors: FloatArray) -> None:
-    """Write under a temporary name and rename: a killed run leaves nothing half-written under the right one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(path.parent)
-        with written_whole(path) as file:
+        remove_stale_drafts(path.parent)
+        with atomic_write(path) as file:
             np.save(file, vectors, allow_pickle=False)
     except OSError as error:
         raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
@@ -136,7 +136,7 @@ _STORE: ContextVar[FeatureStore] = ContextVar("feature_store", default=_OUTSIDE)
 
 @contextmanager
 def feature_store(folder: Path | None = None) -> Iterator[None]:
-    """Keep fitted encoders and features inside the ``with`` block, features in `folder` too where there is one."""
+    """Cache fitted encoders and features inside the ``with`` block, costly features also in `folder`."""
     token = _STORE.set(FeatureStore(folder))
     try:
         yield
@@ -145,10 +145,7 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
 
 
 def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
-    """Return the encoder of a name; an `Encoder` comes back as it is.
-
-    `encoder`: ``lsa``, ``given`` (see `GivenEncoder`), or the name or the folder of a sentence-transformers model.
-    """
+    """Return an encoder by name: ``lsa``, ``given``, or the name or folder of a sentence-transformers model."""
     if isinstance(encoder, str | Path):
         if str(encoder) in _NAMES:
             return _named(str(encoder))
@@ -164,25 +161,22 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
 @cache
 def _named(name: str) -> Encoder:
     if name == "given":
-        return GivenEncoder()
+        return PrecomputedEncoder()
     from textassay.embedding.latent_semantic import LatentSemanticEncoder
 
     return CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:
-    """Return `encoder` fitted to real text, from the store of `feature_store` where it was fitted before.
-
-    Outside a block of `feature_store` a small store of the process serves.
-    """
+    """Return `encoder` fitted to real text, from the current store (see `feature_store`)."""
     return _STORE.get().fit(resolve_encoder(encoder), real)
 
 
 def features(encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
-    """Return the vectors of `corpus`, shape (N, d), read-only, from the same store."""
+    """Return the vectors of `corpus`, shape (N, d), read-only, from the current store."""
     return _STORE.get().features(encoder, corpus)
 
 
 def keep(key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the array that was made for `key`, or else what `make` gives, read-only, from the same store."""
+    """Return the read-only array under `key` in the current store, by default the result of `make`."""
     return _STORE.get().keep(key, make)

@@ -1,4 +1,4 @@
-"""Counts of features, how rare each is, and the lengths of their rows: the sparse half of latent semantic analysis."""
+"""Sparse counts, inverse document frequencies and row norms for latent semantic analysis."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,10 +9,10 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def count_matrix(ids: IntArray, offsets: IntArray, n_columns: int) -> csr_matrix:
-    """Return how often each id stands in each row, shape (len(offsets) - 1, n_columns), float64, ids ascending."""
-    found = ids >= 0
-    starts: IntArray = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(found, dtype=np.int64)))[offsets]
-    matrix: csr_matrix = csr_matrix((np.ones(starts[-1]), ids[found], starts), shape=(len(offsets) - 1, n_columns))
+    """Return the count of each id in each row, shape (len(offsets) - 1, n_columns), float64, for ids of at least 0."""
+    is_known = ids >= 0
+    starts: IntArray = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(is_known, dtype=np.int64)))[offsets]
+    matrix: csr_matrix = csr_matrix((np.ones(starts[-1]), ids[is_known], starts), shape=(len(offsets) - 1, n_columns))
     matrix.sum_duplicates()
     return matrix
 

@@ -1,4 +1,4 @@
-"""Word vectors from a file, such as those of GloVe: one line a word, the word and then its numbers.
+"""Word vectors from a text file such as GloVe's: one line per word, the word and then its numbers.
 
 Source: Pennington, Socher, Manning, "GloVe: Global Vectors for Word Representation", EMNLP 2014 (the format).
 """
@@ -15,20 +15,23 @@ from textassay.seeding import stream
 
 
 def word_vector_size(path: Path) -> int:
-    """Return how many numbers a vector in the file has; raise `InputError` where it holds none."""
+    """Return the dimension of the vectors in the file; raise `InputError` if it holds none."""
     for _, _, numbers in _lines(path):
         return _size(numbers)
     raise InputError(f"{path} holds no word vector")
 
 
 def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.NDArray[np.float32]:
-    """Return the vector of each word of `vocabulary`, shape (V, size)."""
+    """Return the vector of each word of `vocabulary`, shape (V, size).
+
+    Words that are not in the file get normal random vectors with the mean and deviation of the known ones.
+    """
     size, ids = word_vector_size(path), {token: index for index, token in enumerate(vocabulary.tokens)}
     vectors = np.zeros((len(ids), size), dtype=np.float32)
     known = np.zeros(len(ids), dtype=np.bool_)
     for number, word, numbers in _lines(path):
         if _size(numbers) != size:
-            raise InputError(f"{path}, line {number}: {_size(numbers)} numbers, but the first word has {size}")
+            raise InputError(f"{path}, line {number}: {_size(numbers)} numbers, but the vectors before have {size}")
         place = ids.get(word)
         if place is None or known[place]:
             continue
@@ -40,10 +43,10 @@ def read_word_vectors(path: Path, vocabulary: Vocabulary, *, seed: int) -> npt.N
             raise InputError(f"{path}, line {number}: the vector of '{word}' is not finite")
         known[place] = True
     if not known.any():
-        raise InputError(f"{path} has none of the {len(ids)} words")
+        raise InputError(f"{path} has vectors of none of the {len(ids)} words of the vocabulary")
     rest = stream(seed, "word vectors").standard_normal((int((~known).sum()), size))
-    found = vectors[known].astype(np.float64)
-    vectors[~known] = found.mean(axis=0) + found.std(axis=0) * rest
+    known_vectors = vectors[known].astype(np.float64)
+    vectors[~known] = known_vectors.mean(axis=0) + known_vectors.std(axis=0) * rest
     return vectors
 
 
@@ -52,7 +55,7 @@ def _size(numbers: str) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Give number, word and numbers, as one text, of each line: of most words, nobody wants the numbers."""
+    """Yield number, word and unparsed numbers of each line; most words are not needed, so parsing would waste time."""
     try:
         with path.open(encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, 1):

@@ -1,8 +1,8 @@
-"""Exposure bias word by word: whether next words are worse after a model's own beginnings than after real ones.
+"""Exposure bias word by word: whether next-word distributions are worse after the model's own prefixes.
 
 ``CGD(M|H, l, d)`` is the mean distance between the next words of model and data after prefixes from H;
-``EB-C(M, l, d) = CGD(M|M, l, d) / CGD(M|D, l, d)`` is 1 without exposure bias and larger with it. Beside it stands the
-share by which errors pile up faster over a whole sentence than over real beginnings.
+``EB-C(M, l, d) = CGD(M|M, l, d) / CGD(M|D, l, d)`` is 1 without exposure bias and larger with it. The excess error is
+the fraction by which errors accumulate faster over the model's own sentences than over real prefixes.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations (3) to (5); Arora et al.,
 "Why Exposure Bias Matters: An Imitation Learning Perspective of Error Accumulation in Language Generation", Findings of
@@ -30,7 +30,7 @@ from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 
-_ROUNDING = 1e-12  # a mean distance of no more than this is none
+_ROUNDING = 1e-12  # mean distances up to this count as 0
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def eb_c(
 
 
 def excess_error(data: Sequence[PrefixRun], model: Sequence[PrefixRun], *, level: float = 0.95) -> ExcessError:
-    """Return how much faster errors accumulate in the model's own sentences than after prefixes of data.
+    """Return how much faster errors accumulate after the model's own prefixes than after prefixes of data.
 
     With R_l the sum over t < l of KL(data || model) of the next word after prefixes of the model of length t, and
     epsilon_l the mean over t < l of the same after prefixes of data, ``(R_l - l epsilon_l) / (l epsilon_l)``.
@@ -141,11 +141,11 @@ def excess_error(data: Sequence[PrefixRun], model: Sequence[PrefixRun], *, level
     _check([data, model], "kl", level)
     lengths = data[0].lengths
     if lengths != tuple(range(len(lengths))):
-        raise InputError(f"accumulated error needs every length from 0 on, got {', '.join(map(str, lengths))}")
+        raise InputError(f"accumulated error needs every length from 0, got {', '.join(map(str, lengths))}")
     if any(run.means["kl"][0] <= _ROUNDING for run in data):
         warnings.warn("the accumulated error is undefined: there is none after prefixes of data", stacklevel=2)
-    found = _ratios(data, model, "kl", level, lambda values: np.cumsum(values, axis=-1), 1.0)
-    return ExcessError(**{**found, "lengths": tuple(length + 1 for length in lengths)})
+    attributes = _ratios(data, model, "kl", level, lambda values: np.cumsum(values, axis=-1), 1.0)
+    return ExcessError(**{**attributes, "lengths": tuple(length + 1 for length in lengths)})
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _ratios(
     summed: Callable[[FloatArray], FloatArray],
     less: float,
 ) -> dict[str, Any]:
-    """Return the curve of ratios of `summed` means, `less` taken off."""
+    """Return the attributes of the curve of ratios of `summed` means, minus `less`."""
     parts = []
     for below, above in zip(data, other, strict=True):
         bottom, top = summed(below.means[distance]), summed(above.means[distance])
@@ -224,8 +224,10 @@ def _check(groups: Sequence[Sequence[PrefixRun]], distance: str, level: float) -
     if distance not in DISTANCES:
         raise OptionError(f"distance must be one of {', '.join(DISTANCES)}, got {distance}")
     if any(len(runs) == 0 or len(runs) != len(groups[0]) for runs in groups):
-        raise InputError(f"runs must be as many of each kind, at least one, got {[len(runs) for runs in groups]}")
+        raise InputError(
+            f"each kind of prefix needs the same number of runs, at least 1, got {[len(runs) for runs in groups]}"
+        )
     if len({run.lengths for runs in groups for run in runs}) > 1:
-        raise InputError("the runs are of different prefix lengths")
+        raise InputError("all runs must have the same prefix lengths")
     if any(len({run.prefixes for run in runs}) > 1 for runs in groups):
-        raise InputError("the runs of one side are of different kinds of prefixes")
+        raise InputError("all runs of one side must have the same kind of prefixes")

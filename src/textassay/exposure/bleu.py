@@ -1,12 +1,12 @@
-"""EB-bleu: how much better a model's sentences go on from real beginnings than from its own.
+"""EB-bleu: how much better a model continues real prefixes than its own.
 
-A continuation is scored without its beginning, by its mean sentence BLEU-3 against the same places of unseen real text.
-``EB-bleu(M, l) = C-bleu(M|D) / C-bleu(M|M)``; above 1, real beginnings help.
+A continuation is scored without its prefix, by its mean sentence BLEU-3 against the same positions of unseen real text.
+``EB-bleu(M, l) = C-bleu(M|D) / C-bleu(M|M)``; above 1, real prefixes help.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (2), section 4.1.
-Departs from it: the sentences that prefixes come from are no references, since a continuation would find its own
-sentence among them; of the held-out text, half (at most) gives prefixes and as much gives references. Where sentences
-have groups, such as documents, those of prefixes and of references are different.
+Departs from it: sentences that give prefixes are not references, since a continuation would match its own sentence; at
+most half of the held-out text gives prefixes, and as many sentences give references. Where sentences have groups, such
+as documents, prefixes and references come from different groups.
 """
 
 import math
@@ -46,7 +46,7 @@ ORDER = 3
 
 
 class NotForTranslationError(InputError):
-    """EB-bleu was asked for of a model that translates, or answers a source in another way."""
+    """The model translates, or answers a source in another way, so EB-bleu is not defined for it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class BleuRun:
     n_references: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all as JSON-ready values; exact."""
+        """Return a JSON-ready dict without loss of precision."""
         return {
             "lengths": list(self.lengths),
             "scores": {kind: values.tolist() for kind, values in self.scores.items()},
@@ -99,7 +99,7 @@ class EbBleu:
     other_sd: FloatArray
     # Of the values: Student's t over runs; of one run the delta method over its sentences
     intervals: tuple[Interval | None, ...]
-    sd_sentences: FloatArray  # Standard deviation of a run's ratio as the spread of its sentences tells it, shape (K,)
+    sd_sentences: FloatArray  # Standard error of a run's ratio over its sentences, shape (K,)
     # Mean over the lengths
     average: float
     average_interval: Interval | None
@@ -128,8 +128,8 @@ def eb_bleu(
 ) -> EbBleu:
     """Return EB-bleu of a model.
 
-    `sentence_length`: tokens at which all sentences are cut. Under ``excluded`` only sentences with so many are used;
-    `prefixes`: what to compare prefixes of data with: ``model``, ``shuffled``, ``random`` or ``corrupted:RATE``.
+    `sentence_length`: tokens at which all sentences are cut; under ``excluded`` shorter sentences are not used.
+    `prefixes`: compared with prefixes of data: ``model``, ``shuffled``, ``random`` or ``corrupted:RATE``.
     """
     if n_runs < 1:
         raise OptionError(f"n_runs must be at least 1, got {n_runs}")
@@ -155,15 +155,16 @@ def measure_bleu_run(
 ) -> BleuRun:
     """Return C-bleu after prefixes of data and of `kinds` in one run; see `eb_bleu`.
 
-    Without `with_data` prefixes of data are left out: no kind depends on the others, so that one can be measured after
-    another. `score` gives one score to each continuation, from rows of ids of continuations and references; none for
+    Without `with_data`, prefixes of data are left out; kinds do not depend on each other and can be measured
+    separately.
+    `score` maps ids of continuations, of references and the vocabulary to one score per continuation; by default
     BLEU-3.
     """
     _check(model, text, lengths, sentence_length, n, ends)
     parsed = {kind: parse_kind(kind) for kind in kinds}
     vocabulary = model_vocabulary(model)
 
-    def of(purpose: str) -> int:
+    def seed_for(purpose: str) -> int:
         return int(stream(seed, "EB-bleu", purpose).integers(2**62))
 
     usable = text.take(np.flatnonzero(text.lengths >= (sentence_length if ends == "excluded" else max(lengths) + 1)))
@@ -172,12 +173,12 @@ def measure_bleu_run(
             f"{len(usable)} of {len(text)} sentences are long enough for continuations of {sentence_length} tokens, at "
             "least 2 are needed, for a prefix and for a reference: ask for shorter sentences"
         )
-    chosen = _two_sides(usable, n, seed=of("data"))
-    n = len(chosen[0])
-    data, references = (first_tokens_of(usable, part, sentence_length) for part in chosen)
+    sides = _two_sides(usable, n, seed=seed_for("data"))
+    n = len(sides[0])
+    data, references = (first_tokens_of(usable, part, sentence_length) for part in sides)
     own = data[:0]
     if any(name in ("model", "corrupted") for name, _ in parsed.values()):
-        own = model_prefixes(model, sentence_length, n, seed=of("model"), ends=ends)
+        own = model_prefixes(model, sentence_length, n, seed=seed_for("model"), ends=ends)
 
     def sentences(name: str, rate: float, length: int) -> IntArray:
         """Return sentences of the model, shape (n, sentence_length), that begin with `length` tokens of a kind."""
@@ -185,50 +186,51 @@ def measure_bleu_run(
             return own
         begin = data[:, :length]
         if name == "shuffled":
-            begin = shuffled(begin, seed=of(f"shuffled {length}"))
+            begin = shuffled(begin, seed=seed_for(f"shuffled {length}"))
         elif name == "random":
-            begin = random_prefixes(len(vocabulary), length, n, seed=of(f"random {length}"))
+            begin = random_prefixes(len(vocabulary), length, n, seed=seed_for(f"random {length}"))
         elif name == "corrupted":
-            begin = corrupted(own[:, :length], rate, len(vocabulary), seed=of(f"corrupted {length}"))
+            begin = corrupted(own[:, :length], rate, len(vocabulary), seed=seed_for(f"corrupted {length}"))
         return continue_prefixes(
-            model, begin, sentence_length - length, seed=of(f"continued {name} {length}"), ends=ends
+            model, begin, sentence_length - length, seed=seed_for(f"continued {name} {length}"), ends=ends
         )
 
-    found: dict[str, list[tuple[float, float]]] = {kind: [] for kind in (*(["data"] * with_data), *kinds)}
+    scores_of: dict[str, list[tuple[float, float]]] = {kind: [] for kind in (*(["data"] * with_data), *kinds)}
     tasks: list[tuple[str, IntArray, IntArray]] = []
     for length in lengths:
-        for kind in found:
+        for kind in scores_of:
             rows = sentences(*parsed.get(kind, ("data", 0.0)), length)
-            going = (rows[:, : length + 1] != EOS).all(axis=1)
-            if not going.any():
+            continues = (rows[:, : length + 1] != EOS).all(axis=1)
+            if not continues.any():
                 raise TooFewSentencesError(f"{model.name}: no sentence goes on after {length} tokens")
-            tasks.append((kind, rows[going, length:], references[:, length:]))
+            tasks.append((kind, rows[continues, length:], references[:, length:]))
     measure = score or continuation_scores
     for (kind, _, _), scores in zip(
         tasks, parallel_map(lambda task: measure(task[1], task[2], vocabulary), tasks), strict=True
     ):
         error = float(scores.std(ddof=1)) / math.sqrt(len(scores)) if len(scores) > 1 else math.nan
-        found[kind].append((math.fsum(scores) / len(scores), error))
+        scores_of[kind].append((math.fsum(scores) / len(scores), error))
     return BleuRun(
         tuple(lengths),
-        {kind: np.array([value for value, _ in values]) for kind, values in found.items()},
-        {kind: np.array([error for _, error in values]) for kind, values in found.items()},
+        {kind: np.array([value for value, _ in values]) for kind, values in scores_of.items()},
+        {kind: np.array([error for _, error in values]) for kind, values in scores_of.items()},
         n,
         n,
     )
 
 
 def _two_sides(text: Corpus, n: int, *, seed: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of up to `n` sentences for prefixes and of as many for references.
+    """Return the row numbers of up to `n` sentences for prefixes and of as many for references.
 
-    Where sentences have groups (documents, overlapping blocks), no group is on both sides: a continuation would find
-    the names of its own document among the references.
+    No group (document, overlapping blocks) is on both sides: a continuation would match names of its own document.
     """
     if text.groups is None:
         order = chosen_sentences(text, 0, 2 * min(n, len(text) // 2), seed=seed)
         return order[: len(order) // 2], order[len(order) // 2 :]
     if len(np.unique(text.groups)) < 2:
-        raise TooFewSentencesError("all sentences are of one group: prefixes and references need one each")
+        raise TooFewSentencesError(
+            "prefixes and references need at least one group each, and all texts are of one group"
+        )
     sides = halves(len(text), stream(seed, "groups"), text.groups)
     n = min(n, *map(len, sides))
     first, second = (stream(seed, "side", k).permutation(side)[:n] for k, side in enumerate(sides))
@@ -275,7 +277,7 @@ def eb_bleu_of_runs(runs: Sequence[BleuRun], *, prefixes: str = "model", level: 
 def continuation_scores(continuations: IntArray, references: IntArray, vocabulary: Vocabulary) -> FloatArray:
     """Return BLEU-3 of each continuation, shape (N,), in [0, 1], each against all references.
 
-    `continuations`, `references`: ids, shapes (N, m) and (M, m); what follows an ``<eos>`` is not scored.
+    `continuations`, `references`: ids, shapes (N, m) and (M, m); tokens after an ``<eos>`` are not scored.
 
     Smoothing by method 1 (epsilon 0.1), closest reference length; see `textassay.metric.bleu.bleu`.
     """
@@ -286,20 +288,15 @@ def continuation_scores(continuations: IntArray, references: IntArray, vocabular
 
 
 def check_not_translation(model: object) -> None:
-    """Raise `NotForTranslationError` if the model needs a source: its class says ``needs_source = True``.
-
-    Raises `InputError` if it answers to a context, which no beginning of a sentence has.
-    """
+    """Raise `NotForTranslationError` if the model needs a source, `InputError` if it answers a context."""
     if isinstance(model, ContextModel):
         raise InputError(
-            f"{model.name} answers to contexts, and what goes on from a beginning has none: exposure bias is measured "
-            "of models of free text, such as lstm"
+            f"exposure bias is defined for models of free text, such as lstm, and {model.name} answers a context"
         )
     if getattr(model, "needs_source", False):
         raise NotForTranslationError(
-            f"EB-bleu is not for {getattr(model, 'name', 'this model')}, which answers a source: the beginning of the "
-            "reference gives away its rest, while another right answer of the model is held against it; EB-bleu "
-            "would be large for the wrong reason. Use EB-C"
+            f"EB-bleu is not defined for {getattr(model, 'name', 'this model')}, which answers a source: a prefix of "
+            "the reference gives away the rest of it, while other correct answers of the model score low; use EB-C"
         )
 
 
@@ -309,7 +306,7 @@ def _check(
     check_not_translation(model)
     check_ends(ends)
     if not lengths or min(lengths) < 0 or n < 1:
-        raise OptionError(f"prefixes must have at least 0 tokens, and n be at least 1, got {list(lengths)} and {n}")
+        raise OptionError(f"prefix lengths must be at least 0 and n at least 1, got {list(lengths)} and {n}")
     if sentence_length - max(lengths) < ORDER:
         raise OptionError(
             f"a continuation needs at least {ORDER} tokens to be scored: a prefix of {max(lengths)} of "

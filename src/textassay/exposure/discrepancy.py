@@ -1,13 +1,13 @@
-"""EB-DD: how much easier a classifier tells continuations of own beginnings from real ones.
+"""EB-DD: how much easier a classifier detects continuations of the model's own prefixes than of real ones.
 
-Without an oracle, dd is measured of the continuations alone: those after prefixes of data, and those after the model's
+Without an oracle, dd is measured on the continuations alone: those after prefixes of data, and those after the model's
 own, each against real continuations. Their difference is 0 without exposure bias. A continuation that does not fit its
-prefix goes unseen there, and real continuations of the model's own prefixes do not exist.
+prefix goes undetected, and the model's own prefixes have no real continuations.
 
-With an oracle they do: it goes on from every prefix of the model, and of the data, and whole sentences are judged, so
-that what does not fit its prefix counts. Since both sides of a pair draw their prefixes from one distribution, ``dd``
-is at most the mean, over the prefixes, of the total variation between the two continuations: EB-C's distance for more
-than one word. No prefix is on both sides: by the side on which a classifier has seen it, it would know its twin.
+An oracle can continue every prefix, of the model and of the data. Whole sentences are then judged, so that what does
+not fit its prefix counts. Since both sides draw their prefixes from one distribution, ``dd`` is at most the mean, over
+prefixes, of the total variation between the two continuations: EB-C's distance for more than one word. No prefix is on
+both sides: a classifier that saw it in training would recognise its other half.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", for dd; He et al.,
 "Quantifying Exposure Bias for Neural Language Generation", 2019, section 3, for the idea. EB-DD itself is ours.
@@ -42,22 +42,22 @@ class EbDd:
     # dd after prefixes of data and of the model
     data: Estimate
     model: Estimate
-    # ``model - data``: above 0, own beginnings make it worse; None where dd has no interval
+    # ``model - data``: above 0 where the model's own prefixes make it worse; the interval is None where dd has none
     difference: float
     interval: Interval | None
-    whole: bool  # Whether whole sentences were judged, against an oracle's
+    whole: bool  # Whether whole sentences were judged, against those of an oracle
     n_sentences: int  # On each side of each dd
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values."""
-        found: dict[str, Any] = json_ready(
+        document: dict[str, Any] = json_ready(
             {**self.__dict__, "data": self.data.to_dict(), "model": self.model.to_dict()}
         )
-        return found
+        return document
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "EbDd":
-        """Return what `to_dict` gave as `data`, without the evidence of the two dd."""
+        """Return the result that `to_dict` gave as `data`, without the evidence of the two dd."""
         interval = None if data["interval"] is None else Interval(**data["interval"])
         sides = {side: Estimate.from_dict(data[side]) for side in ("data", "model")}
         difference = math.nan if data["difference"] is None else data["difference"]
@@ -78,7 +78,7 @@ def eb_dd(
     level: float = 0.95,
     seed: int = 0,
 ) -> EbDd:
-    """Return how much easier continuations are to tell from real ones after the model's own prefixes."""
+    """Return how much easier continuations are to detect after the model's own prefixes than after real ones."""
     check_not_translation(model)
     check_ends(ends)
     if not 0 <= length < sentence_length:
@@ -93,21 +93,30 @@ def eb_dd(
     n_usable = n_long_enough(text, sentence_length) if ends == "excluded" else len(text)
     n = min(n, n_usable // 2)
 
-    def of(purpose: str) -> int:
+    def seed_for(purpose: str) -> int:
         return int(stream(seed, "EB-DD", purpose).integers(2**62))
 
-    def go_on(writer: LanguageModel, prefixes: IntArray, purpose: str) -> IntArray:
-        return continue_prefixes(writer, prefixes, sentence_length - length, seed=of(purpose), ends=ends)
+    def continued(writer: LanguageModel, prefixes: IntArray, purpose: str) -> IntArray:
+        return continue_prefixes(writer, prefixes, sentence_length - length, seed=seed_for(purpose), ends=ends)
 
-    chosen = chosen_sentences(text, sentence_length, max(2 * n, 1), seed=of("data"), ends=ends)
-    real = first_tokens_of(text, chosen, sentence_length)
-    of_data, of_model = real[:, :length], model_prefixes(model, length, max(2 * n, 1), seed=of("model"), ends=ends)
-    written = go_on(model, of_data[:n], "model after data"), go_on(model, of_model[:n], "model after model")
+    rows_of_text = chosen_sentences(text, sentence_length, max(2 * n, 1), seed=seed_for("data"), ends=ends)
+    real = first_tokens_of(text, rows_of_text, sentence_length)
+    data_prefixes, own_prefixes = (
+        real[:, :length],
+        model_prefixes(model, length, max(2 * n, 1), seed=seed_for("model"), ends=ends),
+    )
+    written = (
+        continued(model, data_prefixes[:n], "model after data"),
+        continued(model, own_prefixes[:n], "model after model"),
+    )
     first = 0 if oracle is not None else length
     if oracle is None:
         references = (real[n:], real[n:])
     else:
-        references = go_on(oracle, of_data[n:], "oracle after data"), go_on(oracle, of_model[n:], "oracle after model")
+        references = (
+            continued(oracle, data_prefixes[n:], "oracle after data"),
+            continued(oracle, own_prefixes[n:], "oracle after model"),
+        )
 
     def corpus(rows: IntArray) -> Corpus:
         kept = np.cumprod(rows[:, first:] != EOS, axis=1).astype(np.bool_)
@@ -134,7 +143,7 @@ def eb_dd(
 
 
 def _interval(difference: float, data: Estimate, model: Estimate, *, paired: bool, level: float) -> Interval | None:
-    """Return Student's interval of a difference of two dd; where `paired`, their real sentences are the same."""
+    """Return Student's interval of a difference of two dd; `paired` if they share their real sentences."""
     if data.evidence is None or model.evidence is None:
         return None
     real = [model.evidence.real_terms, data.evidence.real_terms]

@@ -1,7 +1,7 @@
-"""How far a model's next words are from an oracle's, after every beginning of many sequences, in one reading of each.
+"""Distances between the next-word distributions of a model and an oracle, after every prefix of many sequences.
 
-The oracle's distributions stand for those of the data. Sequences are read in batches; of the distributions of next
-words, V numbers each, only a few rows are in memory at a time.
+The oracle's distributions stand for those of the data. Each sequence is read once, in batches; only a few rows of
+next-word distributions, V numbers each, are in memory at a time.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations (3) and (4); Arora et
 al., "Why Exposure Bias Matters", Findings of ACL 2022, for the divergence KL(oracle || model).
@@ -35,9 +35,9 @@ Distance = Literal["tv", "js", "greedy", "kl"]
 DISTANCES: tuple[Distance, ...] = ("tv", "js", "greedy", "kl")
 
 _SEQUENCES = 256  # read together
-_NUMBERS = {"cpu": 1 << 20}  # logits of a model looked at together, by device: on processors they stay in the cache
-_ELSEWHERE = 1 << 27
-_LOWEST, _SMALLEST = -1e4, 1e-37  # in place of -inf and 0: nothing is added where words never come
+_BLOCK_LOGITS = {"cpu": 1 << 20}  # logits compared at once, by device: on a CPU they fit into the cache
+_BLOCK_LOGITS_GPU = 1 << 27
+_LOWEST, _SMALLEST = -1e4, 1e-37  # replace -inf and 0, so that impossible words add nothing
 
 
 def next_word_distances(
@@ -72,21 +72,21 @@ def next_word_distances(
             f"lengths of prefixes must be from 0 to {prefixes.shape[1]}, and there must be a sequence; got lengths "
             f"{', '.join(map(str, lengths)) or 'none'} and {len(prefixes)} sequences"
         )
-    found = np.empty((len(prefixes), len(lengths), len(COLUMNS)))
+    distances = np.empty((len(prefixes), len(lengths), len(COLUMNS)))
     networks = reads_in_batches(model) or reads_in_batches(oracle)
     device = training_device().type if networks else "cpu"
     batch_size = min(batch_size, *(getattr(side, "batch_size", batch_size) for side in (model, oracle)))
-    together = max(1, _NUMBERS.get(device, _ELSEWHERE) // len(vocabulary))
+    block_rows = max(1, _BLOCK_LOGITS.get(device, _BLOCK_LOGITS_GPU) // len(vocabulary))
 
     def measure(start: int) -> None:
         rows = prefixes[start : start + batch_size, : max(lengths)]
         with single_threaded() if networks else nullcontext():
             sides = (_reader(model, rows, None, ends), _reader(oracle, rows, places, ends))
             for place, length in enumerate(lengths):
-                for begin in range(0, len(rows), together):
-                    part = slice(begin, begin + together)
-                    of_both = _compared(sides[0](length, part), sides[1](length, part), ends, device)
-                    found[start : start + batch_size, place][part] = of_both
+                for begin in range(0, len(rows), block_rows):
+                    part = slice(begin, begin + block_rows)
+                    block_distances = _compared(sides[0](length, part), sides[1](length, part), ends, device)
+                    distances[start : start + batch_size, place][part] = block_distances
 
     batches = range(0, len(prefixes), batch_size)
     if device == "cpu":
@@ -95,19 +95,19 @@ def next_word_distances(
         for start in batches:
             measure(start)
     for place, length in enumerate(lengths):
-        found[(prefixes[:, :length] == EOS).any(axis=1), place] = 0.0
-    undefined = np.isnan(found[:, :, 0])
+        distances[(prefixes[:, :length] == EOS).any(axis=1), place] = 0.0
+    undefined = np.isnan(distances[:, :, 0])
     if undefined.any():
         length = lengths[int(np.argmax(undefined.any(axis=0)))]
         raise InputError(
             f"{model.name} and {oracle.name}: after {length} tokens nothing but the end can follow in "
             f"{int(undefined.sum(axis=0).max())} of {len(prefixes)} sequences; ask for shorter prefixes"
         )
-    return {name: found[:, :, column].copy() for column, name in enumerate(COLUMNS)}
+    return {name: distances[:, :, column].copy() for column, name in enumerate(COLUMNS)}
 
 
 def tensor_distances(model: "Tensor", oracle: "Tensor") -> FloatArray:
-    """Return what `row_distances` does, computed where the logits are (a GPU): tensors (N, V), float32."""
+    """Compute `row_distances` on the device of the logits: float32 tensors, shapes (N, V)."""
     import torch
 
     log_p, log_q = (torch.log_softmax(logits, 1) for logits in (model, oracle))
@@ -125,13 +125,13 @@ def tensor_distances(model: "Tensor", oracle: "Tensor") -> FloatArray:
     best, other_best = (torch.where(top, words, len(words)).amin(1) for top in tops)
     tie = (tops[0].sum(1) > 1) | (tops[1].sum(1) > 1)
     columns = {"tv": tv, "js": js, "greedy": (best != other_best).double(), "kl": kl, "ties": tie.double()}
-    found = torch.stack([columns[name] for name in COLUMNS], 1)
-    found[tv.isnan()] = torch.nan  # nothing can come next
-    return np.asarray(found.cpu().numpy())
+    distances = torch.stack([columns[name] for name in COLUMNS], 1)
+    distances[tv.isnan()] = torch.nan  # nothing can come next
+    return np.asarray(distances.cpu().numpy())
 
 
 def _same_words(vocabulary: Vocabulary, other: Vocabulary, name: str, other_name: str) -> IntArray | None:
-    """Return the other's id of each of the words, none where ids are the same; raise where words differ."""
+    """Return the id of each word in the other vocabulary; None where all ids are equal; raise where words differ."""
     if other is vocabulary or other.tokens == vocabulary.tokens:
         return None
     places = other.encode(vocabulary.tokens).astype(np.int64)
@@ -147,7 +147,7 @@ def _same_words(vocabulary: Vocabulary, other: Vocabulary, name: str, other_name
 def _reader(
     model: LanguageModel, rows: IntArray, places: IntArray | None, ends: Ends
 ) -> "Callable[[int, slice], FloatArray | Tensor]":
-    """Return what gives the logits after the first l tokens of some of the rows, columns as the first model's ids."""
+    """Return a function from l and a slice of rows to the logits after l tokens, columns in the first model's ids."""
     rows = rows if places is None else places[rows]
     if reads_in_batches(model):
         import torch
@@ -170,9 +170,9 @@ def _reader(
 
 
 def _compared(model: "FloatArray | Tensor", oracle: "FloatArray | Tensor", ends: Ends, device: str) -> FloatArray:
-    """Return the distances of two blocks of logits, shape (n, 5); tensors are on a kind of device."""
+    """Return the distances of two blocks of logits, shape (n, 5)."""
     first = UNK
-    if ends == "absorbing":  # the end takes the place of the mark of the beginning, so that all words stand together
+    if ends == "absorbing":  # the end moves to the column of <sos>, so that all words are adjacent
         first = SOS
         for logits in (model, oracle):
             logits[:, SOS] = logits[:, EOS]  # type: ignore[assignment]  # of its own kind: array or tensor

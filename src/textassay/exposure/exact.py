@@ -1,4 +1,4 @@
-"""CGD without sampling: every prefix a small model can write, with its probability.
+"""CGD without sampling: the exact expectation over every prefix that a small model can write.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (3) and example 1.
 """
@@ -26,32 +26,32 @@ def exact_cgd(
     *,
     ends: Ends = "excluded",
 ) -> dict[str, FloatArray]:
-    """Return the expectation of each distance over all prefixes that `writer` can write.
-
-    Name of the distance to its expectation at each length, shapes (K,).
-    """
+    """Return the expectation of each distance at each length, (K,), over all prefixes that `writer` can write."""
     check_ends(ends)
     if not lengths or min(lengths) < 0:
         raise OptionError(f"lengths must be at least 0, got {list(lengths)}")
     if model_vocabulary(writer).tokens != model_vocabulary(model).tokens:
         raise OptionError(f"{model.name} and {writer.name}, which writes the prefixes, have different vocabularies")
     rows, weights = np.empty((1, 0), dtype=np.int64), np.ones(1)
-    found: dict[str, FloatArray] = {name: np.empty(len(lengths)) for name in DISTANCES}
+    expectations: dict[str, FloatArray] = {name: np.empty(len(lengths)) for name in DISTANCES}
     for length in range(max(lengths) + 1):
         for place in np.flatnonzero(np.asarray(lengths) == length):
             distances = next_word_distances(model, oracle, rows, [length], ends=ends)
-            for name in found:
-                found[name][place] = weights @ distances[name][:, 0]
+            for name in expectations:
+                expectations[name][place] = weights @ distances[name][:, 0]
         if length < max(lengths):
             rows, weights = _longer(writer, rows, weights, ends)
-    return found
+    return expectations
 
 
 def _longer(writer: LanguageModel, rows: IntArray, weights: FloatArray, ends: Ends) -> tuple[IntArray, FloatArray]:
-    """Return all prefixes of one more token that have a probability, and those probabilities."""
+    """Return all prefixes with one more token that have a positive probability, and their probabilities."""
     scores, which = next_rows(writer, rows, ends=ends)
-    chances = np.exp(scores)[which]
-    places, words = np.nonzero(chances > 0)
+    probs = np.exp(scores)[which]
+    places, words = np.nonzero(probs > 0)
     if len(places) > _MOST:
-        raise OptionError(f"{writer.name} can write {len(places)} prefixes of {rows.shape[1] + 1} tokens: too many")
-    return np.concatenate((rows[places], words[:, None]), axis=1), weights[places] * chances[places, words]
+        raise OptionError(
+            f"at most {_MOST} prefixes can be enumerated, {writer.name} can write {len(places)} of "
+            f"{rows.shape[1] + 1} tokens"
+        )
+    return np.concatenate((rows[places], words[:, None]), axis=1), weights[places] * probs[places, words]

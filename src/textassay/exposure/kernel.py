@@ -1,8 +1,8 @@
-"""Distances of next-word distributions, row by row, straight from logits: no table of probabilities is ever made.
+"""Distances of next-word distributions, row by row, computed from logits without a table of probabilities.
 
-Logits in float32 take a fast path: exponentials and logarithms are polynomials that the compiler turns into vector
-instructions (relative error 2e-7), stretches of the vocabulary are summed in float32 and the stretches in float64.
-Logits in float64, and rows where a word is impossible, are computed in float64 throughout.
+Float32 logits take a fast path: exponentials and logarithms are polynomials that the compiler vectorises (relative
+error 2e-7), and blocks of the vocabulary are summed in float32, the blocks in float64. Float64 logits, and rows with an
+impossible word, are computed in float64 throughout.
 
 Source of the polynomials: Moshier, Cephes mathematical library, expf and logf (minimax coefficients).
 """
@@ -34,27 +34,27 @@ def row_distances(model: Logits, oracle: Logits, *, first: int = 0) -> FloatArra
     infinite where the model shuts out a word that the oracle does not; and whether a row of either had several
     likeliest words. NaN where nothing can come next in one of the two.
     """
-    found = np.empty((len(model), len(COLUMNS)))
+    distances = np.empty((len(model), len(COLUMNS)))
     if model.dtype == np.float32:
-        _fast_rows(model, oracle, first, found)
+        _fast_rows(model, oracle, first, distances)
     else:
-        _exact_rows(model, oracle, first, found)
-    return found
+        _exact_rows(model, oracle, first, distances)
+    return distances
 
 
 @njit(cache=True, nogil=True)
-def _exact_rows(model, oracle, first, found):  # type: ignore[no-untyped-def]
+def _exact_rows(model, oracle, first, distances):  # type: ignore[no-untyped-def]
     for row in range(len(model)):
-        _exact_row(model[row, first:], oracle[row, first:], found[row])
+        _exact_row(model[row, first:], oracle[row, first:], distances[row])
 
 
 @njit(cache=True, nogil=True)
-def _exact_row(model, oracle, found):  # type: ignore[no-untyped-def]
+def _exact_row(model, oracle, distances):  # type: ignore[no-untyped-def]
     """Write the distances of one pair of rows, in float64."""
     top, best, n_best = _top(model)
     oracle_top, oracle_best, n_oracle_best = _top(oracle)
     if not (-math.inf < top < math.inf and -math.inf < oracle_top < math.inf):
-        found[:] = math.nan
+        distances[:] = math.nan
         return
     total, oracle_total = 0.0, 0.0
     for word in range(len(model)):
@@ -73,7 +73,7 @@ def _exact_row(model, oracle, found):  # type: ignore[no-untyped-def]
             if q > 0:
                 js += q * (log_q - middle)
                 kl += q * (log_q - log_p)
-    _write(found, tv / 2, js / 2, best != oracle_best, kl, n_best > 1 or n_oracle_best > 1)
+    _write(distances, tv / 2, js / 2, best != oracle_best, kl, n_best > 1 or n_oracle_best > 1)
 
 
 @njit(cache=True, nogil=True)
@@ -92,28 +92,28 @@ def _top(row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _write(found, tv, js, greedy, kl, tie):  # type: ignore[no-untyped-def]
+def _write(distances, tv, js, greedy, kl, tie):  # type: ignore[no-untyped-def]
     if tv == 0:  # nothing differs: what is left in the logarithms is rounding
         js, kl = 0.0, 0.0
-    found[0], found[1], found[2] = min(tv, 1.0), min(max(js, 0.0), math.log(2.0)), greedy
-    found[3], found[4] = max(kl, 0.0), tie
+    distances[0], distances[1], distances[2] = min(tv, 1.0), min(max(js, 0.0), math.log(2.0)), greedy
+    distances[3], distances[4] = max(kl, 0.0), tie
 
 
 @njit(cache=True, nogil=True)
-def _fast_rows(model, oracle, first, found):  # type: ignore[no-untyped-def]
+def _fast_rows(model, oracle, first, distances):  # type: ignore[no-untyped-def]
     n_words = model.shape[1] - first
     of_model, of_oracle = np.empty(n_words, dtype=np.float32), np.empty(n_words, dtype=np.float32)
     for row in range(len(model)):
         here, there = model[row, first:], oracle[row, first:]
         if not (_is_finite(here) and _is_finite(there)):
-            _exact_row(here, there, found[row])
+            _exact_row(here, there, distances[row])
             continue
         top, oracle_top = _highest(here), _highest(there)
         total, oracle_total = _exponentials(here, top, of_model), _exponentials(there, oracle_top, of_oracle)
         tv, js, kl = _fast_sums(here, there, of_model, of_oracle, top, oracle_top, total, oracle_total)
         best, n_best = _places(here, top)
         oracle_best, n_oracle_best = _places(there, oracle_top)
-        _write(found[row], tv, js, best != oracle_best, kl, n_best > 1 or n_oracle_best > 1)
+        _write(distances[row], tv, js, best != oracle_best, kl, n_best > 1 or n_oracle_best > 1)
 
 
 @njit(cache=True, nogil=True)

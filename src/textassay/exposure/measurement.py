@@ -1,4 +1,4 @@
-"""All measures of exposure bias of one model, run by run, with a place where what was measured is kept.
+"""All measures of exposure bias of one model, run by run, with a store for finished cells.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4; Arora et al.,
 "Why Exposure Bias Matters", Findings of ACL 2022, for the accumulated error.
@@ -29,7 +29,7 @@ from textassay.generator import Ends, LanguageModel, Quantity, text_likelihood
 from textassay.metric import check_level
 
 Keep = Callable[[Mapping[str, Any], Callable[[], Any]], Any]
-"""Gives the JSON-ready document of a cell: what is kept under its settings, or else what the function makes."""
+"""Returns the JSON-ready document of a cell: the one stored under its settings, or the result of the function."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -40,11 +40,11 @@ ORACLE = "oracle"
 
 @dataclass(frozen=True)
 class ExposureSettings:
-    """What is measured."""
+    """Settings of a measurement."""
 
-    # Kinds of prefixes that those of data are compared with: ``model``, ``shuffled``, ``random``, ``corrupted:RATE``
+    # Kinds of prefixes to compare with prefixes of data: ``model``, ``shuffled``, ``random``, ``corrupted:RATE``
     kinds: tuple[str, ...] = (MODEL, "shuffled")
-    # Continuations and references of EB-bleu in each run, or as many as the text allows; sequences of EB-C
+    # Continuations and references of EB-bleu in each run, if the text allows; sequences of EB-C
     n: int = 10_000
     # Runs of EB-bleu and of EB-C, at least 1
     bleu_runs: int = 10
@@ -60,20 +60,20 @@ class ExposureSettings:
 
 @dataclass(frozen=True)
 class Exposure(Displayed):
-    """What was found."""
+    """Exposure bias of one model by all measures."""
 
-    # Their names; no oracle, no EB-C
+    # Names; without an oracle there is no EB-C
     model: str
     oracle: str | None
-    # What was measured
     settings: ExposureSettings
     lengths: ChosenLengths
-    unknown_share: float  # Tokens of the text that the model does not know, in [0, 1]
+    unknown_share: float  # Share of the text's tokens that are unknown to the model, in [0, 1]
     bleu: Mapping[str, EbBleu]  # Kind of prefix to EB-bleu
     # Distance to kind of prefix, ``data`` among those of `cgd`, to CGD and to EB-C
     cgd: Mapping[str, Mapping[str, CgdCurve]] = field(default_factory=dict)
     rates: Mapping[str, Mapping[str, EbC]] = field(default_factory=dict)
-    # Kind of prefix to the share of sequences where several words were likeliest: the largest of all lengths
+    # Kind of prefix to the share of sequences where several words were equally likeliest, at the length with most of
+    # them
     ties: Mapping[str, float] = field(default_factory=dict)
     excess: ExcessError | None = None  # Accumulated error over every length up to the longest
     dd: tuple[EbDd, ...] = ()  # EB-DD at each length
@@ -116,7 +116,7 @@ def measure_exposure(
     keep: Keep | None = None,
     progress: Progress | None = None,
 ) -> Exposure:
-    """Return all measures of one model."""
+    """Measure the exposure bias of one model in every way that the settings name."""
     check_not_translation(model)
     check_level(settings.level)
     if min(settings.bleu_runs, settings.oracle_runs, settings.n) < 1:
@@ -135,7 +135,7 @@ def measure_exposure(
         samples: tuple[SwitchedSample, ...] = ()
         if settings.n_shown:
             samples = _samples(model, text, lengths, settings, kinds)
-        found = Exposure(
+        exposure = Exposure(
             model=model.name,
             oracle=None if oracle is None else oracle.name,
             settings=settings,
@@ -145,20 +145,20 @@ def measure_exposure(
             samples=samples,
         )
         if oracle is not None:
-            found = replace(found, **_against_oracle(model, oracle, lengths, settings, kinds, cells))
+            exposure = replace(exposure, **_against_oracle(model, oracle, lengths, settings, kinds, cells))
         if settings.with_dd:
-            found = replace(found, dd=_dd(model, oracle, text, lengths, settings, cells))
+            exposure = replace(exposure, dd=_dd(model, oracle, text, lengths, settings, cells))
         sides = {MODEL: model} if oracle is None else {MODEL: model, ORACLE: oracle}
         perplexity = {name: _perplexity(side, text, settings.level, notes) for name, side in sides.items()}
     return replace(
-        found,
+        exposure,
         perplexity={name: quantity for name, quantity in perplexity.items() if quantity is not None},
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
 class _Cells:
-    """Computes each cell once, and tells how far it is."""
+    """Computes each cell once, and reports progress."""
 
     def __init__(self, keep: Keep | None, progress: Progress | None, total: int) -> None:
         self._keep = keep
@@ -167,7 +167,7 @@ class _Cells:
         self._done = 0
 
     def __call__(self, label: str, settings: Mapping[str, Any], make: Callable[[], Mapping[str, Any]]) -> Any:
-        """Return the document of one cell; NaN and infinity are kept as they are, as a text."""
+        """Return the document of one cell; JSON text preserves NaN and infinity."""
         if self._progress is not None:
             self._progress(label, self._done, self._total)
         self._done += 1
@@ -187,7 +187,7 @@ def _bleu(
 ) -> dict[str, EbBleu]:
     runs = []
     for number in range(settings.bleu_runs):
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "lengths": lengths.lengths,
             "sentence_length": lengths.sentence_length,
             "n": settings.n,
@@ -197,11 +197,11 @@ def _bleu(
         parts = []
         for kind in kinds:
 
-            def make(kind: str = kind, asked: dict[str, Any] = asked) -> dict[str, Any]:
-                return measure_bleu_run(model, text, kinds=[kind], with_data=False, **asked).to_dict()
+            def make(kind: str = kind, options: dict[str, Any] = options) -> dict[str, Any]:
+                return measure_bleu_run(model, text, kinds=[kind], with_data=False, **options).to_dict()
 
             label = f"EB-bleu, run {number + 1}: {kind} prefixes"
-            parts.append(BleuRun.from_dict(cells(label, {"measure": "EB-bleu", "prefixes": kind, **asked}, make)))
+            parts.append(BleuRun.from_dict(cells(label, {"measure": "EB-bleu", "prefixes": kind, **options}, make)))
         scores, errors = (
             {kind: values for part in parts for kind, values in getattr(part, name).items()}
             for name in ("scores", "errors")
@@ -223,7 +223,7 @@ def _against_oracle(
     runs: dict[str, list[PrefixRun]] = {kind: [] for kind in kinds}
     for number in range(settings.oracle_runs):
         for kind in kinds:
-            asked: dict[str, Any] = {
+            options: dict[str, Any] = {
                 "prefixes": kind,
                 "lengths": every if kind in (DATA, MODEL) else lengths.lengths,
                 "n": settings.n,
@@ -231,10 +231,10 @@ def _against_oracle(
                 "seed": run_seed(settings.seed, number),
             }
 
-            def make(asked: dict[str, Any] = asked) -> dict[str, Any]:
-                return measure_run(model, oracle, **asked).to_dict()
+            def make(options: dict[str, Any] = options) -> dict[str, Any]:
+                return measure_run(model, oracle, **options).to_dict()
 
-            document = cells(f"EB-C, run {number + 1}: {kind} prefixes", {"measure": "EB-C", **asked}, make)
+            document = cells(f"EB-C, run {number + 1}: {kind} prefixes", {"measure": "EB-C", **options}, make)
             runs[kind].append(PrefixRun.from_dict(document))
     excess = excess_error(runs[DATA], runs[MODEL], level=settings.level) if MODEL in runs else None
     at = {kind: [run.at(lengths.lengths) for run in of_kind] for kind, of_kind in runs.items()}
@@ -260,9 +260,9 @@ def _dd(
     settings: ExposureSettings,
     cells: _Cells,
 ) -> tuple[EbDd, ...]:
-    found = []
+    results = []
     for length in lengths.lengths:
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "length": length,
             "sentence_length": lengths.sentence_length,
             "n": settings.n,
@@ -271,12 +271,12 @@ def _dd(
             "seed": settings.seed,
         }
 
-        def make(asked: dict[str, Any] = asked) -> dict[str, Any]:
-            return eb_dd(model, text, oracle=oracle, **asked).to_dict()
+        def make(options: dict[str, Any] = options) -> dict[str, Any]:
+            return eb_dd(model, text, oracle=oracle, **options).to_dict()
 
-        document = cells(f"EB-DD after {length} tokens", {"measure": "EB-DD", **asked}, make)
-        found.append(EbDd.from_dict(document))
-    return tuple(found)
+        document = cells(f"EB-DD after {length} tokens", {"measure": "EB-DD", **options}, make)
+        results.append(EbDd.from_dict(document))
+    return tuple(results)
 
 
 def _samples(
@@ -298,7 +298,7 @@ def _samples(
 def _perplexity(model: LanguageModel, text: Corpus, level: float, notes: list[str]) -> Quantity | None:
     try:
         return text_likelihood(model, text, level=level).perplexity
-    except InputError as error:  # a sentence that is longer than the model can read
+    except InputError as error:  # a text that is longer than the model can read
         notes.append(f"no perplexity: {error}")
         return None
 
@@ -306,9 +306,9 @@ def _perplexity(model: LanguageModel, text: Corpus, level: float, notes: list[st
 @contextmanager
 def _noting(notes: list[str]) -> Iterator[None]:
     """Add the warnings that are given inside the ``with`` block to `notes`."""
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
             yield
         finally:
-            notes += [str(warning.message) for warning in said]
+            notes += [str(warning.message) for warning in caught]

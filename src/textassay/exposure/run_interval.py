@@ -1,4 +1,4 @@
-"""The interval of a number that was measured in several runs, or in one."""
+"""Confidence interval of a number measured in several runs, or in one."""
 
 import math
 
@@ -15,11 +15,10 @@ FloatArray = npt.NDArray[np.float64]
 def run_interval(
     values: FloatArray, error: float, *, units: str, level: float, low: float = -math.inf
 ) -> Interval | None:
-    """Return Student's interval of the mean over runs; of one run, the normal one that its own error gives.
+    """Return Student's interval of the mean over runs, or the normal interval of a single run from its standard error.
 
-    `values`: one number a run, shape (R,); `units`: what a run consists of, such as ``sentences``.
-
-    None where a run has no number, or one run has no error.
+    `values`: one number a run, shape (R,). `units`: what a run consists of, such as ``sentences``. None where a value,
+    or the error of a single run, is not finite.
     """
     if len(values) > 1:
         return terms_interval(

@@ -1,4 +1,4 @@
-"""Prefix switching: one model goes on from beginnings of several kinds, to be read side by side.
+"""Prefix switching: one model continues prefixes of several kinds, to be read side by side.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 4.4, tables 1, 8 and 9.
 """
@@ -28,11 +28,11 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SwitchedSample:
-    """A sentence in two parts, which joined as they are give its text."""
+    """A sentence in two parts; joined, they are its text."""
 
     kind: str  # Of the prefix, such as ``shuffled``
-    prefix: str  # The given beginning; the model's own under ``model``
-    continuation: str  # What the model wrote after it, the space before it included
+    prefix: str  # The model's own under ``model``
+    continuation: str  # Written by the model, with the space before it
 
 
 def switch_prefixes(
@@ -46,37 +46,39 @@ def switch_prefixes(
     seed: int = 0,
     ends: Ends = "excluded",
 ) -> tuple[SwitchedSample, ...]:
-    """Return `n` sentences that the model went on with, for each kind of prefix."""
+    """Return `n` sentences for each kind of prefix, continued by the model."""
     if length < 1 or n_tokens < 1 or n < 1:
         raise OptionError(f"length, n_tokens and n must be at least 1, got {length}, {n_tokens} and {n}")
     vocabulary = model_vocabulary(model)
     if text.vocabulary is not vocabulary and text.vocabulary.tokens != vocabulary.tokens:
         raise OptionError(f"{model.name} and the real text have different vocabularies: use text.with_vocabulary")
 
-    def of(purpose: str) -> int:
+    def seed_for(purpose: str) -> int:
         return int(stream(seed, "switching", purpose).integers(2**62))
 
-    found: list[SwitchedSample] = []
+    samples: list[SwitchedSample] = []
     for name in kinds:
         kind, rate = parse_kind(name)
         if kind in ("data", "shuffled"):
-            begin = data_prefixes(text, length, n, seed=of("data"), ends=ends)
-            begin = shuffled(begin, seed=of("shuffled")) if kind == "shuffled" else begin
+            prefix = data_prefixes(text, length, n, seed=seed_for("data"), ends=ends)
+            prefix = shuffled(prefix, seed=seed_for("shuffled")) if kind == "shuffled" else prefix
         elif kind == "random":
-            begin = random_prefixes(len(vocabulary), length, n, seed=of("random"))
-        else:  # the whole sentence is drawn at once, so that what is corrupted is the beginning of what is shown
-            begin = model_prefixes(model, length + n_tokens, n, seed=of("model"), ends=ends)
-            begin = corrupted(begin[:, :length], rate, len(vocabulary), seed=of("corrupted")) if rate else begin
-        rows = begin
-        if begin.shape[1] == length:
-            rows = continue_prefixes(model, begin, n_tokens, seed=of(f"continued {name}"), ends=ends)
-        whole, first = _texts(model, text, rows), _texts(model, text, rows[:, :length])
-        found += [SwitchedSample(name, *_parted(one, part)) for one, part in zip(whole, first, strict=True)]
-    return tuple(found)
+            prefix = random_prefixes(len(vocabulary), length, n, seed=seed_for("random"))
+        else:  # whole sentences are drawn, so that a corrupted prefix is that of the sample under ``model``
+            prefix = model_prefixes(model, length + n_tokens, n, seed=seed_for("model"), ends=ends)
+            prefix = (
+                corrupted(prefix[:, :length], rate, len(vocabulary), seed=seed_for("corrupted")) if rate else prefix
+            )
+        rows = prefix
+        if prefix.shape[1] == length:
+            rows = continue_prefixes(model, prefix, n_tokens, seed=seed_for(f"continued {name}"), ends=ends)
+        texts, prefix_texts = _texts(model, text, rows), _texts(model, text, rows[:, :length])
+        samples += [SwitchedSample(name, *_parted(one, part)) for one, part in zip(texts, prefix_texts, strict=True)]
+    return tuple(samples)
 
 
 def _texts(model: LanguageModel, text: Corpus, rows: IntArray) -> list[str]:
-    """Return what rows of ids, (n, l), say up to their first end."""
+    """Return the texts of rows of ids, shape (n, l), up to their first end."""
     vocabulary = model_vocabulary(model)
     kept = [row[: int(np.argmax(row == EOS))] if (row == EOS).any() else row for row in rows]
     tokenizer = getattr(getattr(model, "form", None), "tokenizer", None)
@@ -88,7 +90,7 @@ def _texts(model: LanguageModel, text: Corpus, rows: IntArray) -> list[str]:
 
 
 def _parted(whole: str, prefix: str) -> tuple[str, str]:
-    """Return the two parts of a text; a letter whose bytes both share goes to the second."""
+    """Split a text after its prefix; a character whose bytes both parts share goes to the second."""
     pairs = enumerate(zip(whole, prefix, strict=False))
     length = next((place for place, (a, b) in pairs if a != b), min(len(whole), len(prefix)))
     return whole[:length], whole[length:]

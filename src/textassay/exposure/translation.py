@@ -1,13 +1,13 @@
-"""Exposure bias of translation: whether next words are worse after a model's own translation than after a reference.
+"""Exposure bias of translation: whether next words are worse after the model's own translation than after a reference.
 
 ``CGD(M|D, l, d)`` is the mean distance of the next words of model and data after the first l tokens of a reference,
-given its source; ``CGD(M|M, l, d)`` that after the first l tokens of what beam search finds for the source. Their ratio
-is EB-C: 1 without exposure bias, larger with it. The data's next words are those of an oracle: a second, better model,
-or a channel that is known.
+given its source; ``CGD(M|M, l, d)`` that after the first l tokens of the beam-search translation. Their ratio is EB-C:
+1 without exposure bias, larger with it. The data's next words are those of an oracle: a second, better model, or a
+known channel.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, appendix C, equations (7) and (8).
-Departs from it: a pair counts at a length that both its reference and its translation have, so that both means are over
-the same sources; the end of a sentence is one of the next words; intervals, by the delta method over pairs.
+Departs from it: a pair counts at a length that both its reference and its translation reach, so that both means are
+over the same sources; the end of a sentence is one of the next words; adds intervals, by the delta method over pairs.
 """
 
 import warnings
@@ -31,12 +31,12 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Logits = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
-_LOGITS = 1 << 24  # most of a model at once
+_LOGITS = 1 << 24  # largest number of logits of a model at once
 _FEWEST = 2  # pairs
 
 
 class Translator(Protocol):
-    """A model that answers a source, such as `textassay.translation.translation.TranslationModel`."""
+    """A model that translates a source, such as `textassay.translation.TranslationModel`."""
 
     @property
     def name(self) -> str:
@@ -62,8 +62,8 @@ class TranslationCurve:
     """CGD after references and after the model's own translations, and EB-C, at each of K lengths."""
 
     distance: str  # ``tv``, ``js``, ``greedy`` or ``kl``
-    lengths: tuple[int, ...]  # Tokens that were read, K numbers
-    n_pairs: tuple[int, ...]  # How many pairs were long enough on both sides
+    lengths: tuple[int, ...]  # Tokens of the prefixes, K numbers
+    n_pairs: tuple[int, ...]  # Pairs that are long enough on both sides
     # CGD(M|D) and CGD(M|M), shapes (K,)
     data: FloatArray
     model: FloatArray
@@ -82,13 +82,13 @@ class TranslationCurve:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TranslationCurve":
         """Return the curve that `to_dict` gave as `data`; None becomes NaN."""
-        found: dict[str, Any] = {"distance": data["distance"], "ties": data["ties"]}
-        found |= {"lengths": tuple(data["lengths"]), "n_pairs": tuple(data["n_pairs"])}
+        fields: dict[str, Any] = {"distance": data["distance"], "ties": data["ties"]}
+        fields |= {"lengths": tuple(data["lengths"]), "n_pairs": tuple(data["n_pairs"])}
         for name in ("data", "model", "eb_c"):
-            found[name] = np.array(data[name], dtype=np.float64)
+            fields[name] = np.array(data[name], dtype=np.float64)
             intervals = data[f"{name}_intervals"]
-            found[f"{name}_intervals"] = tuple(None if one is None else Interval(**one) for one in intervals)
-        return cls(**found)
+            fields[f"{name}_intervals"] = tuple(None if one is None else Interval(**one) for one in intervals)
+        return cls(**fields)
 
 
 def translation_eb_c(
@@ -102,15 +102,17 @@ def translation_eb_c(
     width: int = 10,
     level: float = 0.95,
 ) -> dict[str, TranslationCurve]:
-    """Return the exposure bias of `model` by each of some distances."""
+    """Return the exposure bias of `model` by each distance."""
     _check(model, oracle, pairs, lengths, distances)
     check_level(level)
-    found = model.translations(pairs.source, width=width) if translations is None else translations
-    if len(found) != len(pairs):
-        raise InputError(f"each source needs one translation, got {len(pairs)} sources and {len(found)} translations")
-    if found.vocabulary is not pairs.target.vocabulary:
-        found = found.with_vocabulary(pairs.target.vocabulary)
-    shorter = np.minimum(pairs.target.lengths, found.lengths)
+    own_translations = model.translations(pairs.source, width=width) if translations is None else translations
+    if len(own_translations) != len(pairs):
+        raise InputError(
+            f"each source needs one translation, got {len(pairs)} sources and {len(own_translations)} translations"
+        )
+    if own_translations.vocabulary is not pairs.target.vocabulary:
+        own_translations = own_translations.with_vocabulary(pairs.target.vocabulary)
+    shorter = np.minimum(pairs.target.lengths, own_translations.lengths)
     counts = tuple(int(np.count_nonzero(shorter >= length)) for length in lengths)
     for length, count in zip(lengths, counts, strict=True):
         if count < _FEWEST:
@@ -118,11 +120,11 @@ def translation_eb_c(
                 f"{count} of {len(pairs)} pairs have at least {length} tokens in reference and translation, "
                 f"{_FEWEST} are needed: ask for shorter prefixes"
             )
-    own = ParallelText(pairs.source, found)
-    data, drawn = (_distances(model, oracle, side, lengths) for side in (pairs, own))
+    own_pairs = ParallelText(pairs.source, own_translations)
+    data, own_distances = (_distances(model, oracle, side, lengths) for side in (pairs, own_pairs))
     usable = shorter[:, None] >= np.array(lengths)
-    ties = float(np.mean([side["ties"][usable].mean() for side in (data, drawn)]))
-    return {name: _curve(name, data[name], drawn[name], usable, lengths, level, ties) for name in distances}
+    ties = float(np.mean([side["ties"][usable].mean() for side in (data, own_distances)]))
+    return {name: _curve(name, data[name], own_distances[name], usable, lengths, level, ties) for name in distances}
 
 
 def _check(
@@ -132,7 +134,7 @@ def _check(
         if name not in DISTANCES:
             raise unknown_name("distance", name, DISTANCES)
     if not lengths:
-        raise OptionError("name at least one length")
+        raise OptionError("at least one length is needed, got none")
     for length in lengths:
         check_range("lengths", length, 0)
     for name, vocabulary in (("its oracle", oracle.vocabulary), ("the pairs", pairs.target.vocabulary)):
@@ -146,7 +148,7 @@ def _check(
 def _distances(
     model: Translator, oracle: Translator, pairs: ParallelText, lengths: Sequence[int]
 ) -> Mapping[str, FloatArray]:
-    """Return the distances after the first tokens of each target, shapes (N, K); those beyond it mean nothing."""
+    """Return the distances after the first tokens of each target, shapes (N, K); undefined beyond its end."""
     positions = np.array(lengths, dtype=np.int64)
     together = max(1, _LOGITS // (len(positions) * len(model.vocabulary)))
     order = np.argsort(pairs.target.lengths, kind="stable")
@@ -164,7 +166,7 @@ def _distances(
 
 
 def _with_end_first(logits: Logits) -> Logits:
-    """Return rows of logits, (B K, V), with the end in the place of the mark of the beginning: all words together."""
+    """Return rows of logits, (B K, V), with the end moved to the column of <sos>, so that all words are adjacent."""
     rows: Logits = logits.reshape(-1, logits.shape[-1]).copy()
     rows[:, SOS] = rows[:, EOS]
     return rows

@@ -37,9 +37,9 @@ from textassay.human.next_word import read_prefixes as read_prefixes
 from textassay.human.next_word_score import NextWordScore as NextWordScore
 from textassay.human.next_word_score import score_next_word as score_next_word
 from textassay.human.pages import CHECK_TEXT as CHECK_TEXT
+from textassay.human.pages import assign_generators as assign_generators
 from textassay.human.pages import build_study as build_study
-from textassay.human.pages import deal as deal
-from textassay.human.pages import giveaways as giveaways
+from textassay.human.pages import side_cues as side_cues
 from textassay.human.pages import skipped_blanks as skipped_blanks
 from textassay.human.raters import summarise_raters as summarise_raters
 from textassay.human.ratings_file import ratings_csv as ratings_csv

@@ -1,8 +1,8 @@
-"""Which submissions count: a page handed in by one rater, the rules it must meet, and what is left as judgements.
+"""Acceptance of submissions: the rules that a page submitted by a rater must meet to count as judgements.
 
 Sources: Garbacea et al., "Judge the Judges", EMNLP 2019: a submission counts only if its worker is new, every item is
-judged and the attention check is right. He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019: at
-most 200 pages of the next-word task for one worker.
+judged and the attention check is passed. He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019:
+at most 200 pages of the next-word task per worker.
 """
 
 from collections import Counter
@@ -15,26 +15,25 @@ from textassay.errors import OptionError
 from textassay.human.judgements import Comment, Item, Judgements
 from textassay.human.study import Study, StudyItem, StudyPage
 
-MOST_PAGES = {"real-or-fake": 1, "next-word": 200}  # that one rater may judge, by kind of study
+MAX_PAGES = {"real-or-fake": 1, "next-word": 200}  # pages per rater, by kind of study
 CHECK_ANSWER = "fake"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one rater handed in for one page."""
+    """The answers of one rater on one page."""
 
-    # Who judged what
     page: str
     rater: str
-    answers: Mapping[str, str]  # Item to label, as `StudyItem.labels` has them; what was left open is not there
-    comment: str = ""  # What the rater wrote, or nothing
-    place: str = ""  # Where it was read, for messages, such as a file and its line
-    is_rejected: bool = False  # Whether the owner had rejected it before it came here
+    answers: Mapping[str, str]  # Item to label, one of `StudyItem.labels`; without items left open
+    comment: str = ""
+    place: str = ""  # File and line it was read from, for messages
+    is_rejected: bool = False  # Rejected by the owner on the platform it comes from
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A submission that does not count: which rule it breaks, in a few words, and how."""
+    """A submission that does not count, with the rule it breaks."""
 
     submission: Submission
     rule: str
@@ -43,16 +42,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Accepted:
-    """What `accept` found: the submissions that count, those that do not, and what is left to be judged."""
+    """The submissions that count, those that do not, and the pages that still need judgements."""
 
     submissions: tuple[Submission, ...]
     refusals: tuple[Refusal, ...]
-    open_pages: Mapping[str, int]
+    open_pages: Mapping[str, int]  # Page to number of missing submissions
 
 
 def accept(study: Study, submissions: Iterable[Submission], *, most_pages: int | None = None) -> Accepted:
-    """Say of each submission, in order, whether it counts."""
-    most = MOST_PAGES[study.kind] if most_pages is None else most_pages
+    """Decide for each submission, in order, whether it counts."""
+    most = MAX_PAGES[study.kind] if most_pages is None else most_pages
     if most < 1:
         raise OptionError(f"most_pages must be at least 1, got {most}")
     pages = {page.id: page for page in study.pages}
@@ -61,12 +60,12 @@ def accept(study: Study, submissions: Iterable[Submission], *, most_pages: int |
     refusals: list[Refusal] = []
     for submission in submissions:
         done = taken.get(submission.rater, set())
-        broken = _broken(submission, pages, done, most)
-        if broken is None:
+        violation = _broken_rule(submission, pages, done, most)
+        if violation is None:
             accepted.append(submission)
             taken[submission.rater] = {*done, submission.page}
         else:
-            refusals.append(Refusal(submission, *broken))
+            refusals.append(Refusal(submission, *violation))
     counts = Counter(submission.page for submission in accepted)
     short = {page: study.judgements_per_page - counts[page] for page in pages}
     return Accepted(tuple(accepted), tuple(refusals), {page: n for page, n in short.items() if n > 0})
@@ -78,15 +77,15 @@ def failed_checks(page: StudyPage, answers: Mapping[str, str]) -> list[str]:
 
 
 def answer_value(item: StudyItem, label: str) -> float:
-    """Return what a label is worth: 1 for real, 0 for fake; in the next-word task 1 for the model's first choice."""
+    """Return the value of a label: 1 for real, 0 for fake; in the next-word task 1 for the model's top word."""
     return float(label == "real" if item.top is None else label == str(item.top))
 
 
 def collect(study: Study, submissions: Sequence[Submission], *, notes: Sequence[str] = ()) -> Judgements:
-    """Return the judgements of submissions that count; attention checks are left out.
+    """Return the judgements of submissions that count, without attention checks.
 
-    In the next-word task a judgement is 1 where the model's most probable word was chosen and 0 elsewhere, on the scale
-    "number", and `Item.generator` is who wrote the prefix.
+    In the next-word task, on the scale "number", a judgement is 1 if the model's most probable word was chosen, else 0,
+    and `Item.generator` is the writer of the prefix.
     """
     judged = [(page.id, item) for page in study.pages for item in page.items if not item.check]
     places = {item.id: place for place, (_, item) in enumerate(judged)}
@@ -109,10 +108,10 @@ def collect(study: Study, submissions: Sequence[Submission], *, notes: Sequence[
     )
 
 
-def _broken(
+def _broken_rule(
     submission: Submission, pages: Mapping[str, StudyPage], done: set[str], most: int
 ) -> tuple[str, str] | None:
-    """Return the rule that `submission` breaks, and how; none where it counts."""
+    """Return the rule that `submission` breaks, and the reason; None if it counts."""
     if submission.is_rejected:
         return "rejected", "rejected by the owner"
     page = pages.get(submission.page)
@@ -128,11 +127,11 @@ def _broken(
         return "unknown item", f"page {page.id} has no item {foreign[0]}"
     missing = [name for name in items if name not in submission.answers]
     if missing:
-        return "missing item", f"{len(missing)} of {len(items)} items are not judged, the first is {missing[0]}"
+        return "missing item", f"{len(missing)} of {len(items)} items have no answer, first {missing[0]}"
     wrong = [name for name, item in items.items() if submission.answers[name] not in item.labels]
     if wrong:
-        return "unknown label", f"item {wrong[0]} is judged {submission.answers[wrong[0]]!r}"
+        return "unknown label", f"item {wrong[0]} has the answer {submission.answers[wrong[0]]!r}"
     failed = failed_checks(page, submission.answers)
     if failed:
-        return "failed check", f"the attention check {failed[0]} is judged {submission.answers[failed[0]]}"
+        return "failed check", f"attention check {failed[0]} has the answer {submission.answers[failed[0]]}"
     return None

@@ -1,9 +1,9 @@
-"""How far raters agree beyond chance: Fleiss' kappa and Krippendorff's alpha, with intervals over pages.
+"""Agreement of raters beyond chance: Fleiss' kappa and Krippendorff's alpha, with intervals over pages.
 
 Sources: Fleiss, "Measuring nominal scale agreement among many raters", Psychological Bulletin 76, 1971; Krippendorff,
 "Computing Krippendorff's Alpha-Reliability", 2011; Hayes, Krippendorff, "Answering the Call for a Standard Reliability
 Measure for Coding Data", Communication Methods and Measures 1, 2007 (alpha of ordinal and interval data).
-Departs from them: intervals leave out groups of whole pages in turn, since judgements of one page go together.
+Departs from them: jackknife intervals leave out whole pages, because judgements of one page are correlated.
 """
 
 import math
@@ -29,7 +29,7 @@ Level = Literal["nominal", "ordinal", "interval"]
 
 _Statistic = Callable[[BoolArray], float]
 _LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
-_LEAST_SHARED = 3  # items that a correlation of two lists of ratings needs
+_MIN_SHARED = 3  # items for a correlation of two lists of ratings
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,21 @@ class Agreement:
     """One coefficient of agreement."""
 
     measure: str  # "fleiss-kappa", "krippendorff-alpha" or "rater-correlation"
-    # What agreement is about: "correct/mistaken", "real/fake", or the level of ratings: "ordinal" or "interval"
-    labels: str
-    items: str  # Of which items: "all", "real" or "generated"
-    value: float  # At most 1, 0 where agreement is that of chance; NaN where it is undefined
-    interval: Interval | None  # None where there are fewer than two pages
-    # Items that it is made of, and how many judgements each has; none where that differs
-    n_items: int
-    n_votes: int | None
+    labels: str  # "correct/mistaken", "real/fake", or the level of ratings: "ordinal" or "interval"
+    items: str  # "all", "real" or "generated"
+    value: float  # At most 1; 0 is agreement by chance; NaN if undefined
+    interval: Interval | None  # None with fewer than two pages
+    n_items: int  # Items used
+    n_votes: int | None  # Judgements per item; None if the number varies
 
 
 def fleiss_kappa(votes: IntArray) -> float:
-    """Return Fleiss' kappa.
+    """Return Fleiss' kappa, at most 1; NaN, with a warning, if all votes are in one category.
 
-    `votes`: how many raters put each item into each category, shape (n_items, n_categories).
+    `votes`: number of raters who put each item into each category, shape (n_items, n_categories).
 
-    At most 1; NaN, with a warning, where all votes are in one category, so that chance alone gives full agreement.
-
-    ``(P - E) / (1 - E)`` with P the share of pairs of raters of an item who agree, and E the sum of the squared shares
-    of the categories.
+    ``(P - E) / (1 - E)`` with P the fraction of pairs of raters of an item who agree, and E the sum of the squared
+    fractions of the categories.
 
     >>> import numpy as np
     >>> round(fleiss_kappa(np.array([[3, 0], [0, 3], [2, 1]])), 4)
@@ -69,15 +65,12 @@ def fleiss_kappa(votes: IntArray) -> float:
 
 
 def krippendorff_alpha(units: IntArray, values: FloatArray, *, level: Level = "nominal") -> float:
-    """Return Krippendorff's alpha; items may have any numbers of ratings, and those with one do not count.
+    """Return Krippendorff's alpha, at most 1; NaN, with a warning, if no item has two ratings or all are equal.
 
-    `units`: item of each rating, shape (n_ratings,); `values`: the ratings, shape (n_ratings,), finite.
+    `units`: item of each rating, shape (n_ratings,), in any numbers; `values`: the ratings, shape (n_ratings,), finite.
 
-    At most 1; NaN, with a warning, where no item has two ratings or all ratings are equal.
-
-    1 - D / E. D is the mean squared difference of two ratings of an item, E that of any two ratings; of nominal data,
-    the share that differs. In ordinal data the difference of two ratings is that of their mean ranks among all, so that
-    alpha is that of interval data on ranks.
+    1 - D / E: D is the mean squared difference of two ratings of an item, E that of any two ratings; for nominal data
+    the fraction that differs. For ordinal data it is the alpha of interval data on mean ranks.
 
     >>> import numpy as np
     >>> units = np.array([0, 0, 1, 1, 2, 2, 2, 3])
@@ -90,12 +83,12 @@ def krippendorff_alpha(units: IntArray, values: FloatArray, *, level: Level = "n
 
 
 def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> float:
-    """Return how a rater's ratings correlate with the mean of the others', on average over raters.
+    """Return the mean correlation of a rater's ratings with the mean ratings of the others, in [-1, 1].
 
     `units`, `raters`, `values`: item, rater and value of each rating, shapes (n_ratings,).
 
-    Mean of Pearson's correlations of raters who share at least 3 items with others, in [-1, 1]; NaN where there is
-    none, or all ratings of a side are equal.
+    Pearson's correlation, averaged over raters who share at least 3 items with others; NaN if there are none, or all
+    ratings of a side are equal.
     """
     if not len(units):
         return math.nan
@@ -106,45 +99,53 @@ def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> 
         return math.nan
     others = (sums[units] - values) / (counts[units] - 1)
     n = np.bincount(raters)
-    own, beside = (side - (np.bincount(raters, side) / np.maximum(n, 1))[raters] for side in (values, others))
-    products, first, second = (np.bincount(raters, side) for side in (own * beside, own**2, beside**2))
-    able = (n >= _LEAST_SHARED) & (first > 1e-12) & (second > 1e-12)
-    if not able.any():
+    own_centred, others_centred = (
+        side - (np.bincount(raters, side) / np.maximum(n, 1))[raters] for side in (values, others)
+    )
+    products, first, second = (
+        np.bincount(raters, side) for side in (own_centred * others_centred, own_centred**2, others_centred**2)
+    )
+    is_usable = (n >= _MIN_SHARED) & (first > 1e-12) & (second > 1e-12)
+    if not is_usable.any():
         return math.nan
-    return float(np.clip((products[able] / np.sqrt(first[able] * second[able])).mean(), -1.0, 1.0))
+    return float(np.clip((products[is_usable] / np.sqrt(first[is_usable] * second[is_usable])).mean(), -1.0, 1.0))
 
 
 def agreements(
     judgements: Judgements, *, votes: int | None, level: float = 0.95, seed: int = 0
 ) -> tuple[Agreement, ...]:
-    """Return all coefficients of agreement that suit the judgements."""
+    """Return all coefficients of agreement that apply to the judgements."""
     pages = np.unique([item.page for item in judgements.items], return_inverse=True)[1].astype(np.int64)
     groups = assign_groups(len(pages), stream(seed, "agreement", "groups"), units=pages)
     counts = np.bincount(judgements.item, minlength=len(pages))
-    several, everything = counts > 1, np.ones(len(pages), dtype=np.bool_)
-    asked: list[tuple[str, str, str, BoolArray, int | None, _Statistic]] = []
+    is_shared, all_items = counts > 1, np.ones(len(pages), dtype=np.bool_)
+    coefficients: list[tuple[str, str, str, BoolArray, int | None, _Statistic]] = []
     if judgements.scale == "real-or-fake":
-        is_real, given = judgements.is_real, judgements.votes()
-        right = np.where(is_real[:, None], given[:, ::-1], given)  # correct, mistaken
-        sides = {"all": everything, "real": is_real, "generated": ~is_real}
-        tables = [("correct/mistaken", name, right) for name in sides] + [("real/fake", "all", given)]
-        equal = counts == votes if votes is not None and votes > 1 else ~everything
-        asked += [
+        is_real, by_label = judgements.is_real, judgements.votes()
+        right = np.where(is_real[:, None], by_label[:, ::-1], by_label)  # correct, mistaken
+        sides = {"all": all_items, "real": is_real, "generated": ~is_real}
+        tables = [("correct/mistaken", name, right) for name in sides] + [("real/fake", "all", by_label)]
+        equal = counts == votes if votes is not None and votes > 1 else ~all_items
+        coefficients += [
             ("fleiss-kappa", labels, name, equal & sides[name], votes, partial(_fleiss, table))
             for labels, name, table in tables
         ]
-        asked.append(("krippendorff-alpha", "real/fake", "all", several, None, partial(_alpha, judgements, "nominal")))
+        coefficients.append(
+            ("krippendorff-alpha", "real/fake", "all", is_shared, None, partial(_alpha, judgements, "nominal"))
+        )
     else:
         for level_of_data in _LEVELS[1:]:
             alpha = partial(_alpha, judgements, level_of_data)
-            asked.append(("krippendorff-alpha", level_of_data, "all", several, None, alpha))
-        asked.append(("rater-correlation", "interval", "all", several, None, partial(_correlation, judgements)))
-    found = []
-    for measure, labels, name, keep, n_votes, of in asked:
+            coefficients.append(("krippendorff-alpha", level_of_data, "all", is_shared, None, alpha))
+        coefficients.append(
+            ("rater-correlation", "interval", "all", is_shared, None, partial(_correlation, judgements))
+        )
+    results = []
+    for measure, labels, name, keep, n_votes, statistic in coefficients:
         if keep.any():
-            value, interval = _with_interval(of, keep, groups, level)
-            found.append(Agreement(measure, labels, name, value, interval, int(keep.sum()), n_votes))
-    return tuple(found)
+            value, interval = _with_interval(statistic, keep, groups, level)
+            results.append(Agreement(measure, labels, name, value, interval, int(keep.sum()), n_votes))
+    return tuple(results)
 
 
 def _alpha(judgements: Judgements, level: Level, keep: BoolArray) -> float:
@@ -158,7 +159,7 @@ def _correlation(judgements: Judgements, keep: BoolArray) -> float:
 
 
 def _fleiss(votes: IntArray, keep: BoolArray) -> float:
-    """Return kappa of some items; NaN where all votes are in one category or there is no item."""
+    """Return kappa of the items `keep`; NaN if all votes are in one category or there is no item."""
     kept = votes[keep].astype(np.float64)
     if not len(kept):
         return math.nan
@@ -192,11 +193,13 @@ def _krippendorff(units: IntArray, values: FloatArray, level: Level) -> float:
     return 1 - float(observed / expected) if len(distinct) > 1 else math.nan
 
 
-def _with_interval(of: _Statistic, keep: BoolArray, groups: IntArray, level: float) -> tuple[float, Interval | None]:
-    """Return a coefficient with the jackknife's interval over groups of pages."""
-    value = of(keep)
+def _with_interval(
+    statistic: _Statistic, keep: BoolArray, groups: IntArray, level: float
+) -> tuple[float, Interval | None]:
+    """Return a coefficient with its jackknife interval over groups of pages."""
+    value = statistic(keep)
     present, sizes = np.unique(groups[keep], return_counts=True)
-    without = np.array([of(keep & (groups != group)) for group in present])
+    without = np.array([statistic(keep & (groups != group)) for group in present])
     terms = jackknife_terms(value, without, sizes)
     method = f"t: jackknife over {len(present)} groups of pages"
     return value, terms_interval(value, [terms], level=level, method=method, low=-1.0, high=1.0)
@@ -204,5 +207,7 @@ def _with_interval(of: _Statistic, keep: BoolArray, groups: IntArray, level: flo
 
 def _warned(name: str, value: float) -> float:
     if math.isnan(value):
-        warnings.warn(f"{name} is undefined: all judgements that count are equal", RuntimeWarning, stacklevel=3)
+        warnings.warn(
+            f"{name} is undefined: no item has two judgements, or all are equal", RuntimeWarning, stacklevel=3
+        )
     return value

@@ -1,4 +1,4 @@
-"""Everything that judgements say, in one result: verdicts, agreement, raters, texts that mislead, reasons.
+"""Analysis of judgements: verdicts, agreement, raters, misleading texts, reasons.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", 2019. With its published judgements the numbers are the paper's: its majority votes and its
@@ -20,17 +20,17 @@ from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Interval, json_ready
 from textassay.human.agreement import Agreement, agreements
-from textassay.human.disagreement import Disputed, JudgedText, judged_texts, most_disputed, most_misleading
+from textassay.human.disagreement import DisputedTexts, JudgedText, judged_texts, most_disputed, most_misleading
 from textassay.human.judgements import Judgements, Scale
 from textassay.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
-from textassay.human.reasons import Reasons, ReasonsFound, code_comments
+from textassay.human.reasons import ReasonCounts, Reasons, code_comments
 from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
 from textassay.metric import check_level
 
 
 @dataclass(frozen=True)
 class Variant:
-    """H2 under another rule: its accuracy of all, on real and on generated texts; None where there are none."""
+    """H2 under another rule: accuracy on all, on real and on generated texts; None if there are none."""
 
     rule: str
     n_items: int
@@ -42,26 +42,26 @@ class Variant:
 
 @dataclass(frozen=True)
 class HumanAnalysis(Displayed):
-    """What `analyse` found."""
+    """The result of `analyse`."""
 
-    scale: Scale  # What was judged: real or fake, or a number
+    scale: Scale  # "real-or-fake" or "number"
     settings: Mapping[str, Any]  # ties, votes (None: all items), level, seed, min_seconds
     # n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements
     sizes: Mapping[str, int]
-    votes: Mapping[int, int]  # Number of judgements to how many items have so many
+    votes: Mapping[int, int]  # Number of judgements to number of items with so many
     by_judgement: Verdict  # H1, or mean ratings
     by_majority: Verdict | None  # H2; None for ratings
     variants: tuple[Variant, ...]  # H2 under the other rules
-    agreement: tuple[Agreement, ...]  # Coefficients
-    raters: tuple[RaterSummary, ...]  # All who judged
-    disputed: tuple[Disputed, ...]  # Texts with the lowest agreement, of each generator and of people
-    # Generated and real texts that misled most; for ratings, those rated highest and lowest
+    agreement: tuple[Agreement, ...]
+    raters: tuple[RaterSummary, ...]
+    disputed: tuple[DisputedTexts, ...]  # Texts with the lowest agreement, of each generator and of people
+    # Generated and real texts most often misjudged; for ratings, those rated highest and lowest
     taken_for_real: tuple[JudgedText, ...]
     taken_for_fake: tuple[JudgedText, ...]
-    reasons: ReasonsFound | None  # What comments say; None where there is none
-    texts: tuple[JudgedText, ...]  # What was said of each item that was judged
-    notes: tuple[str, ...]  # What the reader of the file left out
-    warnings: tuple[str, ...]  # What is undefined, or to be read with care
+    reasons: ReasonCounts | None  # Reasons in comments; None without comments
+    texts: tuple[JudgedText, ...]  # All items that were judged
+    notes: tuple[str, ...]  # What was left out when the file was read
+    warnings: tuple[str, ...]  # Undefined results and other caveats
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -69,7 +69,7 @@ class HumanAnalysis(Displayed):
         return (self.by_judgement,) if self.by_majority is None else (self.by_judgement, self.by_majority)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but `texts`, JSON-ready; what is undefined is None."""
+        """Return all but `texts`, JSON-ready; undefined values are None."""
         document: dict[str, Any] = {
             "version": version("textassay"),
             "scale": self.scale,
@@ -89,8 +89,8 @@ class HumanAnalysis(Displayed):
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
-        found: dict[str, Any] = json_ready(document)
-        return found
+        ready: dict[str, Any] = json_ready(document)
+        return ready
 
 
 def analyse(
@@ -106,37 +106,37 @@ def analyse(
     min_seconds: float = MIN_SECONDS,
     seed: int = 0,
 ) -> HumanAnalysis:
-    """Return all that `judgements` say of the texts, the generators and the raters."""
+    """Analyse `judgements` of texts: verdicts on generators, agreement, raters, reasons."""
     check_level(level)
     check_range("seed", seed, 0)
     if isinstance(votes, str) and votes != "all":
-        raise OptionError(f"votes must be a number or all, got '{votes}'")
+        raise OptionError(f"votes must be a number or 'all', got '{votes}'")
     if isinstance(votes, int):
         check_range("votes", votes, 1)
     if not len(judgements):
-        raise InputError("nothing was judged yet: there is no judgement to analyse")
+        raise InputError("there is no judgement to analyse yet")
     counts = np.bincount(judgements.item, minlength=len(judgements.items))
     is_vote = judgements.scale == "real-or-fake"
     usual = usual_votes(judgements)
-    asked = usual if votes is None else None if votes == "all" else votes
-    equal = usual if asked is None else asked
-    by_majority = majority_verdict(judgements, ties=ties, votes=asked, level=level) if is_vote else None
-    agreement = agreements(judgements, votes=equal, level=level, seed=seed)
+    required_votes = usual if votes is None else None if votes == "all" else votes
+    kappa_votes = usual if required_votes is None else required_votes
+    by_majority = majority_verdict(judgements, ties=ties, votes=required_votes, level=level) if is_vote else None
+    agreement = agreements(judgements, votes=kappa_votes, level=level, seed=seed)
     taken_for_real, taken_for_fake = most_misleading(judgements, k=k)
     by_judgement = judgement_verdict(judgements, level=level)
     raters = summarise_raters(judgements, seconds=seconds, checks=checks, min_seconds=min_seconds, level=level)
-    warnings = _warnings(judgements, counts, agreement, equal)
+    warnings = _warnings(judgements, counts, agreement, kappa_votes)
     if by_majority is not None and by_majority.n_ties:
-        warnings.append(_tie_warning(judgements, by_judgement, by_majority, ties, asked))
+        warnings.append(_tie_warning(judgements, by_judgement, by_majority, ties, required_votes))
     n_suspicious = sum(bool(rater.flags) for rater in raters)
     if n_suspicious:
         warnings.append(
-            f"{n_suspicious} of {len(raters)} raters {'is' if n_suspicious == 1 else 'are'} suspicious, and counted "
-            "like all others: to see what the numbers are without one, add --exclude NAME"
+            f"{n_suspicious} of {len(raters)} raters {'is' if n_suspicious == 1 else 'are'} suspicious, but counted "
+            "like all others: to leave one out, add --exclude NAME"
         )
     return HumanAnalysis(
         scale=judgements.scale,
-        settings={"ties": ties, "votes": asked, "level": level, "seed": seed, "min_seconds": min_seconds},
+        settings={"ties": ties, "votes": required_votes, "level": level, "seed": seed, "min_seconds": min_seconds},
         sizes={
             "n_items": len(judgements.items),
             "n_real": int(judgements.is_real.sum()),
@@ -149,10 +149,10 @@ def analyse(
         votes=dict(sorted(Counter(counts.tolist()).items())),
         by_judgement=by_judgement,
         by_majority=by_majority,
-        variants=_variants(judgements, ties, asked, usual) if is_vote else (),
+        variants=_variants(judgements, ties, required_votes, usual) if is_vote else (),
         agreement=agreement,
         raters=raters,
-        disputed=most_disputed(judgements, k=k, votes=equal if is_vote and asked is not None else None),
+        disputed=most_disputed(judgements, k=k, votes=kappa_votes if is_vote and required_votes is not None else None),
         taken_for_real=taken_for_real,
         taken_for_fake=taken_for_fake,
         reasons=code_comments(judgements.comments, reasons) if judgements.comments else None,
@@ -163,62 +163,60 @@ def analyse(
 
 
 def _variants(judgements: Judgements, ties: Ties, votes: int | None, usual: int) -> tuple[Variant, ...]:
-    """Return H2 under the rules that were not asked for, those that come to the same left out."""
-    given = judgements.votes()
-    totals = given.sum(axis=1)
+    """Return H2 under all other rules, without those that give the same result."""
+    votes_by_label = judgements.votes()
+    totals = votes_by_label.sum(axis=1)
 
     def key(ties: Ties, votes: int | None) -> tuple[int, int, str]:
-        able = totals > 0 if votes is None else totals == votes
-        n_ties = int((able & (given[:, 0] == given[:, 1])).sum())
-        return int(able.sum()), n_ties, ties if n_ties else ""
+        is_counted = totals > 0 if votes is None else totals == votes
+        n_ties = int((is_counted & (votes_by_label[:, 0] == votes_by_label[:, 1])).sum())
+        return int(is_counted.sum()), n_ties, ties if n_ties else ""
 
-    seen, found = {key(ties, votes)}, []
+    seen, variants = {key(ties, votes)}, []
     rules: tuple[tuple[int | None, Ties], ...] = tuple(itertools.product((usual, None), ("fake", "real", "drop")))
     for rule_votes, rule_ties in rules:
-        n_able, n_ties, _ = this = key(rule_ties, rule_votes)
-        if this in seen or (rule_ties == "drop" and n_ties == n_able):
+        n_counted, n_ties, _ = rule_key = key(rule_ties, rule_votes)
+        if rule_key in seen or (rule_ties == "drop" and n_ties == n_counted):
             continue
-        seen.add(this)
+        seen.add(rule_key)
         one = majority_verdict(judgements, ties=rule_ties, votes=rule_votes)
         rates = [None if share is None else share.value for share in one.rates]
-        found.append(Variant(one.rule, one.n_items, n_ties, *rates))
-    return tuple(found)
+        variants.append(Variant(one.rule, one.n_items, n_ties, *rates))
+    return tuple(variants)
 
 
 def _warnings(
     judgements: Judgements, counts: npt.NDArray[np.int64], agreement: tuple[Agreement, ...], votes: int
 ) -> list[str]:
-    found = []
+    messages = []
     real = judgements.is_real
     for side, name in ((real, "real"), (~real, "generated")):
         if not counts[side].any():
-            found.append(f"no {name} text was judged: what needs some is undefined")
+            messages.append(f"no {name} text was judged: results on {name} text are undefined")
     n_raters = len(np.unique(judgements.rater))
     if n_raters == 1:
-        found.append("there is one rater: intervals say nothing of other people")
+        messages.append("there is only one rater: intervals do not cover differences between people")
     if len({judgements.items[place].page for place in np.flatnonzero(counts)}) == 1:
-        found.append("all judgements are of one page: there are no intervals")
+        messages.append("all judgements are of one page: there are no intervals")
     if n_raters > 1 and counts.max() == 1:
-        found.append("no item was judged twice: agreement is undefined")
+        messages.append("no text was judged twice: agreement is undefined")
     undefined = [f"{one.measure} of {one.labels} on {one.items} items" for one in agreement if math.isnan(one.value)]
     if undefined:
-        found.append(f"undefined, since judgements do not differ: {'; '.join(undefined)}")
+        messages.append(f"undefined, because all judgements are equal: {'; '.join(undefined)}")
     if judgements.scale == "real-or-fake":
         n_unequal = int(((counts > 0) & (counts != votes)).sum())
         if n_unequal:
-            found.append(
-                f"Fleiss' kappa leaves out {n_unequal} items that have another number of judgements than {votes}"
-            )
-    return found
+            messages.append(f"Fleiss' kappa leaves out {n_unequal} texts that do not have exactly {votes} judgements")
+    return messages
 
 
 def _tie_warning(
     judgements: Judgements, by_judgement: Verdict, by_majority: Verdict, ties: Ties, votes: int | None
 ) -> str:
-    """Return how many texts are tied, and what H2 would be under each rule."""
-    given = judgements.votes()
-    tied = given[:, 0] == given[:, 1]
-    numbers = sorted({int(n) for n in given[tied].sum(axis=1) if n and votes in (None, n)})
+    """Return a warning with the number of tied texts, and H2 under each rule for ties."""
+    votes_by_label = judgements.votes()
+    tied = votes_by_label[:, 0] == votes_by_label[:, 1]
+    numbers = sorted({int(n) for n in votes_by_label[tied].sum(axis=1) if n and votes in (None, n)})
     rules: list[tuple[str, Verdict]] = []
     for rule, words in (("fake", "ties as fake"), ("real", "ties as real"), ("drop", "ties left out")):
         if rule == ties:
@@ -227,20 +225,20 @@ def _tie_warning(
             rules.append((words, majority_verdict(judgements, ties=rule, votes=votes)))  # type: ignore[arg-type]
     rules.append(("H1, which has no ties", by_judgement))
     sides = (("real text judged real", 1), ("generated text judged fake", 2))
-    shown = [
+    rates = [
         f"{side} in " + ", ".join(f"{100 * share.value:.1f} % ({words})" for words, share in shares)
         for side, place in sides
         if (shares := [(words, share) for words, one in rules if (share := one.rates[place]) is not None])
     ]
-    n_able = by_majority.n_items + (by_majority.n_ties or 0) * (ties == "drop")
+    n_texts = by_majority.n_items + (by_majority.n_ties or 0) * (ties == "drop")
     return (
-        f"{by_majority.n_ties} of {n_able} texts are tied in H2, since they have an even number of judgements "
-        f"({', '.join(map(str, numbers))}): {'; '.join(shown)}. An odd number of judges a text avoids this"
+        f"{by_majority.n_ties} of {n_texts} texts are tied in H2, because they have an even number of judgements "
+        f"({', '.join(map(str, numbers))}): {'; '.join(rates)}. An odd number of judges per text avoids ties"
     )
 
 
 def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict with flat numbers: those of a share are value (or its own name), low, high, n and n_pages."""
+    """Return a verdict as a JSON object; a share has its value (or own name), low, high, n and n_pages."""
     name = "mean_rating" if verdict.name == "ratings" else "judged_fake"
     rows = [*verdict.generators, *((verdict.real,) if verdict.real is not None else ())]
     rates = ("accuracy", "true_positive_rate", "true_negative_rate")
@@ -276,5 +274,5 @@ def _bounds(interval: Interval | None) -> dict[str, Any]:
     return {"low": interval.low, "high": interval.high, "method": interval.method}
 
 
-def _without(found: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in found.items() if name != key}
+def _without(values: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != key}

@@ -1,7 +1,7 @@
-"""Raw answers, ``item,rater,label``, as the terminal and the single-file form write them: labels as they were given.
+"""Raw answers of the terminal and of the HTML form: a CSV file with ``item,rater,label``, ``comment``, ``study``.
 
-Columns ``comment`` and ``study`` (its fingerprint) may be there as well. Unlike `textassay.human.ratings_file` they
-hold answers to attention checks and do not say who wrote what: they become judgements beside their study.
+Unlike `textassay.human.ratings_file`, it includes attention checks and does not say who wrote the texts, so it must be
+read together with its study (column ``study``: the fingerprint).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _COMMENT, _STUDY = "comment", "study"
 
 
 def read_answers(path: Path, study: Study) -> list[Submission]:
-    """Return what each rater answered on each page of `study`, in the order of their first answers."""
+    """Return the submissions of each rater for each page of `study`, in the order of their first answers."""
     page_of = {item.id: page.id for page in study.pages for item in page.items}
     places: dict[tuple[str, str], str] = {}
     answers: dict[tuple[str, str], dict[str, str]] = {}
@@ -26,29 +26,31 @@ def read_answers(path: Path, study: Study) -> list[Submission]:
     fingerprint = study.fingerprint
     for row in read_table(path, _COLUMNS):
         if row.values.get(_STUDY, fingerprint) != fingerprint:
-            raise InputError(f"{row.place}: this is an answer to another study")
+            raise InputError(f"{row.place}: the answer belongs to another study")
         item, rater, label = (row.values[name].strip() for name in _COLUMNS)
         if item not in page_of:
-            raise InputError(f"{row.place}: the study has no item {item[:40]!r}; is this another study's file?")
+            raise InputError(
+                f"{row.place}: the study has no item {item[:40]!r}; does the file belong to another study?"
+            )
         if not rater:
-            raise InputError(f"{row.place}: there is no rater")
+            raise InputError(f"{row.place}: the rater is missing")
         key = (rater, page_of[item])
         places.setdefault(key, row.place)
-        given = answers.setdefault(key, {})
-        if item in given:
+        page_answers = answers.setdefault(key, {})
+        if item in page_answers:
             raise InputError(f"{row.place}: {rater} judged item {item} before")
         if label:
-            given[item] = label
+            page_answers[item] = label
         if row.values.get(_COMMENT, "").strip():
             comments[key] = row.values[_COMMENT].strip()
     return [
-        Submission(page, rater, given, comments.get((rater, page), ""), places[rater, page])
-        for (rater, page), given in answers.items()
+        Submission(page, rater, page_answers, comments.get((rater, page), ""), places[rater, page])
+        for (rater, page), page_answers in answers.items()
     ]
 
 
 def answers_csv(study: Study, answers: Mapping[tuple[str, str], str]) -> str:
-    """Return (rater, item) to label as the text of such a file, which names its study by its fingerprint."""
+    """Return answers, (rater, item) to label, as the text of such a file."""
     fingerprint = study.fingerprint
     rows = ((item, rater, label, fingerprint) for (rater, item), label in answers.items())
     return csv_text((*_COLUMNS, _STUDY), rows)

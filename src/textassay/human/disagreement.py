@@ -1,4 +1,4 @@
-"""The texts that people disagree on most, and those that mislead them most.
+"""The texts that raters disagree on most, and those that mislead them most.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges", 2019 (samples with the lowest agreement).
 """
@@ -17,25 +17,22 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class JudgedText:
-    """One item and what was said of it."""
+    """One item and its judgements."""
 
-    # Of the item; the generator is none for a person
     id: str
-    generator: str | None
+    generator: str | None  # None for a person
     text: str
-    n: int  # Judgements
-    mean: float  # Share judged real, or mean rating
-    # Share of pairs of raters who agree, in [0, 1]; on the scale "number" minus the variance of the ratings. NaN with a
-    # single judgement.
+    n: int  # Number of judgements
+    mean: float  # Fraction judged real, or mean rating
+    # Fraction of pairs of raters who agree; on the scale "number", minus the variance. NaN with a single judgement.
     agreement: float
 
 
 @dataclass(frozen=True)
-class Disputed:
-    """Texts of one writer (none: people) with the lowest agreement, the lowest first.
+class DisputedTexts:
+    """Texts of one generator (None: people) with the lowest agreement, lowest first.
 
-    `n_alike` is how many of its texts agree as little as the last one listed, or less: of equal ones, those that come
-    first are listed.
+    `n_alike`: number of texts with at most the agreement of the last one listed; among ties the first are listed.
     """
 
     generator: str | None
@@ -44,7 +41,7 @@ class Disputed:
 
 
 def judged_texts(judgements: Judgements) -> list[JudgedText | None]:
-    """Return what was said of each item, none of those that nobody judged."""
+    """Return each item with its judgements, None for items without judgement."""
     n = np.bincount(judgements.item, minlength=len(judgements.items))
     sums = np.bincount(judgements.item, weights=judgements.value, minlength=len(judgements.items))
     means = np.divide(sums, n, out=np.zeros(len(n)), where=n > 0)
@@ -61,25 +58,25 @@ def judged_texts(judgements: Judgements) -> list[JudgedText | None]:
     ]
 
 
-def most_disputed(judgements: Judgements, *, k: int = 4, votes: int | None = None) -> tuple[Disputed, ...]:
-    """Return for each generator, and at last for people, the `k` texts with the lowest agreement."""
+def most_disputed(judgements: Judgements, *, k: int = 4, votes: int | None = None) -> tuple[DisputedTexts, ...]:
+    """Return for each generator, and finally for people, the `k` texts with the lowest agreement."""
     _check(k)
     texts = [text for text in judged_texts(judgements) if text is not None and text.n > 1]
     texts = [text for text in texts if votes is None or text.n == votes]
-    found = []
+    results = []
     for generator in (*judgements.generators, None):
         own = sorted((text for text in texts if text.generator == generator), key=lambda text: round(text.agreement, 9))
         if own:
             last = own[: min(k, len(own))][-1].agreement
-            found.append(Disputed(generator, tuple(own[:k]), sum(text.agreement <= last + 1e-9 for text in own)))
-    return tuple(found)
+            results.append(DisputedTexts(generator, tuple(own[:k]), sum(text.agreement <= last + 1e-9 for text in own)))
+    return tuple(results)
 
 
 def most_misleading(judgements: Judgements, *, k: int = 4) -> tuple[tuple[JudgedText, ...], tuple[JudgedText, ...]]:
-    """Return the `k` generated texts that most people took for real, and the `k` real ones most took for fake.
+    """Return the `k` generated texts most often judged real, and the `k` real texts most often judged fake.
 
-    Of equal shares, the text with more judgements comes first, then the one that came first; a text that most people
-    judged right is not listed. On the scale "number": the generated texts rated highest, the real ones rated lowest.
+    Ties are ordered by number of judgements, then by position; texts that the majority judged correctly are left out.
+    On the scale "number": the generated texts rated highest, the real ones rated lowest.
     """
     _check(k)
     texts = [text for text in judged_texts(judgements) if text is not None]

@@ -1,4 +1,4 @@
-"""A file of judgements, whatever wrote it: which format it is in is told by its ending and its columns."""
+"""Read files of judgements in any supported format, recognised by ending and columns."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from textassay.human.table_file import read_columns
 
 
 def read_judgements(path: Path) -> Judgements:
-    """Return the judgements of a long CSV file, of Mechanical Turk's batch results, or of Label Studio's JSON."""
+    """Return the judgements of a long CSV file, Mechanical Turk's batch results or Label Studio's JSON."""
     _check_file(path)
     if _is_json(path):
         return read_label_studio(path)
@@ -28,7 +28,7 @@ def read_judgements(path: Path) -> Judgements:
 
 
 def read_submissions(path: Path, study: Study) -> list[Submission]:
-    """Return what was handed in for `study`: raw answers, or results of its exports to other platforms."""
+    """Return the submissions for `study`: raw answers, or results of its exports to other platforms."""
     _check_file(path)
     if _is_json(path):
         return read_label_studio_submissions(path, study)
@@ -42,8 +42,8 @@ def read_submissions(path: Path, study: Study) -> list[Submission]:
 
 def _check_file(path: Path) -> None:
     if not path.is_file():
-        what = "is a folder: name the file in it" if path.is_dir() else f"is not there{nearest_files(path)}"
-        raise InputError(f"{path} {what}")
+        problem = "is a folder: name the file in it" if path.is_dir() else f"does not exist{nearest_files(path)}"
+        raise InputError(f"{path} {problem}")
 
 
 def _is_json(path: Path) -> bool:

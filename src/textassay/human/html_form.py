@@ -1,7 +1,7 @@
-"""A study as one HTML file: opened from a disk, it asks for the texts of a page and gives the answers as a CSV file.
+"""A study as one HTML file for a few raters without a server; it saves answers as a CSV file.
 
-For a handful of raters without a server. The file holds what participants see and nothing more. Texts stand in it as
-data and are shown as text, never as mark-up; a content-security policy allows its own script and style and no address.
+The file holds only what participants may see. Texts are embedded as data and never interpreted as mark-up; the
+content-security policy allows only its own script and style, and no network.
 """
 
 import base64
@@ -50,8 +50,10 @@ function add(parent, tag, text, attributes) {
   return element;
 }
 function key() { return "textassay/" + study.id + "/" + rater.value + "/" + pages.value; }
-function given() { return Object.fromEntries(new FormData(form)); }
-function keep() { try { localStorage.setItem(key(), JSON.stringify(given())); } catch (error) { /* no storage */ } }
+function currentAnswers() { return Object.fromEntries(new FormData(form)); }
+function store() {
+  try { localStorage.setItem(key(), JSON.stringify(currentAnswers())); } catch (error) { /* no storage */ }
+}
 function load(fallback) {
   let before = fallback || {};
   try { before = JSON.parse(localStorage.getItem(key())) || before; } catch (error) { /* no storage */ }
@@ -73,28 +75,28 @@ function show() {
   });
   load();
 }
-function quoted(text) { // as textassay.corpus.csv_text: no cell may be a formula
+function quoted(text) { // like textassay.corpus.csv_text: no cell may be a formula
   const isFormula = /^'*(?:[\\t\\r\\n]|[\\s\\u200b\\0]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20])/.test(text);
   const isNumber = /^[+-]?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
   return '"' + (isFormula && !isNumber ? "'" : "") + text.replaceAll('"', '""') + '"';
 }
 study.pages.forEach((page) => add(pages, "option", page.id));
-let known = ""; // the name whose answers are shown
+let currentName = ""; // the name whose answers are shown
 rater.addEventListener("change", () => {
-  const nameless = known ? null : given(); // what was answered before a name was typed belongs to it
-  try { if (!known) localStorage.removeItem("textassay/" + study.id + "//" + pages.value); }
+  const unnamed = currentName ? null : currentAnswers(); // answers given before a name was typed belong to it
+  try { if (!currentName) localStorage.removeItem("textassay/" + study.id + "//" + pages.value); }
   catch (error) { /* no storage */ }
-  known = rater.value;
-  load(nameless);
-  keep();
+  currentName = rater.value;
+  load(unnamed);
+  store();
 });
 form.addEventListener("input", (event) => {
   if (event.target === pages) show();
-  else if (event.target !== rater) keep();
+  else if (event.target !== rater) store();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  const answers = given(), rows = ["item,rater,label,comment,study"];
+  const answers = currentAnswers(), rows = ["item,rater,label,comment,study"];
   study.pages[pages.selectedIndex].items.forEach((item, slot) => rows.push(
     [item.id, rater.value, answers[item.id], slot === 0 ? answers.comment : "", study.id].map(quoted).join(",")));
   const link = document.createElement("a");
@@ -107,13 +109,12 @@ show();
 
 
 def html_form(study: Study) -> str:
-    """Return the file.
+    """Return the HTML.
 
-    A participant types a name, chooses a page and answers; what was answered is kept in the browser until then. The
-    button gives ``item,rater,label,comment,study``, which ``textassay human import`` reads; a page with an open item
-    gives nothing.
+    Participants type a name, choose a page and answer; the browser stores unfinished answers. The button saves a file
+    with ``item,rater,label,comment,study`` for ``textassay human import``, once all items of the page are answered.
     """
-    shown = json.dumps(_shown(study), ensure_ascii=True).replace("<", "\\u003c")
+    data = json.dumps(_participant_view(study), ensure_ascii=True).replace("<", "\\u003c")
     paragraphs = "\n".join(f"<p>{html.escape(part)}</p>" for part in study.instructions.split("\n\n"))
     policy = f"default-src 'none'; script-src '{_hash(_SCRIPT)}'; style-src '{_hash(_STYLE)}'; base-uri 'none'"
     return f"""<!doctype html>
@@ -136,15 +137,15 @@ def html_form(study: Study) -> str:
 <textarea id="comment" name="comment" rows="3"></textarea></p>
 <p><button>Save my answers as a file</button></p>
 </form>
-<script type="application/json" id="study">{shown}</script>
+<script type="application/json" id="study">{data}</script>
 <script>{_SCRIPT}</script>
 </body>
 </html>
 """
 
 
-def _shown(study: Study) -> dict[str, Any]:
-    """Return what participants may see."""
+def _participant_view(study: Study) -> dict[str, Any]:
+    """Return the parts of the study that participants may see."""
     pages = []
     for page in study.pages:
         items = []

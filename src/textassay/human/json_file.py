@@ -1,4 +1,4 @@
-"""A JSON file as one document, with its characters checked."""
+"""Read JSON files of studies and results."""
 
 import json
 from pathlib import Path
@@ -9,18 +9,18 @@ from textassay.errors import InputError
 
 
 def read_json_document(path: Path) -> Any:
-    """Return what the file holds."""
+    """Return the content of a JSON file."""
     text = Source(path).text()
     try:
         document = parse_json(text)
     except InputError:
-        raise InputError(f"{path} is not a JSON document, or is damaged") from None
+        raise InputError(f"{path} is not valid JSON") from None
     check_characters(str(path), document)
     return document
 
 
 def check_characters(place: str, document: Any) -> None:
-    """Raise where an escape in what was read at `place` stands for half a character, which no file can hold."""
+    """Raise if `document`, read from `place`, holds an escaped lone surrogate, which cannot be written to a file."""
     try:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What people said of texts: who judged what, and how; every reader of results returns it, every analysis takes it."""
+"""Judgements of texts by people: the common result of all readers and input of all analyses."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -19,15 +19,15 @@ Scale = Literal["real-or-fake", "number"]
 class Item:
     """A text that was judged."""
 
-    id: str  # Unique among the items: page and slot, such as ``17/3``, since equal texts may stand on several pages
-    page: str  # What the item was judged together with; an item without a page is a page of its own
-    text: str  # Empty where the results came without texts
-    generator: str | None  # Who wrote it; none for a person
+    id: str  # Unique: page and slot, such as ``17/3``, because equal texts may be on several pages
+    page: str  # The page it was judged on; an item without a page is a page of its own
+    text: str  # Empty if the results came without texts
+    generator: str | None  # None for a text by a person
 
 
 @dataclass(frozen=True)
 class Comment:
-    """What a rater wrote after a page."""
+    """A rater's comment on a page."""
 
     page: str
     rater: str
@@ -36,18 +36,18 @@ class Comment:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """J judgements of N items by R raters; checks of attention are no items."""
+    """J judgements of N items by R raters, without attention checks."""
 
-    items: tuple[Item, ...]  # N items, in a fixed order; one may have no judgement
-    raters: tuple[str, ...]  # R names, each once
-    # Of each judgement the places in `items` and `raters`, shape (J,), read-only. Nobody judges an item twice.
+    items: tuple[Item, ...]  # N items, some perhaps without judgements
+    raters: tuple[str, ...]  # R distinct names
+    # Indices of the item and the rater of each judgement, shape (J,), read-only. Nobody judges an item twice.
     item: IntArray
     rater: IntArray
     # Shape (J,), read-only: 1 for real and 0 for fake, or any finite rating (higher is better) on the scale "number"
     value: FloatArray
-    scale: Scale  # What `value` means
-    comments: tuple[Comment, ...] = ()  # What raters wrote
-    notes: tuple[str, ...] = ()  # What the reader has to say of the file: how much was left out, and why
+    scale: Scale  # Of `value`
+    comments: tuple[Comment, ...] = ()
+    notes: tuple[str, ...] = ()  # How much of the file was left out, and why
 
     def __post_init__(self) -> None:
         for name, kind in (("item", np.int64), ("rater", np.int64), ("value", np.float64)):
@@ -55,7 +55,7 @@ class Judgements:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         if not self.item.shape == self.rater.shape == self.value.shape == (self.item.size,):
-            raise InputError("item, rater and value must have one number a judgement")
+            raise InputError("item, rater and value must have one number per judgement")
         _check_once("item", [item.id for item in self.items])
         _check_once("rater", self.raters)
         _check_places("item", self.item, len(self.items))
@@ -84,20 +84,17 @@ class Judgements:
         return tuple(dict.fromkeys(item.generator for item in self.items if item.generator is not None))
 
     def votes(self) -> IntArray:
-        """Return how many judged each item fake, and how many real, shape (N, 2)."""
+        """Return how many raters judged each item fake, and how many real, shape (N, 2)."""
         if self.scale != "real-or-fake":
-            raise InputError("ratings are not votes: only judgements of real or fake can be counted")
+            raise InputError("only judgements of real or fake can be counted as votes, got ratings")
         places = 2 * self.item + self.value.astype(np.int64)
         return np.bincount(places, minlength=2 * len(self.items)).reshape(-1, 2).astype(np.int64)
 
     def select(self, mask: npt.NDArray[np.bool_]) -> "Judgements":
-        """Return the items where `mask`, shape (N,), is true, with their judgements and the comments on their pages.
-
-        The raters stay as they are, also those who judged none of the items.
-        """
+        """Return the items where `mask`, shape (N,), is true, with their judgements and comments; all raters stay."""
         mask = np.asarray(mask, dtype=np.bool_)
         if mask.shape != (len(self.items),):
-            raise InputError(f"the mask must have one value an item: {len(self.items)}, got shape {mask.shape}")
+            raise InputError(f"the mask must have one value per item: {len(self.items)}, got shape {mask.shape}")
         items = tuple(item for item, keep in zip(self.items, mask, strict=True) if keep)
         pages = {item.page for item in items}
         kept = mask[self.item]
@@ -111,12 +108,12 @@ class Judgements:
         )
 
     def without(self, raters: Collection[str]) -> "Judgements":
-        """Return what the others said: these raters go with their judgements and comments, the items stay."""
+        """Return the judgements and comments of all other raters; all items stay."""
         unknown = [name for name in raters if name not in self.raters]
         if unknown:
             near = difflib.get_close_matches(unknown[0], self.raters, n=3, cutoff=0.5)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise OptionError(f"there is no rater {unknown[0][:40]!r} among the {len(self.raters)}{hint}")
+            raise OptionError(f"there is no rater {unknown[0][:40]!r} among the {len(self.raters)} raters{hint}")
         places = [place for place, name in enumerate(self.raters) if name not in raters]
         kept = np.isin(self.rater, places)
         return replace(
@@ -137,4 +134,6 @@ def _check_once(what: str, names: Sequence[str]) -> None:
 
 def _check_places(what: str, places: IntArray, n: int) -> None:
     if places.size and not (places.min() >= 0 and places.max() < n):
-        raise InputError(f"a judgement names {what} {places.max()}, but there are {n}")
+        raise InputError(
+            f"{what} numbers of judgements must be from 0 to {n - 1}, got {places.min()} to {places.max()}"
+        )

@@ -1,10 +1,10 @@
-"""Label Studio: tasks and labelling interface out, annotations in.
+"""Export studies to Label Studio, and import its annotations.
 
-A page is one task, so that a rater judges a whole page with its attention check. Files that others made, with one text
-a task, are read without a study: the task's data has ``text`` and, where known, ``generator`` and ``page``.
+A page is one task, so that a rater judges a whole page with its attention check. Files from elsewhere, with one text
+per task, are read without a study: the task's data has ``text`` and, if known, ``generator`` and ``page``.
 
-Source: Label Studio's task format (``annotations`` with ``result``, ``completed_by``, ``was_cancelled``), its JSON
-export; the shorter JSON-MIN has no raters that can be told apart and is refused.
+Source: Label Studio's task format (``annotations`` with ``result``, ``completed_by``, ``was_cancelled``) in its JSON
+export; the shorter JSON-MIN does not identify raters and is rejected.
 """
 
 import json
@@ -29,17 +29,17 @@ _NUMBERS = ("rating", "number")
 def label_studio_files(study: Study) -> dict[str, str]:
     """Return file name to content: ``tasks.json`` to import, and ``interface.xml``, the labelling interface.
 
-    Neither says who wrote a text. Every page must have as many items as the others.
+    Neither says who wrote a text. All pages must have the same number of items.
     """
     sizes = {len(page.items) for page in study.pages}
     if len(sizes) > 1:
         raise InputError(
-            f"Label Studio needs pages of one size, the study has {min(sizes)} to {max(sizes)} items a page"
+            f"Label Studio needs pages of one size, the study has {min(sizes)} to {max(sizes)} items per page"
         )
     tasks = [
         {
             "data": {"study": study.fingerprint, "page": page.id}
-            | {f"text_{slot}": _shown(item.text, item.choices) for slot, item in enumerate(page.items)}
+            | {f"text_{slot}": _display_text(item.text, item.choices) for slot, item in enumerate(page.items)}
         }
         for page in study.pages
     ]
@@ -50,15 +50,15 @@ def label_studio_files(study: Study) -> dict[str, str]:
 
 
 def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
-    """Return what raters handed in for the pages of `study`, in the order of the file; skipped tasks are left out."""
+    """Return the submissions for the pages of `study`, in the order of the file, without skipped tasks."""
     pages = {page.id: page for page in study.pages}
     submissions = []
     for place, data, rater, results in _annotations(path):
         name = data.get("page")
         if not isinstance(name, str):
-            raise InputError(f"{place}: the task has no page, so it is none of this study")
+            raise InputError(f"{place}: the task has no page, so it does not belong to this study")
         if data.get("study", study.fingerprint) != study.fingerprint:
-            raise InputError(f"{place}: this is a task of another study")
+            raise InputError(f"{place}: the task belongs to another study")
         page = pages.get(name)
         answers, comment = {}, ""
         for control, value in results:
@@ -75,13 +75,13 @@ def read_label_studio_submissions(path: Path, study: Study) -> list[Submission]:
 
 
 def read_label_studio(path: Path) -> Judgements:
-    """Return the judgements of a JSON export with one text a task."""
+    """Return the judgements of a JSON export with one text per task."""
     items: dict[str, Item] = {}
     rows: dict[tuple[str, str], float] = {}
     kinds = set()
     for place, data, rater, results in _annotations(path):
         if "text" not in data:
-            remedy = "bring it in with 'textassay human import STUDY'" if "page" in data else "its data must have one"
+            remedy = "read it with 'textassay human import STUDY'" if "page" in data else "its data must have one"
             raise InputError(f"{place}: the task has no text; {remedy}")
         name = place.rpartition("task ")[2].partition(" ")[0]
         generator = str(data.get("generator") or "")
@@ -101,7 +101,7 @@ def read_label_studio(path: Path) -> Judgements:
         kinds.add(kind)
         rows[name, rater] = value
     if len(kinds) > 1:
-        raise InputError(f"{path} mixes real or fake with numbers: give one kind a file")
+        raise InputError(f"{path} mixes real or fake with numbers: put each kind into a file of its own")
     if not rows:
         raise InputError(f"{path} holds no annotation")
     places = {name: place for place, name in enumerate(items)}
@@ -126,7 +126,7 @@ def _value(place: str, label: str) -> tuple[float, str]:
 
 
 def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], str, list[tuple[str, str]]]]:
-    """Yield place, data of the task, rater, and control and value of each result."""
+    """Yield place (for messages), task data, rater, and (control, value) of each result."""
     tasks = read_json_document(path)
     if not isinstance(tasks, list):
         raise InputError(f"{path} must hold a list of tasks: export it from Label Studio as JSON")
@@ -142,7 +142,7 @@ def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], str, list
                 if not annotation.get("was_cancelled"):
                     yield place, data, _rater(annotation), _results(annotation["result"])
             except (AttributeError, KeyError, TypeError, IndexError):
-                raise InputError(f"{place}: an annotation is damaged, or of a kind that is not known") from None
+                raise InputError(f"{place}: an annotation is damaged or of an unknown kind") from None
 
 
 def _rater(annotation: Mapping[str, Any]) -> str:
@@ -151,20 +151,20 @@ def _rater(annotation: Mapping[str, Any]) -> str:
 
 
 def _results(results: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    found = []
+    values = []
     for result in results:
         value = result["value"]
         if result["type"] == "choices":
             (label,) = value["choices"] if len(value["choices"]) == 1 else ("",)
-            found.append((result["from_name"], label))
+            values.append((result["from_name"], label))
         elif result["type"] == "textarea":
-            found.append(("comment", "\n".join(value["text"])))
+            values.append(("comment", "\n".join(value["text"])))
         elif result["type"] in _NUMBERS:
-            found.append((result["from_name"], str(value[result["type"]])))
-    return found
+            values.append((result["from_name"], str(value[result["type"]])))
+    return values
 
 
-def _shown(text: str, choices: Sequence[str]) -> str:
+def _display_text(text: str, choices: Sequence[str]) -> str:
     if not choices:
         return text
     return "\n".join([text, *(f"{place}: {word}" for place, word in enumerate((*choices, NONE_OF_THEM)))])

@@ -1,12 +1,12 @@
-"""Mechanical Turk's batch results: one row a submission, with the texts of its page and what was answered.
+"""Read Mechanical Turk's batch results: one row per submission, with the texts of its page and the answers.
 
-Two kinds are read. Published ones say themselves who wrote each text (``Input.review_K_student_model``), so they need
-no study. Those of our own template (`textassay.human.turk_template`) do not, so that nothing leaks to workers: they are
-read beside their study.
+There are two kinds. Published results say who wrote each text (``Input.review_K_student_model``) and need no study.
+Those of our own template (`textassay.human.turk_template`) do not, so that workers cannot see it; they are read with
+their study.
 
 Source: the layout of the batch results of Garbacea et al., "Judge the Judges", EMNLP 2019: page ``Input.hit_id``, slot
 of the attention check ``Input.gotcha_locs``, answers ``Answer.review_K_judgment``.
-Departs from it: nothing is matched by text, since equal texts stand on several pages.
+Departs from it: nothing is matched by text, because equal texts are on several pages.
 """
 
 import re
@@ -32,10 +32,7 @@ def is_batch(columns: Sequence[str]) -> bool:
 
 
 def read_mechanical_turk(path: Path, *, attention_checks: bool = True) -> Judgements:
-    """Return the judgements of batch results that say who wrote each text.
-
-    `path`: A .csv file. Submissions whose ``AssignmentStatus`` is Rejected do not count.
-    """
+    """Return the judgements of a .csv file of batch results that say who wrote each text, without rejected ones."""
     study, submissions = read_batch(path)
     pages = {page.id: page for page in study.pages}
     kept, notes, seen = [], [], set()
@@ -65,11 +62,11 @@ def read_mechanical_turk(path: Path, *, attention_checks: bool = True) -> Judgem
 
 
 def read_batch(path: Path) -> tuple[Study, list[Submission]]:
-    """Return the study that batch results belong to, as far as they tell, and all submissions, in order."""
+    """Return the study behind batch results, as far as they describe it, and all submissions, in order."""
     rows = read_table(path, _BATCH)
     slots = _slots(path, list(rows[0].values))
     if f"Input.review_{slots[0]}_student_model" not in rows[0].values:
-        raise InputError(f"{path} does not say who wrote the texts: bring it in with 'textassay human import STUDY'")
+        raise InputError(f"{path} does not say who wrote the texts: read it with 'textassay human import STUDY'")
     pages: dict[str, tuple[TableRow, StudyPage]] = {}
     submissions = []
     for row in rows:
@@ -95,7 +92,7 @@ def read_batch(path: Path) -> tuple[Study, list[Submission]]:
 def read_turk_submissions(path: Path, study: Study) -> list[Submission]:
     """Return all submissions of batch results of our own template for `study`, in order.
 
-    A page that the study does not have is left for `textassay.human.acceptance.accept` to refuse.
+    `textassay.human.acceptance.accept` rejects unknown pages.
     """
     pages = {page.id: page for page in study.pages}
     submissions = []
@@ -103,7 +100,7 @@ def read_turk_submissions(path: Path, study: Study) -> list[Submission]:
         page = pages.get(row.values["Input.hit_id"], StudyPage(row.values["Input.hit_id"], ()))
         for slot, item in enumerate(page.items):
             if _value(row, f"Input.review_{slot}_text") not in (escaped(item.text), item.text):
-                raise InputError(f"{row.place}: text {slot} of page {page.id} is another than in this study")
+                raise InputError(f"{row.place}: text {slot} of page {page.id} is not that of the study")
         submissions.append(_submission(row, page))
     return submissions
 
@@ -122,7 +119,7 @@ def _page(row: TableRow, slots: Sequence[int]) -> StudyPage:
     for slot in slots:
         author = _value(row, f"Input.review_{slot}_student_model")
         if not author:
-            raise InputError(f"{row.place}: nothing says who wrote text {slot} (Input.review_{slot}_student_model)")
+            raise InputError(f"{row.place}: the writer of text {slot} is missing (Input.review_{slot}_student_model)")
         items.append(
             StudyItem(
                 id=f"{page}/{slot}",
@@ -136,10 +133,10 @@ def _page(row: TableRow, slots: Sequence[int]) -> StudyPage:
 
 def _checks(row: TableRow, n_slots: int) -> set[int]:
     """Return the slots of the attention checks."""
-    given = row.values.get("Input.gotcha_locs", "")
-    slots = {int(number) for number in re.findall(r"[0-9]{1,6}", given)}
-    if not given.isascii() or (slots and max(slots) >= n_slots):
-        raise InputError(f"{row.place}: Input.gotcha_locs must be from 0 to {n_slots - 1}, got {given}")
+    locations = row.values.get("Input.gotcha_locs", "")
+    slots = {int(number) for number in re.findall(r"[0-9]{1,6}", locations)}
+    if not locations.isascii() or (slots and max(slots) >= n_slots):
+        raise InputError(f"{row.place}: Input.gotcha_locs must be from 0 to {n_slots - 1}, got {locations}")
     return slots
 
 
@@ -165,7 +162,7 @@ def _submission(row: TableRow, page: StudyPage) -> Submission:
 
 
 def _answer(values: Mapping[str, str], slot: int, labels: Sequence[str]) -> str:
-    """Return the label given to a slot: the value of its column or, for crowd forms, the column that is true."""
+    """Return the label of a slot: the value of its column or, for crowd forms, the column that is true."""
     name = f"Answer.review_{slot}_judgment"
     if name in values:
         return values[name]

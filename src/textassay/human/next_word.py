@@ -1,10 +1,10 @@
-"""The next-word task: people as the data distribution in exposure bias. Prefixes with candidates to pages of a study.
+"""The next-word task, in which people stand in for the data distribution when exposure bias is measured.
 
 A person reads a prefix and chooses the next word among the model's five most probable ones or none of them. Half of the
-prefixes on a page were written by people, half by the model, mixed, so that nobody can tell which is which.
+prefixes on a page were written by people, half by the model, in random order.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 4.4 and figures 5 and 6.
-Departs from it: special tokens are no candidates; the end of the sentence is, and is shown as such.
+Departs from it: special tokens are not candidates, except the end of the sentence, which is shown as such.
 """
 
 from collections import Counter
@@ -26,8 +26,8 @@ from textassay.seeding import stream
 N_CANDIDATES = 5
 END = "(end of the sentence)"
 DATA = "data"
-_BATCH = 256  # prefixes whose next words are computed at once
-_ROUNDS = 20  # of drawing, before a model counts as too short-spoken
+_BATCH = 256  # prefixes per forward pass
+_ROUNDS = 20  # of sampling, before the model's texts count as too short
 
 INSTRUCTIONS = (
     "Each item shows the beginning of a sentence. Choose the word you would expect next, and go with your first "
@@ -38,14 +38,16 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class Prefix:
-    """How a sentence begins, and the model's most probable next words, the most probable first."""
+    """The beginning of a sentence, and the model's most probable next words, most probable first."""
 
     text: str
     candidates: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if len(self.candidates) < 2 or len(set(self.candidates)) != len(self.candidates):
-            raise InputError(f"prefix {self.text[:40]!r} must have at least two candidates, all different")
+            raise InputError(
+                f"prefix {self.text[:40]!r} must have two or more distinct candidates, got {', '.join(self.candidates)}"
+            )
 
 
 def build_next_word(
@@ -68,25 +70,27 @@ def build_next_word(
         fit = min(len(data), len(model)) // half * half
         raise OptionError(
             f"pages with {half} prefixes of each side need equally many, a multiple of {half}: got {len(data)} of data "
-            f"and {len(model)} of the model; {fit} of each would do"
+            f"and {len(model)} of the model; {fit} of each would fit"
             if fit
             else f"a page needs {half} prefixes of each side, got {len(data)} of data and {len(model)} of the model"
         )
     counts = Counter(prefix.text for prefix in (*data, *model))
     text, most = counts.most_common(1)[0]
     if most > 1:
-        raise InputError(f"a prefix is shown once only, but {text[:60]!r} stands {most} times")
+        raise InputError(f"prefixes must be distinct, but {text[:60]!r} occurs {most} times")
     if len({len(prefix.candidates) for prefix in (*data, *model)}) > 1:
-        raise InputError("all prefixes must have as many candidates")
+        raise InputError("all prefixes must have the same number of candidates")
     rng = stream(seed, "next word", "order")
     orders = [rng.permutation(len(side)) for side in (data, model)]
     pages = []
     for number in range(len(data) // half):
-        here = slice(number * half, (number + 1) * half)
-        shown = [(data[place], None) for place in orders[0][here]] + [(model[place], name) for place in orders[1][here]]
+        rows = slice(number * half, (number + 1) * half)
+        page_prefixes = [(data[place], None) for place in orders[0][rows]] + [
+            (model[place], name) for place in orders[1][rows]
+        ]
         items = []
         for slot, place in enumerate(rng.permutation(page_size).tolist()):
-            prefix, generator = shown[place]
+            prefix, generator = page_prefixes[place]
             order = rng.permutation(len(prefix.candidates)).tolist()
             items.append(
                 StudyItem(
@@ -112,7 +116,7 @@ def build_next_word(
 def draw_prefixes(
     model: LanguageModel, real: Corpus, *, length: int, n: int, n_candidates: int = N_CANDIDATES, seed: int = 0
 ) -> tuple[list[Prefix], list[Prefix]]:
-    """Return `n` prefixes of `length` tokens from real text, and as many from the model, all of them different."""
+    """Return `n` distinct prefixes of `length` tokens from real text, and as many from the model."""
     for name, value, least in (("length", length, 1), ("n", n, 1), ("n_candidates", n_candidates, 2)):
         if value < least:
             raise OptionError(f"{name} must be at least {least}, got {value}")
@@ -122,8 +126,8 @@ def draw_prefixes(
     from_data = _different(shuffled, n, taken)
     if len(from_data) < n:
         raise TooFewSentencesError(
-            f"{n} prefixes of {length} tokens are asked for, real text has {len(from_data)} different ones: ask for "
-            "fewer or shorter ones, or give more text"
+            f"real text has {len(from_data)} distinct prefixes of {length} tokens, but {n} are needed: use fewer or "
+            "shorter prefixes, or give more text"
         )
     drawn: list[Corpus] = []
     n_drawn = 0
@@ -136,8 +140,8 @@ def draw_prefixes(
             break
     else:
         raise TooFewSentencesError(
-            f"{model.name} wrote {n_drawn} different prefixes of {length} tokens in {_ROUNDS * 2 * n} sentences, "
-            f"{n} are asked for: ask for fewer or shorter ones"
+            f"{model.name} wrote {n_drawn} distinct prefixes of {length} tokens in {_ROUNDS * 2 * n} texts, but {n} "
+            "are needed: use fewer or shorter prefixes"
         )
     from_model = Corpus.concatenate(drawn)
     sides = []
@@ -151,32 +155,33 @@ def draw_prefixes(
 def candidates_of(
     model: LanguageModel, prefixes: Corpus, vocabulary: Vocabulary, n_candidates: int = N_CANDIDATES
 ) -> list[tuple[str, ...]]:
-    """Return the model's most probable next words after each prefix, the most probable first.
+    """Return the model's most probable next words after each prefix, most probable first.
 
-    ``<unk>`` is passed over, since nobody can choose it; the end of the sentence is called `END`. `vocabulary` is the
-    model's, that of the sentences it draws.
+    ``<unk>`` is excluded; the end of the sentence is called `END`. `vocabulary` is that of the model's samples.
     """
     if len(vocabulary) - 3 < n_candidates:
-        raise OptionError(f"{model.name} knows {len(vocabulary) - 3} words, {n_candidates} candidates are asked for")
-    found: list[tuple[str, ...]] = []
+        raise OptionError(
+            f"n_candidates must be at most {len(vocabulary) - 3}, the words of {model.name}, got {n_candidates}"
+        )
+    candidates: list[tuple[str, ...]] = []
     for start in range(0, len(prefixes), _BATCH):
         batch = prefixes.take(np.arange(start, min(start + _BATCH, len(prefixes))))
         log_probs = np.array(model.next_log_probs(batch), dtype=np.float64)  # (batch, vocabulary)
         log_probs[:, [PAD, SOS, UNK]] = -np.inf
         for row in _top(log_probs, n_candidates):
             words = vocabulary.decode(np.array(row))
-            shown = [join_tokens(prefixes.tokenizer, [word]) for word in words]
-            if len(set(shown)) < len(shown) or not all(word.strip() for word in shown):
-                shown = words  # parts of characters: shown as they are
-            found.append(tuple(END if token == EOS else word for token, word in zip(row, shown, strict=True)))
-    return found
+            labels = [join_tokens(prefixes.tokenizer, [word]) for word in words]
+            if len(set(labels)) < len(labels) or not all(word.strip() for word in labels):
+                labels = words  # byte tokens that are not whole characters
+            candidates.append(tuple(END if token == EOS else word for token, word in zip(row, labels, strict=True)))
+    return candidates
 
 
 def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
-    """Return the prefixes of data and of the model, and the model's name, of a JSON lines file.
+    """Return the prefixes of data, those of the model, and the model's name, from a JSON lines file.
 
-    Each line is an object: ``prefix``, ``from`` (``data``, or the model's name), and ``candidates``, a list of words,
-    the most probable first.
+    Each line is an object with ``prefix``, ``from`` (``data`` or the model's name) and ``candidates``, a list of words,
+    most probable first.
     """
     data: list[Prefix] = []
     model: list[Prefix] = []
@@ -192,7 +197,7 @@ def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
                 raise TypeError
         except (ValueError, TypeError, KeyError, RecursionError):
             raise InputError(
-                f'{place}: write {{"prefix": "...", "from": "data", "candidates": ["...", ...]}}'
+                f'{place}: must be like {{"prefix": "...", "from": "data", "candidates": ["...", ...]}}'
             ) from None
         check_characters(place, row)
         try:
@@ -206,7 +211,7 @@ def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
 
 
 def _different(corpus: Corpus, n: int, taken: set[str]) -> Corpus:
-    """Return the first `n` sentences of `corpus` whose texts are new, and add these to `taken`."""
+    """Return the first `n` texts of `corpus` that are not in `taken`, and add them to it."""
     places: list[int] = []
     for place, text in enumerate(_texts(corpus)):
         if len(places) == n:
@@ -218,15 +223,15 @@ def _different(corpus: Corpus, n: int, taken: set[str]) -> Corpus:
 
 
 def _texts(corpus: Corpus) -> list[str]:
-    """Return the sentences as the model sees them: words that it does not know are ``<unk>``."""
+    """Return the texts as the model sees them, with ``<unk>`` for unknown words."""
     return [join_tokens(corpus.tokenizer, corpus.sentence(place)) for place in range(len(corpus))]
 
 
 def _top(log_probs: npt.NDArray[np.float64], n: int) -> list[list[int]]:
-    """Return the columns of the `n` largest values of each row, largest first, the lower column where equal."""
+    """Return the columns of the `n` largest values of each row, largest first, ties by column."""
     border = -np.partition(-log_probs, n - 1, axis=1)[:, n - 1]  # (rows,): the n-th largest
-    found = []
+    columns = []
     for row, bound in zip(log_probs, border, strict=True):
         places = np.flatnonzero(row >= bound)
-        found.append(places[np.argsort(-row[places], kind="stable")][:n].tolist())
-    return found
+        columns.append(places[np.argsort(-row[places], kind="stable")][:n].tolist())
+    return columns

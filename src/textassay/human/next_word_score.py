@@ -1,11 +1,11 @@
-"""Exposure bias from the next-word task: how often people disagree with the model, after its own prefixes and people's.
+"""Exposure bias from the next-word task: disagreement of people with the model after its own and after real prefixes.
 
-``CGD(M|H)`` is the share of judgements in which the person did not choose the model's most probable word (none of them
-counts as that) after prefixes from H; ``EB-C = CGD(M|M) / CGD(M|D)`` is 1 without exposure bias and larger with it.
+``CGD(M|H)`` is the fraction of judgements after prefixes from H in which the person did not choose the model's most
+probable word; ``EB-C = CGD(M|M) / CGD(M|D)`` is 1 without exposure bias and larger with it.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations 3 to 5 and section 4.4.
-Departs from it: intervals besides the spread of five evaluations. They allow for raters who differ and for prefixes
-that are judged several times (`textassay.resampling.clusters`).
+Departs from it: intervals besides the spread of five evaluations. They are clustered by rater and prefix
+(`textassay.resampling.clusters`).
 """
 
 import math
@@ -28,14 +28,14 @@ _EVALUATIONS = 5
 
 @dataclass(frozen=True)
 class NextWordScore:
-    """What people say of a model's next words."""
+    """The result of a next-word study of one model."""
 
     model: str  # Its name
     # Fraction in [0, 1] after prefixes of data and of the model; lower is better
     cgd_data: float
     cgd_model: float
-    eb_c: float  # Their ratio; NaN where nobody ever disagreed after prefixes of data
-    # None where a side has a single prefix; that of the ratio also where it is 0
+    eb_c: float  # Their ratio; NaN if nobody disagreed after prefixes of data
+    # None if a side has a single prefix; that of the ratio also if it is 0
     cgd_data_interval: Interval | None
     cgd_model_interval: Interval | None
     eb_c_interval: Interval | None
@@ -45,13 +45,12 @@ class NextWordScore:
     # Prefixes judged, and raters who judged them
     n_prefixes: int
     n_raters: int
-    # As the paper prints them: standard deviation of CGD after prefixes of data and of the model, and of EB-C, over
-    # five evaluations, which are five groups of pages. None where a group has no prefix of one side, NaN where EB-C is
-    # undefined in one.
+    # As in the paper: standard deviations of CGD after prefixes of data and of the model, and of EB-C, over five groups
+    # of pages. None if a group lacks prefixes of one side, NaN if EB-C is undefined in one.
     spreads: tuple[float, float, float] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all as JSON-ready values, NaN as null."""
+        """Return all fields as JSON-ready values."""
         document: dict[str, Any] = json_ready(self.__dict__)
         return document
 
@@ -59,8 +58,8 @@ class NextWordScore:
 def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordScore:
     """Return the scores of one model.
 
-    Intervals of fractions are Wilson's with the effective number of judgements, that of the ratio is Student's on the
-    log scale. A single rater is no cluster: the intervals are then for that rater.
+    Intervals of fractions are Wilson's with the effective sample size, that of the ratio is Student's on the log scale.
+    With a single rater, the intervals hold for that rater only.
     """
     if not 0 < level < 1:
         raise OptionError(f"level must be between 0 and 1, got {level}")
@@ -78,7 +77,7 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
     data, model = means.values.tolist()
     ratio, ratio_interval = math.nan, None
     if data == 0:
-        warnings.warn("EB-C is undefined: nobody ever disagreed with the model after prefixes of data", stacklevel=2)
+        warnings.warn("EB-C is undefined: nobody disagreed with the model after prefixes of data", stacklevel=2)
     else:
         ratio = model / data
         half = means.log_ratio_margin(1, 0, level=level) if model > 0 else math.nan
@@ -102,7 +101,7 @@ def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordS
 
 
 def _spreads(judgements: Judgements, is_model: BoolArray) -> tuple[float, float, float] | None:
-    """Return the spread over evaluations; pages are dealt to them in turn, in the order of the study."""
+    """Return the spread over evaluations; page k belongs to evaluation k modulo 5."""
     order = {page: place for place, page in enumerate(dict.fromkeys(item.page for item in judgements.items))}
     group = np.array([order[item.page] for item in judgements.items])[judgements.item] % _EVALUATIONS
     cell = is_model * _EVALUATIONS + group

@@ -1,4 +1,4 @@
-"""Pages of a real-or-fake study: half of each page real, generators balanced, one text that says what to answer.
+"""Pages of a real-or-fake study: half of each page real, generators balanced, one attention check.
 
 Source: Garbacea et al., "Judge the Judges", EMNLP 2019: pages of 20 reviews, 10 of them real, and one attention check.
 Departs from it: the attention check is a sentence of its own, not a generated review with a sentence added; generators
@@ -35,36 +35,38 @@ def build_study(
     settings: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Study:
-    """Return a study in which people say of each text whether a person or a program wrote it."""
+    """Return a study in which people judge whether each text was written by a person or by a program."""
     real_per_page = _check_sizes(page_size, real_per_page)
-    n_given = {name: len(texts) for name, texts in generated.items()}
-    n_real_given = len(real)
+    n_texts = {name: len(texts) for name, texts in generated.items()}
+    n_real_texts = len(real)
     real = [text for text in real if not _is_blank(text)]
     generated = {name: [text for text in texts if not _is_blank(text)] for name, texts in generated.items()}
-    n_blank = {name: n_given[name] - len(texts) for name, texts in generated.items()}
+    n_blank = {name: n_texts[name] - len(texts) for name, texts in generated.items()}
     fake_per_page = page_size - real_per_page
     each = _per_generator(generated, per_generator, fake_per_page, n_blank)
     n_pages = each * len(generated) // fake_per_page
     n_real = n_pages * real_per_page
-    n_real_blank = n_real_given - len(real)
+    n_real_blank = n_real_texts - len(real)
     if len(real) < n_real:
         raise TooFewSentencesError(
-            f"{n_pages} pages take {n_real} real texts, there are {len(real)}{_besides(n_real_blank)}: give "
+            f"{n_pages} pages need {n_real} real texts, got {len(real)}{_besides(n_real_blank)}: give "
             f"{n_real - len(real)} more, or fewer generated ones (per_generator)"
         )
     real_drawn = stream(seed, "study", "real").permutation(len(real))[:n_real].reshape(n_pages, real_per_page)
     drawn = {
         name: stream(seed, "study", "generated", name).permutation(len(generated[name]))[:each] for name in generated
     }
-    shown = {name: [generated[name][number] for number in drawn[name].tolist()] for name in generated}
+    chosen = {name: [generated[name][number] for number in drawn[name].tolist()] for name in generated}
     chosen_real = [real[number] for number in real_drawn.ravel().tolist()]
-    waiting = {name: iter(texts) for name, texts in shown.items()}
+    remaining = {name: iter(texts) for name, texts in chosen.items()}
     names = list(generated)
     rng = stream(seed, "study", "order")
     pages = []
-    for number, dealt in enumerate(deal(n_pages, fake_per_page, len(names), stream(seed, "study", "deal")), start=1):
+    for number, generator_numbers in enumerate(
+        assign_generators(n_pages, fake_per_page, len(names), stream(seed, "study", "deal")), start=1
+    ):
         page = [StudyItem("", real[place]) for place in real_drawn[number - 1]]
-        page += [StudyItem("", next(waiting[names[place]]), names[place]) for place in dealt]
+        page += [StudyItem("", next(remaining[names[place]]), names[place]) for place in generator_numbers]
         page = [page[place] for place in rng.permutation(len(page)).tolist()]
         if check_text is not None:
             page.insert(int(rng.integers(len(page) + 1)), StudyItem("", check_text, check=True))
@@ -74,7 +76,7 @@ def build_study(
         kind="real-or-fake",
         title=title,
         instructions=instructions_for(
-            chosen_real, [text for texts in shown.values() for text in texts], has_check=check_text is not None
+            chosen_real, [text for texts in chosen.values() for text in texts], has_check=check_text is not None
         )
         if instructions is None
         else instructions,
@@ -85,17 +87,17 @@ def build_study(
             "page_size": page_size,
             "real_per_page": real_per_page,
             "check_text": check_text,
-            "real": _described(chosen_real, n_real_given, n_real_blank, ()),
-            "generators": {name: _described(shown[name], n_given[name], n_blank[name], chosen_real) for name in names},
+            "real": _described(chosen_real, n_real_texts, n_real_blank, ()),
+            "generators": {name: _described(chosen[name], n_texts[name], n_blank[name], chosen_real) for name in names},
             **(settings or {}),
         },
     )
 
 
-def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generator) -> list[list[int]]:
-    """Return which generators' texts stand on each page, at random."""
+def assign_generators(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generator) -> list[list[int]]:
+    """Return the generator numbers of the texts on each page, balanced and in random order."""
     base, extra = divmod(per_page, n_generators)
-    missing = np.full(n_generators, n_pages * extra // n_generators)  # of the extra texts, how many are still to come
+    missing = np.full(n_generators, n_pages * extra // n_generators)  # extra texts still to be placed
     pages = []
     for _ in range(n_pages):
         order = rng.permutation(n_generators)
@@ -106,9 +108,9 @@ def deal(n_pages: int, per_page: int, n_generators: int, rng: np.random.Generato
 
 
 def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check: bool = True) -> str:
-    """Return instructions that fit what is shown: marked words, lower case and checks are mentioned where they are.
+    """Return instructions that mention marked words, lower case and attention checks if the study has them.
 
-    What only one side has is not: it is no property of the texts, but gives that side away (see `giveaways`).
+    Marks or lower case on one side only are not mentioned, because they would tell the sides apart (see `side_cues`).
     """
     paragraphs = [
         "Some of these texts were written by people, the others by computer programs. Read each one and decide: real "
@@ -128,37 +130,36 @@ def instructions_for(real: Sequence[str], generated: Sequence[str], *, has_check
     return "\n\n".join(paragraphs)
 
 
-def giveaways(study: Study) -> list[str]:
-    """Return what tells the sides of a study apart at a glance, a line each: capitals or marks on one side only."""
+def side_cues(study: Study) -> list[str]:
+    """Return warnings about features that tell the sides apart at a glance: capitals or marks on one side only."""
     real = [item.text for item in study.items if item.generator is None and not item.check]
     generated = [item.text for item in study.items if item.generator is not None]
-    found = []
+    messages = []
     for what, remedy, of_real, of_generated in (
         ("capital letters", "--lowercase", _has_capitals(real), _has_capitals(generated)),
         ("words shown as underscores", "--mark-rare N", mark_share(real) > 0, mark_share(generated) > 0),
     ):
         if of_real != of_generated:
             side = "real" if of_real else "generated"
-            found.append(
-                f"only {side} texts have {what}, which tells the sides apart at a glance: {remedy} treats both alike"
+            messages.append(
+                f"only {side} texts have {what}, which tells the sides apart at a glance: use {remedy} for both sides"
             )
-    return found
+    return messages
 
 
 def skipped_blanks(study: Study) -> list[str]:
-    """Return how many blank texts of each side were passed over, a line each."""
+    """Return a message for each side with the number of blank texts that were left out."""
     sides = {"real texts": study.settings["real"]}
     sides |= {f"texts of {name}": side for name, side in study.settings["generators"].items()}
     return [
-        f"{side['blank']} of {side['given']} {name} {'is' if side['blank'] == 1 else 'are'} blank and left "
-        "out, since nobody can judge a blank text"
+        f"{side['blank']} of {side['given']} {name} {'is' if side['blank'] == 1 else 'are'} blank and left out"
         for name, side in sides.items()
         if side["blank"]
     ]
 
 
 def _is_blank(text: str) -> bool:
-    """Return whether nobody can see anything of `text`: spaces, control characters, characters of no width."""
+    """Return whether `text` has no visible character, only white space, control and zero-width characters."""
     return not any(letter.isprintable() and not letter.isspace() for letter in text)
 
 
@@ -175,7 +176,7 @@ def _check_sizes(page_size: int, real_per_page: int | None) -> int:
         raise OptionError(f"page_size must be at least 2, got {page_size}")
     if real_per_page is None and page_size % 2:
         raise OptionError(
-            f"half of {page_size} texts a page cannot be real: give page_size {page_size - 1} or {page_size + 1}, or "
+            f"half of {page_size} texts per page cannot be real: give page_size {page_size - 1} or {page_size + 1}, or "
             "real_per_page"
         )
     real = page_size // 2 if real_per_page is None else real_per_page
@@ -185,9 +186,9 @@ def _check_sizes(page_size: int, real_per_page: int | None) -> int:
 
 
 def _per_generator(
-    generated: Mapping[str, Sequence[str]], asked: int | None, fake_per_page: int, n_blank: Mapping[str, int]
+    generated: Mapping[str, Sequence[str]], per_generator: int | None, fake_per_page: int, n_blank: Mapping[str, int]
 ) -> int:
-    """Return how many texts of each generator are shown: so many that they fill whole pages."""
+    """Return the number of texts of each generator in the study, which fill whole pages."""
     if not generated:
         raise OptionError("a study needs at least one generator")
     sizes = {name: len(texts) for name, texts in generated.items()}
@@ -195,10 +196,10 @@ def _per_generator(
     step = fake_per_page // math.gcd(fake_per_page, len(sizes))
     most = fewest // step * step
     hint = f"per_generator may be any multiple of {step}" + (f" up to {most}" if most else f", {fewest} are there")
-    if asked is None and len(set(sizes.values())) > 1:
+    if per_generator is None and len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name} {size}{_besides(n_blank[name])}" for name, size in sizes.items())
         raise OptionError(f"the generators have different numbers of texts ({listed}): {hint}")
-    each = fewest if asked is None else asked
+    each = fewest if per_generator is None else per_generator
     if each < 1 or each % step:
         raise OptionError(
             f"{each} texts of each of {len(sizes)} generators do not fill pages with {fake_per_page} generated texts "
@@ -213,7 +214,7 @@ def _per_generator(
 
 
 def _described(shown: Sequence[str], n: int, n_blank: int, real: Sequence[str]) -> dict[str, Any]:
-    """Return what is worth knowing of the texts of one side."""
+    """Return a description of the texts of one side, for the settings of the study."""
     counts = Counter(shown)
     others = set(real)
     described = {

@@ -1,7 +1,7 @@
-"""The long CSV file of judgements: one row a judgement, ``item,rater,label``, readable by anything.
+"""The long CSV file of judgements, one row per judgement: ``item,rater,label``.
 
-Further columns, all optional: ``generator`` (empty, ``real`` or ``(real)`` for a person), ``page``, ``text``,
-``comment``. A row without rater and label states an item that nobody has judged.
+Optional columns: ``generator`` (empty, ``real`` or ``(real)`` for a person), ``page``, ``text``, ``comment``. A row
+without rater and label is an item without judgements.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ _PEOPLE = ("", "real", "(real)")
 
 
 def is_ratings(columns: tuple[str, ...]) -> bool:
-    """Return whether these are columns of such a file."""
+    """Return whether `columns` are those of such a file."""
     return all(name in columns for name in COLUMNS[:3])
 
 
@@ -37,16 +37,18 @@ def read_ratings(path: Path) -> Judgements:
         item = _item(row)
         known, place = items.setdefault(item.id, (item, row.place))
         if item != known:
-            raise InputError(f"{row.place}: item {item.id} has another generator, page or text than in {place}")
+            raise InputError(f"{row.place}: generator, page or text of item {item.id} differ from those in {place}")
         places.setdefault(item.id, len(places))
         rater, label = row.values["rater"].strip(), row.values["label"].strip()
         if not rater and not label:
             continue
         if not rater:
-            raise InputError(f"{row.place}: there is a label but no rater")
+            raise InputError(f"{row.place}: the rater is missing")
         value, number = _value(row.place, label)
         if is_number not in (None, number):
-            raise InputError(f"{row.place}: {label!r} does not go with the labels before: all real or fake, or numbers")
+            raise InputError(
+                f"{row.place}: labels must be all real or fake, or all numbers, got {label!r} after others"
+            )
         is_number = number
         if (item.id, rater) in judged:
             raise InputError(f"{row.place}: {rater} judged item {item.id} before, in {judged[item.id, rater]}")
@@ -71,9 +73,9 @@ def read_ratings(path: Path) -> Judgements:
 
 
 def ratings_csv(judgements: Judgements) -> str:
-    """Return `judgements` as the text of such a file; `read_ratings` gives them back, up to order and notes.
+    """Return `judgements` as the text of such a file, from which `read_ratings` restores them, except order and notes.
 
-    A comment stands in the first row of its rater and page.
+    A comment is in the first row of its rater and page.
     """
     comments = {(comment.page, comment.rater): comment.text for comment in judgements.comments}
     table: list[tuple[str, ...]] = []
@@ -93,7 +95,7 @@ def ratings_csv(judgements: Judgements) -> str:
 def _item(row: TableRow) -> Item:
     name = row.values["item"].strip()
     if not name:
-        raise InputError(f"{row.place}: there is no item")
+        raise InputError(f"{row.place}: the item is missing")
     generator = row.values.get("generator", "").strip()
     page = row.values.get("page", "").strip()
     return Item(
@@ -105,7 +107,7 @@ def _item(row: TableRow) -> Item:
 
 
 def _value(place: str, label: str) -> tuple[float, bool]:
-    """Return what a label is worth, and whether it is a number."""
+    """Return the value of a label, and whether it is a number."""
     if label.lower() in _VALUES:
         return _VALUES[label.lower()], False
     value = finite_number(label)

@@ -1,7 +1,7 @@
-"""Why people say a text is fake: their comments, coded into groups of reasons by a list of keywords.
+"""Why people judge a text as fake: comments coded into groups of reasons by keywords.
 
-The list that comes along (``reasons.yaml`` beside this file) has eight groups; anyone may give another. A comment may
-fall in several groups; one that falls in none is shown, so that the list can be made better.
+The default list (``reasons.yaml``) has eight groups; users may give another. A comment may belong to several groups;
+those in no group are listed, so that the list can be improved.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges", 2019, section 5 (the eight groups).
 """
@@ -22,7 +22,7 @@ _BETWEEN = "(?: [a-z0-9]+){0,4}"
 
 @dataclass(frozen=True)
 class ReasonGroup:
-    """A reason: its name, what it is called for people, and its keywords as they stand in the file."""
+    """A group of reasons: its name, its title for people, and its keywords."""
 
     name: str
     title: str
@@ -31,10 +31,10 @@ class ReasonGroup:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Groups of keywords, and whole comments that say nothing.
+    """Groups of keywords, and whole comments to ignore.
 
-    A keyword is one or more words, matched whole in any case, without apostrophes. ``*`` stands for any letters of a
-    word, ``..`` for up to four words of the same sentence.
+    A keyword is one or more whole words in any case, without apostrophes. ``*`` matches any letters of a word, ``..``
+    up to four words of the same sentence.
     """
 
     groups: tuple[ReasonGroup, ...]
@@ -45,7 +45,7 @@ class Reasons:
         return tuple((group.name, re.compile("|".join(map(_pattern, group.keywords)))) for group in self.groups)
 
     def code(self, comment: str) -> tuple[str, ...]:
-        """Return the names of the groups a comment falls in, in the order of the list.
+        """Return the names of the groups of a comment, in the order of the list.
 
         >>> read_reasons().code("Far too vague. And one didn't make any sense!")
         ('vague', 'logic')
@@ -54,23 +54,23 @@ class Reasons:
         return tuple(name for name, pattern in self._patterns if pattern.search(words))
 
     def says_nothing(self, comment: str) -> bool:
-        """Return whether a comment is empty or one of those to be ignored."""
+        """Return whether a comment is empty or to be ignored."""
         return not _words(comment).strip(" .") or comment.strip().lower().rstrip(".!") in self.ignored
 
 
 @dataclass(frozen=True)
-class ReasonsFound:
-    """How many comments fall in each group."""
+class ReasonCounts:
+    """The number of comments in each group."""
 
-    n_comments: int  # That say something
-    n_empty: int  # That say nothing
+    n_comments: int  # Without empty and ignored ones
+    n_empty: int  # Empty and ignored ones
     counts: dict[str, int]  # Group to number of comments, in the order of the list
-    titles: dict[str, str]  # Group to what it is called for people
-    uncoded: tuple[Comment, ...]  # Comments that fall in no group
+    titles: dict[str, str]  # Group to title
+    uncoded: tuple[Comment, ...]  # Comments in no group
 
 
-def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonsFound:
-    """Return how many of `comments` fall in each group of `reasons`, by default the list that comes along."""
+def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -> ReasonCounts:
+    """Return the number of `comments` in each group of `reasons`, by default the list of the package."""
     reasons = read_reasons() if reasons is None else reasons
     counts = {group.name: 0 for group in reasons.groups}
     n_comments = n_empty = 0
@@ -80,33 +80,33 @@ def code_comments(comments: Iterable[Comment], reasons: Reasons | None = None) -
             n_empty += 1
             continue
         n_comments += 1
-        found = reasons.code(comment.text)
-        for name in found:
+        names = reasons.code(comment.text)
+        for name in names:
             counts[name] += 1
-        if not found:
+        if not names:
             uncoded.append(comment)
-    return ReasonsFound(
+    return ReasonCounts(
         n_comments, n_empty, counts, {group.name: group.title for group in reasons.groups}, tuple(uncoded)
     )
 
 
 def read_reasons(path: Path | None = None) -> Reasons:
-    """Return the groups of a YAML file, by default of the one that comes along.
+    """Return the groups in a YAML file, by default the one of the package.
 
-    `path`: A mapping with ``groups``: name to ``title`` (optional) and ``keywords`` (a list), and ``ignored``
-    (optional): a list of whole comments.
+    The file is a mapping: ``groups``, name to ``title`` (optional) and ``keywords`` (a list); and ``ignored``
+    (optional), a list of whole comments.
     """
     path = _DEFAULT if path is None else path
     try:
         content = read_yaml(path)
     except OSError as error:
-        raise InputError(f"cannot read the reasons in {path}: {error.strerror or error}") from error
+        raise InputError(f"cannot read the reasons file {path}: {error.strerror or error}") from error
     groups = content.get("groups") if isinstance(content, dict) else None
     if not isinstance(groups, dict) or not groups:
         raise InputError(f"{path} must have 'groups': the name of each with a list of 'keywords'")
     unknown = sorted(map(str, set(content) - {"groups", "ignored"}))
     if unknown:
-        raise InputError(f"{path} may have 'groups' and 'ignored', got '{unknown[0]}'")
+        raise InputError(f"{path} may have the keys 'groups' and 'ignored', got '{unknown[0]}'")
     return Reasons(
         tuple(_group(path, str(name), group) for name, group in groups.items()),
         frozenset(
@@ -121,18 +121,18 @@ def _group(path: Path, name: str, group: object) -> ReasonGroup:
     keywords = _strings(path, f"the keywords of '{name}'", group["keywords"])
     for keyword in keywords:
         if not re.search(r"[a-z0-9]", keyword.lower()):
-            raise InputError(f"{path}: a keyword of group '{name}' has no letter: '{keyword}'")
+            raise InputError(f"{path}: keywords must have a letter or digit, got '{keyword}' in group '{name}'")
     return ReasonGroup(name, str(group.get("title") or name), keywords)
 
 
-def _strings(path: Path, what: str, found: object) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise InputError(f"{path}: {what} must be a list of texts; put quotes around words such as no, yes and numbers")
-    return tuple(found)
+def _strings(path: Path, name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InputError(f"{path}: {name} must be a list of texts; put quotes around words such as no, yes and numbers")
+    return tuple(value)
 
 
 def _words(text: str) -> str:
-    """Return a comment as words between single spaces, and full stops between its sentences."""
+    """Return a comment as words separated by single spaces, with full stops between its sentences."""
     lowered = re.sub(r"['\u2018\u2019`]", "", text.lower())
     return " ".join(re.findall(r"[a-z0-9]+|[.!?;\n]+", re.sub(r"[.!?;\n]+", " . ", lowered)))
 

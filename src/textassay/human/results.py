@@ -1,4 +1,4 @@
-"""Results wherever they are, a file or the folder of a study, with raters' times and attention checks where known."""
+"""Read results from a file or the folder of a study, with raters' times and attention checks if known."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,20 +19,19 @@ _TIME = "WorkTimeInSeconds"
 
 @dataclass(frozen=True)
 class Results:
-    """Judgements, and what else is known of how they came about."""
+    """Judgements, with times and attention checks of their raters."""
 
-    judgements: Judgements  # What counts
-    # Rater to how many seconds a judgement took on average; raters without a known time are missing
-    seconds: Mapping[str, float]
-    # Rater to how many attention checks were failed, and how many were answered, on pages that count or not
+    judgements: Judgements
+    seconds: Mapping[str, float]  # Rater to mean seconds per judgement, if known
+    # Rater to numbers of failed and of answered attention checks, on all pages, also those that do not count
     checks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-or-fake") -> Results:
-    """Return what people said."""
+    """Return the results in a file or in the folder of a study."""
     if not path.is_dir():
         if database is not None:
-            raise OptionError(f"--database goes with the folder of a study, and {path} is none")
+            raise OptionError(f"--database needs the folder of a study, got {path}")
         judgements = read_judgements(path)
         if _is_turk(path):
             study, submissions = read_batch(path)
@@ -45,9 +44,9 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
     study = load_study(path)
     if study.kind != kind:
         command = "analyse" if study.kind == "real-or-fake" else "exposure"
-        raise InputError(f"the study in {path} is a {study.kind} task: 'textassay human {command}' says what it found")
+        raise InputError(f"the study in {path} is a {study.kind} task: analyse it with 'textassay human {command}'")
     from textassay.human.server.database import DATABASE_FILE, database_url, open_database
-    from textassay.human.server.results import check_same_study, read_handed_in, to_judgements
+    from textassay.human.server.results import check_same_study, read_submitted, to_judgements
 
     if database is None and not (path / DATABASE_FILE).is_file():
         if (path / JUDGEMENTS_FILE).is_file():
@@ -55,7 +54,7 @@ def read_results(path: Path, *, database: str | None = None, kind: Kind = "real-
         raise InputError(f"nobody has judged the study in {path} yet: run 'textassay human serve {path}'")
     with open_database(database or database_url(path), may_be_new=False) as opened:
         opened.run_now(lambda connection: check_same_study(connection, study))
-        rows = opened.run_now(read_handed_in)
+        rows = opened.run_now(read_submitted)
     times = ((row.submission.rater, row.at - row.taken, len(row.submission.answers)) for row in rows if row.is_accepted)
     return Results(to_judgements(study, rows), _mean_seconds(times), _checks(study, [row.submission for row in rows]))
 
@@ -71,14 +70,14 @@ def _turk_seconds(path: Path, judgements: Judgements) -> dict[str, float]:
     for row in read_table(path, (_TIME,)):
         seconds, rater = row.values[_TIME].strip(), row.values["WorkerId"]
         if seconds.isascii() and seconds.isdigit() and rater in raters and row.values["AssignmentStatus"] != "Rejected":
-            given = (text for name, text in row.values.items() if name.startswith("Answer.review_"))
-            n = sum(text.lower() not in ("", "false") for text in given)  # crowd forms have a column for each label
+            answers = (text for name, text in row.values.items() if name.startswith("Answer.review_"))
+            n = sum(text.lower() not in ("", "false") for text in answers)  # crowd forms have a column for each label
             times.append((rater, float(seconds), n))
     return _mean_seconds(times)
 
 
 def _mean_seconds(times: Iterable[tuple[str, float, int]]) -> dict[str, float]:
-    """Return the mean time of a judgement of each rater, from (rater, seconds, judgements)."""
+    """Return the mean seconds per judgement of each rater, from (rater, seconds, judgements)."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for rater, seconds, n in times:
         sums[rater][0] += seconds
@@ -87,13 +86,13 @@ def _mean_seconds(times: Iterable[tuple[str, float, int]]) -> dict[str, float]:
 
 
 def _checks(study: Study, submissions: Iterable[Submission]) -> dict[str, tuple[int, int]]:
-    """Return rater to attention checks failed and answered; what the owner had rejected does not count."""
+    """Return rater to numbers of failed and of answered attention checks, without rejected submissions."""
     pages = {page.id: page for page in study.pages}
-    found: dict[str, tuple[int, int]] = {}
+    checks: dict[str, tuple[int, int]] = {}
     for one in submissions:
         n_checks = sum(item.check for item in pages[one.page].items)
         if n_checks and not one.is_rejected:
-            n_failed, n_before = found.get(one.rater, (0, 0))
+            n_failed, n_before = checks.get(one.rater, (0, 0))
             n_failed += len(failed_checks(pages[one.page], one.answers))
-            found[one.rater] = n_failed, n_before + n_checks
-    return found
+            checks[one.rater] = n_failed, n_before + n_checks
+    return checks

@@ -1,12 +1,11 @@
-"""A study: pages of texts for people to judge, kept in one file that everything else (server, exports, imports) reads.
+"""A study: pages of texts for people to judge, in one file used by server, exports and imports.
 
-The file holds the answers (who wrote what), so it is for the owner of the study: what participants see is made from
-`StudyItem.id`, `text` and `labels` alone.
+The file says who wrote each text, so it is for the owner of the study only. Participants see `StudyItem.id`, `text` and
+`labels` alone.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from textassay.errors import InputError, OutputError
 from textassay.human.json_file import read_json_document
+from textassay.storage import draft_of
 
 STUDY_FILE = "study.json"
 NONE_OF_THEM = "none of them"
@@ -24,20 +24,19 @@ Kind = Literal["real-or-fake", "next-word"]
 
 @dataclass(frozen=True)
 class StudyItem:
-    """One thing to judge on a page."""
+    """One text or prefix to judge."""
 
-    id: str  # Unique in the study: page and slot, such as ``17/3``; slots count from 0
-    text: str  # What is shown: a text, or the prefix of the next-word task
-    generator: str | None = None  # Who wrote it; none for a person
-    # Whether it is an attention check, which says itself what to answer (``fake``) and counts for nothing else
-    check: bool = False
-    # Of the next-word task: the words to choose from, as they are shown; after them comes `NONE_OF_THEM`
+    id: str  # Unique in the study: page and slot from 0, such as ``17/3``
+    text: str  # The text, or the prefix of the next-word task
+    generator: str | None = None  # None for a person
+    check: bool = False  # An attention check, which tells the reader to answer ``fake``
+    # Next-word task: the words to choose from, before `NONE_OF_THEM`
     choices: tuple[str, ...] = ()
-    top: int | None = None  # Of the next-word task: the place in `choices` of the model's most probable word
+    top: int | None = None  # Next-word task: index in `choices` of the model's most probable word
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The answers that are valid: real and fake, or the places of the choices, the last being `NONE_OF_THEM`."""
+        """Valid answers: real and fake, or the indices of the choices, the last for `NONE_OF_THEM`."""
         if not self.choices:
             return ("real", "fake")
         return tuple(str(place) for place in range(len(self.choices) + 1))
@@ -45,7 +44,7 @@ class StudyItem:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What one participant judges in one go, in this order."""
+    """The items that one participant judges together, in this order."""
 
     id: str
     items: tuple[StudyItem, ...]
@@ -53,21 +52,21 @@ class StudyPage:
 
 @dataclass(frozen=True)
 class Study:
-    """Everything there is to ask."""
+    """A study with all its pages."""
 
     kind: Kind  # The task
-    # What participants read; plain text, an empty line parts paragraphs
+    # For participants, in plain text; blank lines separate paragraphs
     title: str
     instructions: str
     pages: tuple[StudyPage, ...]  # At least one
-    judgements_per_page: int  # How many participants shall judge each page, at least 1
-    seed: int  # What the pages were drawn with
-    # What else the pages depend on, and what is known of the texts; JSON-ready
+    judgements_per_page: int  # Participants per page, at least 1
+    seed: int  # Of the random pages
+    # Other settings of the pages, and descriptions of the texts; JSON-ready
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise InputError(f"the kind of a study is {' or '.join(get_args(Kind))}, got '{self.kind}'")
+            raise InputError(f"the kind of a study must be {' or '.join(get_args(Kind))}, got '{self.kind}'")
         if not self.pages or not all(page.items for page in self.pages):
             raise InputError("a study needs at least one page, and a page at least one item")
         if self.judgements_per_page < 1:
@@ -78,54 +77,49 @@ class Study:
         ):
             if len(set(ids)) != len(ids):
                 twice = next(name for place, name in enumerate(ids) if name in ids[:place])
-                raise InputError(f"the study has two {what}s called {twice}")
+                raise InputError(f"{what} ids must be unique, got {twice} twice")
         for item in self.items:
             if bool(item.choices) != (self.kind == "next-word"):
-                raise InputError(f"item {item.id}: choices belong to the next-word task, and to all of its items")
+                raise InputError(f"item {item.id}: items of the next-word task, and only these, must have choices")
             if item.choices and item.top not in range(len(item.choices)):
-                raise InputError(f"item {item.id}: top must be the place of a choice, got {item.top}")
+                raise InputError(f"item {item.id}: top must be from 0 to {len(item.choices) - 1}, got {item.top}")
 
     @property
     def items(self) -> tuple[StudyItem, ...]:
-        """All items of all pages, checks among them."""
+        """All items of all pages, including attention checks."""
         return tuple(item for page in self.pages for item in page.items)
 
     @property
     def fingerprint(self) -> str:
-        """Hash of all that participants see of the items; results carry it, so that they meet their own study only."""
-        shown = [[page.id, [[item.id, item.text, item.choices] for item in page.items]] for page in self.pages]
-        return hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
+        """Hash of everything that participants see of the items; results carry it to identify their study."""
+        visible = [[page.id, [[item.id, item.text, item.choices] for item in page.items]] for page in self.pages]
+        return hashlib.sha256(json.dumps(visible).encode()).hexdigest()[:12]
 
 
 def save_study(study: Study, folder: Path) -> Path:
-    """Write `study` to `STUDY_FILE` in `folder`, which is made, whole or not at all; return the file.
+    """Write `study` atomically to `STUDY_FILE` in `folder`, which is created if necessary; return the path.
 
-    Both are for their owner alone, since the file says who wrote what; a folder that was there keeps its mode.
+    Only the owner may read them, because the file says who wrote what; an existing folder keeps its mode.
     """
     path = folder / STUDY_FILE
-    draft = folder / f".{STUDY_FILE}.{os.getpid()}.tmp"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"format": _FORMAT, **asdict(study)}, file, indent=1, allow_nan=False)
-        draft.replace(path)
+        with draft_of(path) as draft:
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps({"format": _FORMAT, **asdict(study)}, indent=1, allow_nan=False), "utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another --out") from error
-    finally:
-        if draft.parent.is_dir():
-            draft.unlink(missing_ok=True)
     return path
 
 
 def load_study(folder: Path) -> Study:
-    """Return the study that stands in `folder`, checked."""
+    """Return the study in `folder`, checked."""
     path = folder / STUDY_FILE if folder.is_dir() else folder
     if not path.is_file():
-        raise InputError(f"no study in {folder}: make one with 'textassay human build'")
+        raise InputError(f"no study in {folder}: create one with 'textassay human build'")
     document = read_json_document(path)
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{path} is not a study that this version of textassay reads: build it again")
+        raise InputError(f"{path} is not a study of this version of textassay: build it again")
     try:
         return _study(document)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Rows of a CSV or TSV file of results, each with its line, so that a message can say where something is wrong."""
+"""Read CSV and TSV files of results, with line numbers for messages."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ class TableRow:
 
 
 def finite_number(text: str) -> float | None:
-    """Return the number that `text` is, in ASCII digits; none where it is none, or not finite."""
+    """Return `text` as a finite number in ASCII digits; None if it is not one."""
     if not text.isascii() or "_" in text:
         return None
     try:
@@ -29,23 +29,23 @@ def finite_number(text: str) -> float | None:
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    """Return the names of the columns."""
+    """Return the column names."""
     _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
     return tuple(map(plain_cell, header))
 
 
 def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
-    """Return the rows of `path`, a .csv or .tsv file with a header, or either and .gz."""
+    """Return the rows of a .csv or .tsv file with a header, gzipped or not."""
     rows = csv_rows(Source(path), delimiter=_delimiter(path))
     _, names = next(rows, (0, []))
     header = list(map(plain_cell, names))
     missing = [name for name in required if name not in header]
     if missing:
-        shown = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
-        raise InputError(f"{path} has no column '{missing[0]}'; it has: {shown or 'none'}")
+        names_listed = ", ".join(header[:12]) + (", ..." if len(header) > 12 else "")
+        raise InputError(f"{path} has no column '{missing[0]}'; it has: {names_listed or 'none'}")
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise InputError(f"{path} has two columns called '{twice}': rename or remove one")
+        raise InputError(f"{path} has two columns called '{twice}': rename or remove one of them")
     table = [
         TableRow(f"{path} line {line}", dict(zip(header, map(plain_cell, row), strict=True))) for line, row in rows
     ]

@@ -1,19 +1,18 @@
-"""Judging in a terminal: one text after the other, one key each, saved after every answer."""
+"""Judging in a terminal: one text at a time, one key per answer, saved after every answer."""
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from textassay.errors import InputError, OutputError
 from textassay.human.answers_file import answers_csv, read_answers
 from textassay.human.study import NONE_OF_THEM, Study, StudyItem, StudyPage
+from textassay.storage import atomic_write
 
 BACK, QUIT = "b", "q"
 
 
 class TerminalSession:
-    """The answers of all raters who used one file; each is on the disk before the next is asked for."""
+    """The answers of all raters in one file; each is written to disk before the next text is shown."""
 
     def __init__(self, study: Study, rater: str, path: Path) -> None:
         if not rater.strip() or not rater.isprintable():
@@ -25,7 +24,7 @@ class TerminalSession:
                 self.answers |= {(one.rater, item): label for item, label in one.answers.items()}
 
     def next_page(self) -> StudyPage | None:
-        """Return the page to go on with: one begun, else the one with the fewest raters; none where all is judged."""
+        """Return the rater's next page: an unfinished one, else the one with the fewest raters; None at the end."""
         own = {page.id: self.n_judged(page) for page in self.study.pages}
         begun = [page for page in self.study.pages if 0 < own[page.id] < len(page.items)]
         fresh = [page for page in self.study.pages if own[page.id] == 0]
@@ -34,30 +33,24 @@ class TerminalSession:
         return next(iter([*begun, *fresh]), None)
 
     def n_judged(self, page: StudyPage) -> int:
-        """Return how many items of `page` the rater has judged."""
+        """Return the number of items of `page` that the rater has judged."""
         return sum((self.rater, item.id) in self.answers for item in page.items)
 
     def answer(self, item: StudyItem, label: str | None) -> None:
-        """Keep an answer, or take one back where `label` is none, and write the file whole."""
+        """Store an answer, or remove it if `label` is None, and write the file atomically."""
         self.answers.pop((self.rater, item.id), None)
         if label is not None:
             self.answers[self.rater, item.id] = label
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("w", encoding="utf-8", newline="") as file:
-                file.write(answers_csv(self.study, self.answers))
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            with atomic_write(self.path) as file:
+                file.write(answers_csv(self.study, self.answers).encode())
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}; choose another --out") from error
 
 
 def keys_of(item: StudyItem) -> dict[str, tuple[str, str]]:
-    """Return key to label and what it is called, such as r to real."""
+    """Return key to label and its text, such as r to real."""
     if not item.choices:
         return {"r": ("real", "real"), "f": ("fake", "fake")}
     return {label: (label, word) for label, word in zip(item.labels, (*item.choices, NONE_OF_THEM), strict=True)}
@@ -70,7 +63,7 @@ def judge_pages(
     show: Callable[[StudyPage, int], None],
     read_key: Callable[[], str],
 ) -> bool:
-    """Ask until `n_pages` pages are judged, nothing is left, or the rater stops; return whether all was judged."""
+    """Ask until `n_pages` pages are judged, none is left, or the rater quits; return whether the rater did not quit."""
     for _ in range(n_pages):
         page = session.next_page()
         if page is None:

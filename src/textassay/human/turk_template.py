@@ -1,7 +1,7 @@
-"""What Mechanical Turk needs to show a study: one row a page, and the page they are filled into.
+"""Export a study to Mechanical Turk: one row per page, and the HTML layout for them.
 
-The rows say nothing of who wrote what. Turk puts their fields into the page as they are, so that they are escaped here,
-characters beyond ASCII as well: fields with four-byte characters are refused there.
+The rows do not say who wrote the texts. Turk inserts fields into the page unescaped, so they are escaped here; so are
+characters beyond ASCII, because Turk rejects four-byte characters.
 """
 
 import html
@@ -11,14 +11,14 @@ from textassay.corpus import csv_text
 from textassay.errors import InputError
 from textassay.human.study import NONE_OF_THEM, Study
 
-_PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()_/'")  # no sign that begins a formula, as - does
-_SCRIPT = "https://assets.crowd.aws/crowd-html-elements.js"  # Turk's own; its crowd layout asks for it
+_PLAIN = frozenset(string.ascii_letters + string.digits + " .,!?:;()_/'")  # nothing that begins a formula, such as -
+_SCRIPT = "https://assets.crowd.aws/crowd-html-elements.js"  # Turk's own, required by its crowd layout
 
 
 def turk_files(study: Study) -> dict[str, str]:
-    """Return file name to content: ``pages.csv`` to publish a batch with, and ``template.html``, the layout.
+    """Return file name to content: ``pages.csv`` for a batch, and ``template.html``, its layout.
 
-    Every page must have as many items, and every item as many choices, as the others.
+    All pages must have the same number of items, and all items the same number of choices.
     """
     sizes = {(len(page.items), len(item.choices)) for page in study.pages for item in page.items}
     if len(sizes) > 1:
@@ -30,7 +30,7 @@ def turk_files(study: Study) -> dict[str, str]:
 
 
 def escaped(text: str) -> str:
-    """Return `text` as HTML in ASCII that holds no mark-up and none of Turk's ``${variables}``."""
+    """Return `text` as ASCII HTML without mark-up and without Turk's ``${variables}``."""
     return "".join(letter if letter in _PLAIN else f"&#{ord(letter)};" for letter in text)
 
 
@@ -48,7 +48,7 @@ def _rows(study: Study, n_items: int, n_choices: int) -> str:
 def _template(study: Study, n_items: int, n_choices: int) -> str:
     paragraphs = "\n".join(f"    <p>{_words(part)}</p>" for part in study.instructions.split("\n\n"))
     items = "\n".join(_item(slot, study, n_items, n_choices) for slot in range(n_items))
-    return f"""<!-- Paste this as the layout of a Mechanical Turk project, and publish pages.csv with it. -->
+    return f"""<!-- Use this as the layout of a Mechanical Turk project, and publish pages.csv as a batch of it. -->
 <script src="{_SCRIPT}"></script>
 <style>
   main {{ max-width: 46rem; margin: 0 auto; font: 1rem/1.5 sans-serif; color: #1a1a1a; }}
@@ -88,5 +88,5 @@ def _item(slot: int, study: Study, n_items: int, n_choices: int) -> str:
 
 
 def _words(text: str) -> str:
-    """Return plain text as HTML that is still readable for the owner, without Turk's variables."""
+    """Return plain text as readable HTML without Turk's variables."""
     return html.escape(text).replace("$", "&#36;")

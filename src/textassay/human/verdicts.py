@@ -1,8 +1,8 @@
-"""What people make of each side and each generator: H1 counts every judgement, H2 what most raters of a text said.
+"""Human verdicts on each side and generator: H1 counts every judgement, H2 the majority on each text.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", 2019, section 3 (H1 and H2).
-Departs from it: intervals and differences allow for judgements of one page, and of one rater, that go together.
+Departs from it: intervals and differences are clustered by page and rater.
 """
 
 import itertools
@@ -29,7 +29,7 @@ _TIES: tuple[Ties, ...] = ("fake", "real", "drop")
 
 @dataclass(frozen=True)
 class Share:
-    """A share of judgements, or a mean rating, with what it rests on; no interval where that is a single page."""
+    """A fraction of judgements, or a mean rating; no interval with a single page."""
 
     value: float
     interval: Interval | None
@@ -39,23 +39,23 @@ class Share:
 
 @dataclass(frozen=True)
 class GeneratorVerdict:
-    """What people make of one generator's texts."""
+    """The verdict on the texts of one generator."""
 
-    generator: str  # `REAL` for the texts that people wrote
-    share: Share  # Judged fake, lower is a better generator; on the scale "number" the mean rating, higher is better
-    n_items: int  # Texts that count
-    # 1 is best; from 1 + how many are significantly better to the number of generators less how many are significantly
-    # worse. None for `REAL`.
+    generator: str  # `REAL` for texts by people
+    share: Share  # Fraction judged fake, lower is better; on the scale "number" the mean rating, higher is better
+    n_items: int  # Number of texts
+    # 1 is best; from 1 + the number of significantly better generators to the number of those not significantly worse.
+    # None for `REAL`.
     rank_low: int | None = None
     rank_high: int | None = None
 
 
 @dataclass(frozen=True)
 class GeneratorDifference:
-    """Share (or mean rating) of generator `a` less that of `b`, or of real text.
+    """Difference of the shares (or mean ratings) of generators `a` and `b`; `b` may be real text.
 
     The interval is for this difference alone; `p_adjusted` is by Holm's method over all pairs of generators or, for
-    differences from real text, over all generators. NaN where a side stands on a single page.
+    differences from real text, over all generators. NaN if a side is on a single page.
     """
 
     a: str
@@ -69,22 +69,21 @@ class GeneratorDifference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """All that one way of counting says."""
+    """All results by one rule of counting."""
 
     name: str  # "H1", "H2" or "ratings"
-    rule: str  # In words, what counts and how ties are broken
-    # Share judged as what it is: of all, of real (judged real), of generated (judged fake). None for ratings, and where
+    rule: str  # What is counted, and how ties are broken
+    # Fraction judged correctly: of all, of real (judged real), of generated (judged fake). None for ratings, and if
     # there are no such items.
     accuracy: Share | None
     true_positive_rate: Share | None
     true_negative_rate: Share | None
     generators: tuple[GeneratorVerdict, ...]  # In the order of their first items
-    real: GeneratorVerdict | None  # The same for real texts; None where there are none
-    pairs: tuple[GeneratorDifference, ...]  # Each two generators
-    from_real: tuple[GeneratorDifference, ...]  # Each generator and real text; empty where there is none
-    # Texts that count, and how many of the texts with enough votes were tied (None for H1 and ratings)
-    n_items: int
-    n_ties: int | None = None
+    real: GeneratorVerdict | None  # The same for real texts; None without any
+    pairs: tuple[GeneratorDifference, ...]  # All pairs of generators
+    from_real: tuple[GeneratorDifference, ...]  # Each generator against real text; empty without any
+    n_items: int  # Number of texts
+    n_ties: int | None = None  # Texts with enough votes that were tied; None for H1 and ratings
 
     @property
     def rates(self) -> tuple[Share | None, Share | None, Share | None]:
@@ -93,7 +92,7 @@ class Verdict:
 
 
 def check_ties(ties: str) -> Ties:
-    """Return `ties`; raise unless it is a rule for ties."""
+    """Return `ties`; raise unless it is a known rule."""
     for known in _TIES:
         if ties == known:
             return known
@@ -101,17 +100,14 @@ def check_ties(ties: str) -> Ties:
 
 
 def usual_votes(judgements: Judgements) -> int:
-    """Return the most common number of judgements of an item, the larger of two equally common ones; 0 for none."""
+    """Return the most common number of judgements per item, the largest if several are; 0 without judgements."""
     counts = np.bincount(judgements.item, minlength=len(judgements.items))
     common = Counter(counts[counts > 0].tolist())
     return max(common, key=lambda votes: (common[votes], votes), default=0)
 
 
 def judgement_verdict(judgements: Judgements, *, level: float = 0.95) -> Verdict:
-    """Return what all judgements say, each counted by itself: H1, or mean ratings.
-
-    Judgements of one page vary together, and so do those of a rater who judged several pages.
-    """
+    """Return the verdict by single judgements: H1, or mean ratings. Clustered by page, and by rater if they cross."""
     is_vote = judgements.scale == "real-or-fake"
     name, rule = ("H1", "every judgement counts") if is_vote else ("ratings", "mean of all ratings")
     page = _pages(judgements)[judgements.item]
@@ -124,25 +120,25 @@ def judgement_verdict(judgements: Judgements, *, level: float = 0.95) -> Verdict
 def majority_verdict(
     judgements: Judgements, *, ties: Ties = "fake", votes: int | None = None, level: float = 0.95
 ) -> Verdict:
-    """Return what the majority of each item's raters says: H2."""
+    """Return the verdict by the majority of each item's raters: H2."""
     check_ties(ties)
-    given = judgements.votes()
-    totals = given.sum(axis=1)
-    able = totals > 0 if votes is None else totals == votes
-    if not able.any():
+    by_label = judgements.votes()
+    totals = by_label.sum(axis=1)
+    is_counted = totals > 0 if votes is None else totals == votes
+    if not is_counted.any():
         have = ", ".join(str(n) for n in sorted(set(totals.tolist())))
         raise InputError(
-            f"no item has {'a judgement' if votes is None else f'exactly {votes} votes'}: they have {have}"
+            f"no text has {'a judgement' if votes is None else f'exactly {votes} judgements'}: they have {have}"
         )
-    tied = given[:, 0] == given[:, 1]
-    item = np.flatnonzero(able & ~tied if ties == "drop" else able)
+    tied = by_label[:, 0] == by_label[:, 1]
+    item = np.flatnonzero(is_counted & ~tied if ties == "drop" else is_counted)
     if not len(item):
-        raise InputError("every item is tied: keep ties as fake or real")
-    value = np.where(tied, float(ties == "real"), given[:, 1] > given[:, 0])[item].astype(np.float64)
+        raise InputError("all texts are tied, so nothing is left without ties: count ties as fake or real")
+    value = np.where(tied, float(ties == "real"), by_label[:, 1] > by_label[:, 0])[item].astype(np.float64)
     what = "all items" if votes is None else f"items with {votes} votes"
     rule = f"majority of each item's votes, {what}, ties {'left out' if ties == 'drop' else f'count as {ties}'}"
-    found = _verdict("H2", rule, judgements, item, value, _pages(judgements)[item], None, level)
-    return replace(found, n_ties=int((able & tied).sum()))
+    verdict = _verdict("H2", rule, judgements, item, value, _pages(judgements)[item], None, level)
+    return replace(verdict, n_ties=int((is_counted & tied).sum()))
 
 
 def _verdict(
@@ -155,7 +151,7 @@ def _verdict(
     rater: IntArray | None,
     level: float,
 ) -> Verdict:
-    """Count values of items: 1 for real and 0 for fake, or ratings."""
+    """Return the verdict on values of items: 1 for real and 0 for fake, or ratings."""
     if not len(item):
         raise InputError("there is no judgement to analyse")
     is_vote, is_real = judgements.scale == "real-or-fake", judgements.is_real[item]
@@ -216,11 +212,11 @@ def _share(means: ClusteredMeans, group: int, level: float, how: str, *, is_vote
 def _differences(
     means: ClusteredMeans, names: list[str], pairs: list[tuple[int, int]], level: float, *, is_vote: bool
 ) -> tuple[GeneratorDifference, ...]:
-    found = [means.difference(first, second, level=level, shares=is_vote) for first, second in pairs]
-    adjusted = holm(np.array([one.p_value for one in found])) if found else np.zeros(0)
+    results = [means.difference(first, second, level=level, shares=is_vote) for first, second in pairs]
+    adjusted = holm(np.array([one.p_value for one in results])) if results else np.zeros(0)
     return tuple(
         GeneratorDifference(names[first], names[second], one.value, one.low, one.high, one.p_value, p_adjusted)
-        for (first, second), one, p_adjusted in zip(pairs, found, adjusted.tolist(), strict=True)
+        for (first, second), one, p_adjusted in zip(pairs, results, adjusted.tolist(), strict=True)
     )
 
 
@@ -240,5 +236,5 @@ def _ranked(
 
 
 def _pages(judgements: Judgements) -> IntArray:
-    """Return the number of each item's page, shape (N,)."""
+    """Return the page number of each item, shape (N,)."""
     return np.unique([item.page for item in judgements.items], return_inverse=True)[1].astype(np.int64)

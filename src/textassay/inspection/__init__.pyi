@@ -13,7 +13,7 @@ from textassay.inspection.sentence_keys import sentence_keys as sentence_keys
 from textassay.inspection.spacing_checks import CHARACTERS as CHARACTERS
 from textassay.inspection.spacing_checks import UNSPACED as UNSPACED
 from textassay.inspection.surface import gap as gap
-from textassay.inspection.surface import severity as severity
+from textassay.inspection.surface import severity_of as severity_of
 from textassay.inspection.surface import surfaces as surfaces
 from textassay.inspection.token_traits import Trait as Trait
 from textassay.inspection.token_traits import marker_traits as marker_traits

@@ -1,4 +1,4 @@
-"""Findings: what inspection says, the same for every check, and how it quotes a sentence."""
+"""Findings of inspection, and excerpts of texts in them."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,26 +14,26 @@ _WIDTH = 160
 
 @dataclass(frozen=True)
 class Finding(Displayed):
-    """One thing that differs between two sides, or is wrong with one.
+    """One difference between two sides, or one problem of a side.
 
     Attributes
     ----------
     kind
         Stable name, such as ``glued-punctuation``.
     severity
-        "warning" where it moves metrics by itself, "note" where it is worth knowing.
+        "warning" if it moves metrics by itself, else "note".
     generator
-        Whose text it is about (``(real)`` where it is the real text's own).
+        The generator concerned, or ``(real)`` for the real text itself.
     message
-        One sentence: what was found and how many.
+        One sentence that says what differs and how much.
     count_generated, count_real
-        How many sentences show it on each side.
+        Number of texts concerned on each side.
     n_generated, n_real
-        Out of how many; 0 for a side that was not looked at.
+        Number of texts checked on each side; 0 if none.
     example_generated, example_real
-        One example of each side, or none.
+        One example of each side, or None.
     remedy
-        What to do, one sentence.
+        What to do, in one sentence.
     """
 
     kind: str
@@ -54,23 +54,20 @@ class Finding(Displayed):
 
 
 class Findings(Displayed, list[Finding]):
-    """Findings that print and show themselves together."""
+    """A list of findings that is printed and displayed as one report."""
 
 
 def own_finding(
-    kind: str, how_bad: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
+    kind: str, severity: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
 ) -> Finding:
-    """Return a finding about one text by itself, with the counts on the side that `name` says.
-
-    Names in parentheses, such as ``(real)``, are real text; the counts of the other side are 0.
-    """
+    """Return a finding about one side by itself; names in parentheses, such as ``(real)``, are real text."""
     if name.startswith("("):
-        return Finding(kind, how_bad, name, message, 0, count, 0, size, None, example, remedy)
-    return Finding(kind, how_bad, name, message, count, 0, size, 0, example, None, remedy)
+        return Finding(kind, severity, name, message, 0, count, 0, size, None, example, remedy)
+    return Finding(kind, severity, name, message, count, 0, size, 0, example, None, remedy)
 
 
 def excerpt(text: str, spot: str | None = None) -> str:
-    """Return at most about 160 characters of `text` around `spot`, in one line, unprintable characters escaped."""
+    """Return about 160 characters of `text` around `spot`, in one line, with unprintable characters escaped."""
     at = -1 if spot is None else text.rfind(spot)
     if at < 0 and spot is not None:
         at = text.lower().rfind(spot)

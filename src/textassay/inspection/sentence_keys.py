@@ -1,7 +1,7 @@
-"""Sentence keys: one 64-bit number a sentence, equal for equal token sequences, to count repeats and shared sentences.
+"""Sentence keys: one 64-bit hash per text, equal for equal token sequences, to count repeated and shared texts.
 
 The key is the sum over positions of a random number of the token times a random odd number of the position (multilinear
-hashing, modulo 2^64): two different sentences of one million share a key with a chance of about one in ten million.
+hashing, modulo 2^64): among a million distinct texts two share a key with a probability of about one in ten million.
 """
 
 from functools import lru_cache
@@ -19,7 +19,7 @@ _MAX_WORD = np.iinfo(np.uint64).max
 
 
 def sentence_keys(corpus: Corpus) -> Keys:
-    """Return one key a sentence, shape (N,); comparable between corpora that share a vocabulary."""
+    """Return one key per text, shape (N,); comparable between corpora that share a vocabulary."""
     words = _random_words("tokens", _power_of_two(len(corpus.vocabulary)))
     lengths = corpus.lengths
     odd = _random_words("positions", _power_of_two(int(lengths.max(initial=1)) + 1)) | np.uint64(1)
@@ -32,36 +32,33 @@ def sentence_keys(corpus: Corpus) -> Keys:
 
 def occurs_in(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
     """Return for each key whether it is among `others`, shape (N,)."""
-    found: npt.NDArray[np.bool_] = np.isin(keys, others)
-    return found
+    mask: npt.NDArray[np.bool_] = np.isin(keys, others)
+    return mask
 
 
 def occurs_elsewhere(keys: Keys) -> npt.NDArray[np.bool_]:
-    """Return for each key whether another sentence of the same corpus has it, shape (N,)."""
+    """Return for each key whether another text of the same corpus has it, shape (N,)."""
     _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    found: npt.NDArray[np.bool_] = counts[inverse] > 1
-    return found
+    mask: npt.NDArray[np.bool_] = counts[inverse] > 1
+    return mask
 
 
 def n_distinct(keys: Keys) -> int:
-    """Return the number of different keys."""
+    """Return the number of distinct keys."""
     ordered = np.sort(keys)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(keys))
 
 
 def expected_repeats(keys: Keys, n_drawn: int) -> float:
-    """Return the expected share of repeats among `n_drawn` sentences drawn from `keys` without replacement.
+    """Return the expected share of repeats, in [0, 1), among `n_drawn` texts drawn from `keys` without replacement.
 
-    Repeats become more as a corpus grows, so corpora of different sizes are compared at the smaller size. A sentence
-    that occurs c times among N is missing from the draw with probability C(N - c, n) / C(N, n).
+    Repeats become more frequent as a corpus grows, so corpora of different sizes are compared at the smaller size. A
+    text that occurs c times among N is missing from the draw with probability C(N - c, n) / C(N, n).
 
-    `keys`: shape (N,), N at least 1; `n_drawn`: from 1 to N; at N it is the share of repeats itself, ``1 - distinct /
-    N``.
-
-    In [0, 1).
+    `keys`: shape (N,), N at least 1; `n_drawn`: from 1 to N; at N the result is ``1 - n_distinct / N``.
     """
     if not len(keys):
-        raise EmptyCorpusError("repeats need at least one sentence")
+        raise EmptyCorpusError("the share of repeats needs at least one text, got 0")
     if not 1 <= n_drawn <= len(keys):
         raise OptionError(f"n_drawn must be from 1 to {len(keys)}, got {n_drawn}")
     n_keys = len(keys)

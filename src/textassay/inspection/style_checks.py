@@ -1,9 +1,9 @@
-"""Checks of how text is written: case, glued or split punctuation, the mark at the end."""
+"""Checks of style: case, attached or separate punctuation, final punctuation."""
 
 import numpy as np
 
 from textassay.inspection.finding import Finding
-from textassay.inspection.surface import Contrast, Mask, Pair, Surface, severity
+from textassay.inspection.surface import Contrast, Mask, Pair, Surface, severity_of
 from textassay.inspection.token_traits import Trait
 
 _NOTE, _WARNING = 0.02, 0.1
@@ -21,7 +21,7 @@ _PUNCTUATION = (
 
 
 def case(pair: Pair) -> Finding | None:
-    """Return a finding where one side has another case: lower, upper, or no capital at the start."""
+    """Return a finding if case differs: lower, upper, or no capital at the start."""
     lettered = _both(pair, Trait.LETTER)
     mostly = pair.generated.mostly_upper, pair.real.mostly_upper
     initial = _begins(pair, Trait.INITIAL_UPPER)
@@ -31,26 +31,26 @@ def case(pair: Pair) -> Finding | None:
         ("begin with a capital letter", pair.contrast(initial, _begins(pair, Trait.LETTER))),
     )
     for number, (what, contrast) in enumerate(ways):
-        how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
-        if how_bad is None:
+        severity = severity_of(contrast.gap, note=_NOTE, warning=_WARNING)
+        if severity is None:
             continue
-        remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides alike."
+        remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides the same way."
         if number and _same_share(pair, Trait.UPPER):
-            how_bad = "note"
+            severity = "note"
             remedy = (
-                "Nothing to repair: capitals are as frequent but stand elsewhere, which is the generator's own doing; "
+                "Nothing to repair: capitals are as frequent but in other places, which is how the generator writes; "
                 "--lowercase leaves them out of the comparison."
             )
         message = f"Case differs: {contrast} {what}."
-        return pair.finding("case", how_bad, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
+        return pair.finding("case", severity, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
     return None
 
 
 def glued_punctuation(pair: Pair) -> Finding | None:
-    """Return a finding where marks hang on words on one side and stand alone on the other.
+    """Return a finding if punctuation is attached to words on one side and separate on the other.
 
-    A kind of mark counts where, among the sentences that have it, the glued form is much more usual on one side, and
-    where this concerns enough of all sentences to move a metric.
+    A kind of mark counts if, among the texts that have it, the attached form is much more frequent on one side, and if
+    this concerns enough of all texts to move a metric.
     """
     differing: list[tuple[str, Contrast, Contrast, Trait, Trait]] = []
     for what, glued, split in _PUNCTUATION:
@@ -65,12 +65,12 @@ def glued_punctuation(pair: Pair) -> Finding | None:
     what, among, overall, glued, split = max(differing, key=lambda item: abs(item[2].gap))
     others = [item[0] for item in differing if item[0] != what]
     also = f" (also {', '.join(others)})" if others else ""
-    how_bad = severity(overall.gap, note=_NOTE, warning=_WARNING)
+    severity = severity_of(overall.gap, note=_NOTE, warning=_WARNING)
     return pair.finding(
         "glued-punctuation",
-        how_bad or "note",
-        f"Punctuation hangs on words on one side and stands alone on the other: of the sentences with {what}, "
-        f"{among} have it glued{also}.",
+        severity or "note",
+        f"Punctuation is attached to words on one side and separate on the other: of the texts with {what}, "
+        f"{among} have it attached{also}.",
         among,
         "Use --normalize, which splits punctuation off on both sides, or --tokenizer words.",
         spots=(glued, split) if overall.gap > 0 else (split, glued),
@@ -78,20 +78,20 @@ def glued_punctuation(pair: Pair) -> Finding | None:
 
 
 def final_punctuation(pair: Pair, shorter_than: int | None) -> Finding | None:
-    """Return a finding where sentences of one side lack the mark at their end."""
+    """Return a finding if the texts of one side lack final punctuation."""
     stop = Trait.STOP | Trait.STOP_GLUED
     among = _shorter(pair.generated, shorter_than), _shorter(pair.real, shorter_than)
     lacks = (pair.generated.last & int(stop)) == 0, (pair.real.last & int(stop)) == 0
     contrast = pair.contrast(lacks, among)
-    how_bad = severity(contrast.gap, note=_NOTE, warning=_WARNING)
-    if how_bad is None:
+    severity = severity_of(contrast.gap, note=_NOTE, warning=_WARNING)
+    if severity is None:
         return None
-    remedy = "Give both sides their final punctuation, or take it off on both."
+    remedy = "Keep final punctuation on both sides, or remove it on both."
     if _same_share(pair, stop):
-        how_bad = "note"
-        remedy = "Nothing to repair: the marks are as frequent but stand elsewhere, which is the generator's own doing."
+        severity = "note"
+        remedy = "Nothing to repair: the marks are as frequent but in other places, which is how the generator writes."
     message = f"Final punctuation differs: {contrast} end without it."
-    return pair.finding("missing-final-punctuation", how_bad, message, contrast, remedy)
+    return pair.finding("missing-final-punctuation", severity, message, contrast, remedy)
 
 
 def _both(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
@@ -99,7 +99,7 @@ def _both(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
 
 
 def _begins(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
-    """Return which sentences of each side begin with a token that shows any of `traits`."""
+    """Return which texts of each side begin with a token that has any of `traits`."""
     return (pair.generated.first & int(traits)) != 0, (pair.real.first & int(traits)) != 0
 
 
@@ -108,14 +108,14 @@ def _shorter(side: Surface, length: int | None) -> Mask:
 
 
 def _with_mark(side: Surface, glued: Trait, split: Trait) -> tuple[Mask, Mask]:
-    """Return which sentences have the mark glued and which have it split; of full stops only the final one counts."""
+    """Return which texts have the mark attached and which separate; of full stops only the final one counts."""
     if glued is Trait.STOP_GLUED:
         return (side.last & int(glued)) != 0, (side.last & int(split)) != 0
     return side.shows(glued), side.shows(split)
 
 
 def _same_share(pair: Pair, traits: Trait) -> bool:
-    """Return whether about as many tokens show `traits` on both sides."""
+    """Return whether about as many tokens have `traits` on both sides."""
     shares = []
     for side in pair.sides:
         counts = np.bincount(side.words.tokens, minlength=len(side.traits))

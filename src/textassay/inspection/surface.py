@@ -1,8 +1,8 @@
-"""The surface of a corpus: per sentence, which traits its tokens show, and where two corpora differ by more than luck.
+"""The surface of a corpus: which traits the tokens of each text have, and significant differences of two corpora.
 
-The difference between the shares of sentences that show a trait is a lower bound of the total variation between two
-corpora: a discriminator that looks at nothing else reaches it. `gap` gives the part of that difference that luck does
-not explain; checks compare it with what is worth a note and what a warning.
+The difference between the shares of texts with a trait is a lower bound of the total variation between two corpora: a
+discriminator that sees nothing else reaches it. `gap` is the part of that difference beyond chance; checks compare it
+with thresholds for notes and warnings.
 
 Source of the interval: Newcombe, "Interval estimation for the difference between independent proportions", Statistics
 in Medicine 17, 1998 (method 10), here at four standard errors.
@@ -27,40 +27,40 @@ _Z = 4.0
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """What the sentences of a corpus show, as metrics see them."""
+    """The traits of the texts of a corpus, as metrics see them."""
 
-    corpus: Corpus  # The corpus as it is measured: lengths and keys come from it
-    # The same sentences in words: `corpus` itself, or for a tokeniser of characters its text split at spaces
+    corpus: Corpus  # The corpus as it is measured, for lengths and keys
+    # The same texts in words: `corpus` itself, or split at spaces if its tokens are characters or subwords
     words: Corpus
     traits: Bits  # Traits of each entry of the vocabulary of `words`, shape (V,)
-    shown: Bits  # Traits of the tokens of each sentence, or-ed together, shape (N,)
-    # Traits of its first token, and of the last that is no closing quote or bracket, shape (N,); 0 where empty
+    present: Bits  # Union of the traits of the tokens of each text, shape (N,)
+    # Traits of its first token, and of the last that is not a closing quote or bracket, shape (N,); 0 if empty
     first: Bits
     last: Bits
     mostly_upper: Mask  # Whether more than half of its words have a capital, shape (N,)
-    keys: Keys  # One number a sentence, equal for equal tokens, shape (N,)
-    weight: float  # Distinct sentences over sentences, in (0, 1]: repeats are no further evidence of a habit
+    keys: Keys  # One hash per text, equal for equal tokens, shape (N,)
+    weight: float  # Fraction of distinct texts, in (0, 1]: repeats are not independent evidence
 
     def __len__(self) -> int:
-        return len(self.shown)
+        return len(self.present)
 
     @property
     def filled(self) -> Mask:
-        """Which sentences have a token, shape (N,)."""
+        """Which texts have a token, shape (N,)."""
         return np.diff(self.corpus.offsets) > 0
 
     @cached_property
     def spacing(self) -> Spacing:
-        """Whether words are parted by spaces."""
+        """Which texts have spaces between words."""
         return Spacing.of(self.corpus.texts)
 
     def shows(self, traits: Trait) -> Mask:
-        """Return which sentences have a token with any of `traits`, shape (N,)."""
-        shown: Mask = (self.shown & np.uint32(traits)) != 0
-        return shown
+        """Return which texts have a token with any of `traits`, shape (N,)."""
+        mask: Mask = (self.present & np.uint32(traits)) != 0
+        return mask
 
     def example(self, sentences: Mask, traits: Trait | Mask | None = None) -> str | None:
-        """Return an excerpt of the first of `sentences`, around its last token with any of `traits`, or none."""
+        """Return an excerpt of the first of `sentences`, around its last token with any of `traits`, or None."""
         if not sentences.any():
             return None
         index = int(np.argmax(sentences))
@@ -75,26 +75,26 @@ class Surface:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """How many sentences of each side show something; every pair is (generated, real)."""
+    """How many texts of each side have a trait; all pairs are (generated, real)."""
 
-    shown: tuple[Mask, Mask]  # Which sentences show it, shapes (n_generated,) and (n_real,)
-    among: tuple[Mask, Mask]  # Which sentences were looked at
-    # How many show it, out of how many looked at
+    has_trait: tuple[Mask, Mask]  # Which texts have it, shapes (n_generated,) and (n_real,)
+    considered: tuple[Mask, Mask]  # Which texts were checked
+    # How many have it, out of how many checked
     counts: tuple[int, int]
     sizes: tuple[int, int]
-    gap: float  # What luck does not explain of the difference; above 0 where generated text shows it more
+    gap: float  # Difference beyond chance; above 0 if more frequent in generated text
 
     def __str__(self) -> str:
         percent = [100 * count / size if size else 0.0 for count, size in zip(self.counts, self.sizes, strict=True)]
         return (
             f"{self.counts[0]} of {self.sizes[0]} generated ({percent[0]:.1f} %) and "
-            f"{self.counts[1]} of {self.sizes[1]} real sentences ({percent[1]:.1f} %)"
+            f"{self.counts[1]} of {self.sizes[1]} real texts ({percent[1]:.1f} %)"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The two sides that a check compares, and whose text the generated side is."""
+    """The two sides that a check compares, and the name of the generator."""
 
     generated: Surface
     real: Surface
@@ -106,7 +106,7 @@ class Pair:
         return self.generated, self.real
 
     def contrast(self, shown: tuple[Mask, Mask], among: tuple[Mask, Mask] | None = None) -> Contrast:
-        """Return how the two sides differ in `shown`, among all sentences with a token or among those given."""
+        """Return the contrast of a trait, given as masks, among all texts with a token or those of `among`."""
         looked = among if among is not None else (self.generated.filled, self.real.filled)
         shown = shown[0] & looked[0], shown[1] & looked[1]
         counts = int(np.count_nonzero(shown[0])), int(np.count_nonzero(shown[1]))
@@ -114,38 +114,39 @@ class Pair:
         return Contrast(shown, looked, counts, sizes, self.gap(counts, sizes))
 
     def gap(self, counts: tuple[int, int], sizes: tuple[int, int]) -> float:
-        """Return the gap of these counts, both (generated, real), where repeats are no further evidence."""
+        """Return the gap of these counts, both (generated, real), weighted so that repeats do not count twice."""
         weights = self.generated.weight, self.real.weight
         return gap(counts[0] * weights[0], sizes[0] * weights[0], counts[1] * weights[1], sizes[1] * weights[1])
 
     def traits(self, traits: Trait) -> Contrast:
-        """Return how the two sides differ in sentences that show any of `traits`."""
+        """Return the contrast of texts with any of `traits`."""
         return self.contrast((self.generated.shows(traits), self.real.shows(traits)))
 
     def finding(
         self,
         kind: str,
-        how_bad: Severity,
+        severity: Severity,
         message: str,
         contrast: Contrast,
         remedy: str,
         *,
         spots: tuple[Trait | Mask | None, Trait | Mask | None] = (None, None),
     ) -> Finding:
-        """Return a finding with an example of the side that shows more, and one of the other that does not show it."""
+        """Return a finding with an example from the side with more, and a counterexample from the other."""
         more = 0 if contrast.gap > 0 or (contrast.gap == 0 and contrast.counts[0]) else 1
         examples = []
         for number, side in enumerate(self.sides):
-            candidates = contrast.shown[number] if number == more else contrast.among[number] & ~contrast.shown[number]
-            examples.append(side.example(candidates if candidates.any() else contrast.among[number], spots[number]))
+            having, checked = contrast.has_trait[number], contrast.considered[number]
+            candidates = having if number == more else checked & ~having
+            examples.append(side.example(candidates if candidates.any() else checked, spots[number]))
         return self.plain_finding(
-            kind, how_bad, message, contrast.counts, contrast.sizes, (examples[0], examples[1]), remedy
+            kind, severity, message, contrast.counts, contrast.sizes, (examples[0], examples[1]), remedy
         )
 
     def plain_finding(
         self,
         kind: str,
-        how_bad: Severity,
+        severity: Severity,
         message: str,
         counts: tuple[int, int],
         sizes: tuple[int, int],
@@ -155,7 +156,7 @@ class Pair:
         """Return a finding with these counts, sizes and examples, each (generated, real)."""
         return Finding(
             kind=kind,
-            severity=how_bad,
+            severity=severity,
             generator=self.name,
             message=message,
             count_generated=counts[0],
@@ -176,9 +177,9 @@ def surfaces(corpora: list[Corpus]) -> list[Surface]:
 
 
 def gap(count_a: float, n_a: float, count_b: float, n_b: float) -> float:
-    """Return the difference ``count_a / n_a - count_b / n_b``, drawn towards 0 by four standard errors.
+    """Return the difference ``count_a / n_a - count_b / n_b``, shrunk towards 0 by four standard errors.
 
-    In [-1, 1]; 0 where the difference could be luck, or where a side has no sentence.
+    In [-1, 1]; 0 if the difference could be chance, or a side is empty.
     """
     if not n_a or not n_b:
         return 0.0
@@ -190,8 +191,8 @@ def gap(count_a: float, n_a: float, count_b: float, n_b: float) -> float:
     return max(difference - math.hypot(below, above), 0.0)
 
 
-def severity(size: float, *, note: float, warning: float) -> Severity | None:
-    """Return how bad a gap of `size` is, either sign; None below `note`."""
+def severity_of(size: float, *, note: float, warning: float) -> Severity | None:
+    """Return the severity of a gap of either sign; None below `note`."""
     if abs(size) >= warning:
         return "warning"
     return "note" if abs(size) >= note else None
@@ -205,7 +206,7 @@ def _wilson(count: float, n: float) -> tuple[float, float]:
 
 
 def _in_words(corpora: list[Corpus]) -> list[Corpus]:
-    """Return the corpora split at spaces, sharing a new vocabulary."""
+    """Return the corpora split at spaces, with a new shared vocabulary."""
     texts = {str(number): corpus.texts for number, corpus in enumerate(corpora)}
     at_spaces = resolve_tokenizer("whitespace", lowercase="+lower" in corpora[0].tokenizer)
     return list(corpora_from_texts(texts, tokenizer=at_spaces).values())
@@ -234,11 +235,11 @@ def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
 
 
 def _split_numbers(bits: Bits, starts: npt.NDArray[np.int64]) -> Bits:
-    """Return NUMBER_SPLIT for sentences with a comma or full stop alone between two numbers, else 0."""
+    """Return NUMBER_SPLIT for texts with a separate comma or full stop between two numbers, else 0."""
     number = (bits & np.uint32(Trait.NUMBER)) != 0
     mark = (bits & np.uint32(Trait.STOP | Trait.COMMA)) != 0
     between = np.zeros(len(bits), dtype=np.bool_)
     between[1:-1] = number[:-2] & mark[1:-1] & number[2:]
     between[starts] = between[starts[1:] - 1] = False
-    found: Bits = np.bitwise_or.reduceat(between, starts).astype(np.uint32) * np.uint32(Trait.NUMBER_SPLIT)
-    return found
+    result: Bits = np.bitwise_or.reduceat(between, starts).astype(np.uint32) * np.uint32(Trait.NUMBER_SPLIT)
+    return result

@@ -1,7 +1,7 @@
-"""What the string of a token shows: case, glued punctuation, markers; once per vocabulary entry, not per occurrence.
+"""Traits of tokens: case, attached punctuation, markers.
 
-A trait is one bit. `token_traits` gives one number of bits for each entry of a vocabulary, so that a corpus of any size
-is read by array operations on its token ids. Patterns run once over the whole vocabulary, one token a line.
+A trait is one bit. `token_traits` computes the bits once per entry of a vocabulary, so that a corpus of any size needs
+only array operations on its token ids. Patterns run once over the whole vocabulary, one token per line.
 """
 
 import re
@@ -14,7 +14,7 @@ from textassay.corpus import Vocabulary
 
 
 class Trait(IntFlag):
-    """One thing a token can show."""
+    """One property of a token."""
 
     LETTER = auto()
     UPPER = auto()
@@ -112,14 +112,14 @@ def token_traits(vocabulary: Vocabulary) -> npt.NDArray[np.uint32]:
 
 
 def marker_traits(text: str) -> int:
-    """Return which markers stand in a whole sentence, for tokenisers that would take them apart."""
+    """Return the markers in a whole text, for tokenisers that split them."""
     if not _MAY_BE_MARKED.search(text):
         return 0
-    found = 0
+    traits = 0
     for trait, pattern in _MARKER_PATTERNS.items():
         if pattern.search(text):
-            found |= int(trait)
-    return found
+            traits |= int(trait)
+    return traits
 
 
 def _letters(

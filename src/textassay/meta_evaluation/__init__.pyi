@@ -45,6 +45,13 @@ from textassay.meta_evaluation.known_truth import KnownTruth as KnownTruth
 from textassay.meta_evaluation.known_truth import log_ratios as log_ratios
 from textassay.meta_evaluation.known_truth import true_discrepancy as true_discrepancy
 from textassay.meta_evaluation.known_truth import truth_from_log_ratios as truth_from_log_ratios
+from textassay.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED as FIRST_TEST_SEED
+from textassay.meta_evaluation.known_truth_pairs import LOG_PROBS as LOG_PROBS
+from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH as N_FOR_TRUTH
+from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES as PAIR_NAMES
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair as KnownTruthPair
+from textassay.meta_evaluation.known_truth_pairs import four_kinds as four_kinds
+from textassay.meta_evaluation.known_truth_pairs import known_truth_pairs as known_truth_pairs
 from textassay.meta_evaluation.majority_labels import majority_agreement as majority_agreement
 from textassay.meta_evaluation.metric_values import MetricValues as MetricValues
 from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT as MOST_DISAGREEMENT
@@ -52,7 +59,7 @@ from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy as Mode
 from textassay.meta_evaluation.model_discrepancy import Side as Side
 from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
-from textassay.meta_evaluation.neural_worlds import neural_worlds as neural_worlds
+from textassay.meta_evaluation.neural_pairs import neural_pairs as neural_pairs
 from textassay.meta_evaluation.pairwise import calls as calls
 from textassay.meta_evaluation.pairwise import pair_p_values as pair_p_values
 from textassay.meta_evaluation.pairwise import pairwise_accuracy as pairwise_accuracy
@@ -83,10 +90,3 @@ from textassay.meta_evaluation.table_figure import Panel as Panel
 from textassay.meta_evaluation.table_figure import TableFigure as TableFigure
 from textassay.meta_evaluation.text_correlations import TextCorrelation as TextCorrelation
 from textassay.meta_evaluation.text_correlations import text_correlation as text_correlation
-from textassay.meta_evaluation.worlds import FIRST_TEST_SEED as FIRST_TEST_SEED
-from textassay.meta_evaluation.worlds import LOG_PROBS as LOG_PROBS
-from textassay.meta_evaluation.worlds import N_FOR_TRUTH as N_FOR_TRUTH
-from textassay.meta_evaluation.worlds import WORLD_NAMES as WORLD_NAMES
-from textassay.meta_evaluation.worlds import World as World
-from textassay.meta_evaluation.worlds import four_kinds as four_kinds
-from textassay.meta_evaluation.worlds import worlds as worlds

@@ -1,9 +1,8 @@
-"""The bench: estimators of the discrepancy, and other metrics, on worlds whose discrepancy is known.
+"""The bench: estimators of the discrepancy, and other metrics, on pairs of generators of known truth ("worlds").
 
-A cell is one estimator on one draw from one world: its value, interval and certified bound beside the truth, and how
-long it took. Cells are kept by the content they were computed from, so that a run goes on where it stopped; an
-interruption costs the running cell. Times are those of the first computation: read them only where the machine had
-nothing else to do.
+A cell is one estimator on one draw from one pair: its value, interval and certified bound beside the truth, and its
+running time. Cells are stored by the content they were computed from, so an interrupted run resumes with the cell that
+was running. Times are those of the first computation; they mean something only if the machine was otherwise idle.
 """
 
 import time
@@ -20,14 +19,14 @@ from textassay.discriminator import DISCRIMINATORS, PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection import Finding, inspect_corpus
-from textassay.meta_evaluation.worlds import N_FOR_TRUTH, WORLD_NAMES, World, worlds
+from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
 from textassay.metric import DistributionalDiscrepancy, Metric, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS = "+log-probs"
 _NETWORK_OF_THE_PAPER = "cnn-paper"
-_BENCH = "bench 1"  # changes where what a cell holds does
-_N_TO_NAME = 100  # sentences a side that tell a world from others
+_BENCH = "bench 1"  # version of the stored cells
+_N_TO_NAME = 100  # texts a side that identify a pair in the store
 _MOST_DISAGREEMENT = 6.0  # standard errors
 
 Progress = Callable[[str, int, int], None]
@@ -35,26 +34,26 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Estimator:
-    """What is measured with."""
+    """A metric of the bench."""
 
-    name: str  # As it was asked for
-    metric: Metric  # It does the work
-    log_probs: bool = False  # Whether it is given the generator's log-probabilities
+    name: str  # As in the options
+    metric: Metric
+    log_probs: bool = False  # Whether it gets the generator's log-probabilities
 
 
 @dataclass(frozen=True)
 class BenchCell:
-    """One estimator on one draw from one world."""
+    """One estimator on one draw from one pair of known truth."""
 
-    # What was measured with, and where; see `World`
+    # Estimator and pair; see `KnownTruthPair`
     estimator: str
     corpus: str
     world: str
     family: str
     kind: str
     grows: bool
-    seed: int  # Of the world, the draw and the estimator
-    n: int  # Sentences a side
+    seed: int  # Seed of the pair, the draw and the estimator
+    n: int  # Texts a side
     metric: str  # Name of the estimator's metric without its parameters: ``dd`` for estimators of the discrepancy
     # Of the estimate; none where it has none
     value: float | None
@@ -67,14 +66,14 @@ class BenchCell:
     truth: float
     truth_low: float
     truth_high: float
-    # Taken by the estimator, by the clock and by all threads of the process
+    # Wall time of the estimator, and processor time of all threads
     seconds: float
     cpu_seconds: float
-    chosen: Any = None  # What the estimator says it chose, JSON-ready
+    chosen: Any = None  # Settings that the estimator chose, JSON-ready
 
     @property
     def share(self) -> float | None:
-        """The share of the truth that was found; none without a value, or where the truth is 0."""
+        """The value as a share of the truth; None without a value, or where the truth is 0."""
         return None if self.value is None or self.truth <= 0 else self.value / self.truth
 
 
@@ -82,13 +81,13 @@ class BenchCell:
 class Bench(Displayed):
     """All cells of a run, in the order corpus, seed, world, size, estimator."""
 
-    cells: tuple[BenchCell, ...]  # What was measured
-    # As asked for
+    cells: tuple[BenchCell, ...]
+    # As in the options
     estimators: tuple[str, ...]
     sizes: tuple[int, ...]
     seeds: tuple[int, ...]
-    corpora: Mapping[str, int]  # Name to number of sentences the generators were fitted to
-    findings: tuple[Finding, ...] = ()  # What inspection found in these texts
+    corpora: Mapping[str, int]  # Name to number of texts the generators were fitted to
+    findings: tuple[Finding, ...] = ()  # Trivial differences in these texts
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -130,15 +129,15 @@ def run_bench(
     corpora: Mapping[str, Corpus],
     estimators: Sequence[Estimator],
     *,
-    world_names: Sequence[str] = WORLD_NAMES,
-    extra: Callable[[Corpus, int], Sequence[World]] | None = None,
+    pair_names: Sequence[str] = PAIR_NAMES,
+    extra: Callable[[Corpus, int], Sequence[KnownTruthPair]] | None = None,
     sizes: Sequence[int] = (20_000,),
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int],
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Bench:
-    """Return what all estimators say of all worlds."""
+    """Run all estimators on all pairs."""
     for kind, names in (
         ("corpus", list(corpora)),
         ("estimator", [estimator.name for estimator in estimators]),
@@ -146,7 +145,7 @@ def run_bench(
         ("seed", list(seeds)),
     ):
         if not names or len(set(names)) < len(names):
-            raise OptionError(f"the bench needs each {kind} once, and at least one, got {names}")
+            raise OptionError(f"the bench needs at least one {kind}, each once, got {names}")
     for n in sizes:
         check_range("sentences", n, 1)
     for seed in seeds:
@@ -156,41 +155,41 @@ def run_bench(
     cells: list[BenchCell] = []
     for name, corpus in corpora.items():
         for seed in seeds:
-            made = worlds(corpus, seed, world_names, extra=() if extra is None else extra(corpus, seed))
-            total = len(corpora) * len(seeds) * len(made) * len(sizes) * len(estimators)
-            for world in made:
-                of_world = _OfWorld(store, name, world, seed, n_truth)
+            pairs = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
+            total = len(corpora) * len(seeds) * len(pairs) * len(sizes) * len(estimators)
+            for pair in pairs:
+                pair_bench = _PairBench(store, name, pair, seed, n_truth)
                 for n in sizes:
                     for estimator in estimators:
                         if progress is not None:
-                            progress(f"{estimator.name} on {world.name} of {name}", len(cells), total)
-                        cells.append(of_world.cell(estimator, n))
+                            progress(f"{estimator.name} on {pair.name} of {name}", len(cells), total)
+                        cells.append(pair_bench.cell(estimator, n))
     return Bench(
         tuple(cells),
         tuple(estimator.name for estimator in estimators),
         tuple(sizes),
         tuple(seeds),
         {name: len(corpus) for name, corpus in corpora.items()},
-        tuple(found for name, corpus in corpora.items() for found in inspect_corpus(corpus, name=f"({name})")),
+        tuple(finding for name, corpus in corpora.items() for finding in inspect_corpus(corpus, name=f"({name})")),
     )
 
 
-class _OfWorld:
-    """The cells of one world and seed; what they share is drawn once."""
+class _PairBench:
+    """The cells of one pair and seed, which share their draws."""
 
-    def __init__(self, store: EstimateStore, corpus: str, world: World, seed: int, n_truth: int) -> None:
+    def __init__(self, store: EstimateStore, corpus: str, pair: KnownTruthPair, seed: int, n_truth: int) -> None:
         self._store = store
         self._corpus = corpus
-        self._world = world
+        self._pair = pair
         self._seed = seed
         self._n_truth = n_truth
         self._drawn: tuple[int, Corpus, Corpus] | None = None
 
     def cell(self, estimator: Estimator, n: int) -> BenchCell:
-        """Return one cell, measured now or kept."""
+        """Return one cell, from the store or measured now."""
         real, generated = self._draw(n)
         if estimator.log_probs:
-            real, generated = self._world.with_log_probs(real, generated)
+            real, generated = self._pair.with_log_probs(real, generated)
         key = estimate_key(
             _BENCH,
             version("textassay"),
@@ -203,50 +202,50 @@ class _OfWorld:
             real.columns_fingerprint,
             self._seed,
         )
-        found = self._store.load_document(key)
-        if found is None:
-            found = _measure(estimator, real, generated, self._seed)
-            self._store.save_document(key, found)
-        world = self._world
+        measured = self._store.load_document(key)
+        if measured is None:
+            measured = _measure(estimator, real, generated, self._seed)
+            self._store.save_document(key, measured)
+        pair = self._pair
         return BenchCell(
             estimator=estimator.name,
             corpus=self._corpus,
-            world=world.name,
-            family=world.family,
-            kind=world.kind,
-            grows=world.grows,
+            world=pair.name,
+            family=pair.family,
+            kind=pair.kind,
+            grows=pair.grows,
             seed=self._seed,
             n=n,
-            **found,
+            **measured,
             **self._truth,
         )
 
     def _draw(self, n: int) -> tuple[Corpus, Corpus]:
         if self._drawn is None or self._drawn[0] != n:
-            self._drawn = (n, *self._world.sample(n, seed=self._seed))
+            self._drawn = (n, *self._pair.sample(n, seed=self._seed))
         return self._drawn[1:]
 
     @cached_property
     def _truth(self) -> dict[str, Any]:
-        real, generated = self._world.sample(_N_TO_NAME, seed=self._seed)
+        real, generated = self._pair.sample(_N_TO_NAME, seed=self._seed)
         key = estimate_key(
-            _BENCH, "truth", self._world.name, self._seed, self._n_truth, real.fingerprint, generated.fingerprint
+            _BENCH, "truth", self._pair.name, self._seed, self._n_truth, real.fingerprint, generated.fingerprint
         )
-        found: dict[str, Any] | None = self._store.load_document(key)
-        if found is None:
-            truth = self._world.truth(self._n_truth, seed=self._seed)
+        document: dict[str, Any] | None = self._store.load_document(key)
+        if document is None:
+            truth = self._pair.truth(self._n_truth, seed=self._seed)
             if truth.disagreement > _MOST_DISAGREEMENT:
                 raise InputError(
-                    f"the log-probabilities of {self._world.name} are not those of its sentences: two estimates of "
-                    f"its discrepancy lie {truth.disagreement:.1f} standard errors apart"
+                    f"two estimates of the discrepancy of {self._pair.name} must agree within {_MOST_DISAGREEMENT:g} "
+                    f"standard errors, got {truth.disagreement:.1f}: its log-probabilities are not those of its texts"
                 )
-            found = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
-            self._store.save_document(key, found)
-        return found
+            document = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
+            self._store.save_document(key, document)
+        return document
 
 
 def _settings(shares: Any) -> str:
-    """Return what a metric is shared by as a text that is the same in every process; objects by their features."""
+    """Return the key of shared statistics as text that is the same in every process; objects by their features."""
     if isinstance(shares, tuple):
         return f"({', '.join(map(_settings, shares))})"
     if shares is None or isinstance(shares, str | int | float):
@@ -255,17 +254,17 @@ def _settings(shares: Any) -> str:
 
 
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
-    """Return what an estimator says of one draw and how long it took, JSON-ready."""
+    """Return one estimate of one draw and its running time, JSON-ready."""
     begun = time.perf_counter(), time.process_time()
     estimate = measure(estimator.metric, generated, real, seed=seed)
     seconds, cpu_seconds = time.perf_counter() - begun[0], time.process_time() - begun[1]
-    told = estimate.to_dict()
-    bound = told["details"].get("certified_bound")
+    document = estimate.to_dict()
+    bound = document["details"].get("certified_bound")
     return {
-        **{name: told[name] for name in ("value", "low", "high", "level", "better")},
+        **{name: document[name] for name in ("value", "low", "high", "level", "better")},
         "metric": estimate.metric.split("(")[0],
         "bound": bound.get("value") if isinstance(bound, Mapping) else None,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
-        "chosen": told["details"].get("chosen"),
+        "chosen": document["details"].get("chosen"),
     }

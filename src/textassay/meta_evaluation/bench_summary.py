@@ -1,12 +1,12 @@
-"""What a bench says of each estimator: the share of the truth it finds, its ranks, its bounds, its nulls, its time.
+"""Summary of a bench for each estimator: share of the truth, ranks, bounds, null cases and time.
 
-Shares are means over worlds whose truth is above 0 and that not everything finds: pairs that are equal, or without a
-common word, are controls and counted apart. A ratio of two estimators is that of their mean shares on the same cells,
-so that worlds in which little is found do not decide it; the smallest ratio on any world is of means over seeds.
+Shares are means over worlds; controls (equal pairs, and pairs without a common word) are counted apart. The ratio of
+two estimators is that of their mean shares on the same cells, so that worlds where little is detected do not dominate;
+the smallest ratio on any world is of means over seeds.
 
-Kendall's tau looks at pairs of worlds of one corpus, seed and size whose truths are more than `APART` apart: those an
-estimator puts in the order of the truth, less those it puts in the other order, out of all; equal values count as
-neither. An estimator for which more is better is turned round, one for which closer is better is left out.
+Kendall's tau compares worlds of one corpus, seed and size whose truths are more than `APART` apart: pairs in the order
+of the truth minus pairs in the opposite order, out of all; equal values count as neither. Estimators for which
+higher is better are negated, those for which closer is better left out.
 """
 
 import math
@@ -23,26 +23,24 @@ ALL = "all"
 DD = "dd"
 YARDSTICK = "plain"
 PAPER = "cnn-paper"
-_SEEDS_FOR_A_MEAN = 5  # at least so many draws of a world, to ask whether intervals cover their mean
+_SEEDS_FOR_A_MEAN = 5  # draws of a world needed to check whether intervals cover their mean
 
 
 @dataclass(frozen=True)
 class Row:
     """One estimator at one size on the worlds of one kind, or on all but the controls.
 
-    Bounds, intervals and seconds of the row for all kinds are those of the controls, too.
-
-    What cannot be told from the cells there are is None.
+    The row for all kinds includes the controls in bounds, intervals and seconds. Undefined values are None.
     """
 
     # Of the cells; `kind` is `ALL` for all kinds but the controls
     estimator: str
     n: int
     kind: str
-    n_cells: int  # How many cells have a value
-    share: float | None  # Mean share of the truth that was found
+    n_cells: int  # Cells with a value
+    share: float | None  # Mean share of the truth
     ratio_to_plain: float | None  # Mean share over that of the yardstick on the same cells
-    # Over the network of the paper, on the world where that is smallest; both means over seeds
+    # Mean over seeds relative to the paper's network, on the world where that is smallest
     smallest_ratio_to_paper: float | None
     # Kendall's tau with the truth, over worlds, and within families of the same model on growing parts of the text
     tau: float | None
@@ -50,23 +48,21 @@ class Row:
     # Share of certified bounds that do not exceed the upper end of the truth's interval, and how many there are
     bounds_hold: float | None
     n_bounds: int
-    # Share of intervals that lie above that of the truth: of a fixed classifier's, about 1 in 40 at most; how many
+    # Share of intervals that lie above that of the truth (for a fixed classifier about 1 in 40 at most), and their
+    # number
     above_truth: float | None
     n_intervals: int
-    # Share of intervals that hold the mean over seeds of their world, where there are at least 5, and how many
+    # Share of intervals that contain the mean over seeds of their world, with at least 5 seeds, and their number
     covers_mean: float | None
     n_covered: int
-    # Mean a cell, by the clock and by processor
+    # Mean wall and processor time of a cell
     seconds: float
     cpu_seconds: float
 
 
 @dataclass(frozen=True)
 class Null:
-    """What one estimator says of equal generators at one size.
-
-    `within_two`: Share of `z` in [-2, 2].
-    """
+    """One estimator at one size on equal generators."""
 
     # Of the cells
     estimator: str
@@ -80,7 +76,7 @@ class Null:
 
 
 def summarize(bench: Bench) -> list[Row]:
-    """Return one row an estimator, size and kind of worlds; all kinds first."""
+    """Return a row for each estimator, size and kind of world; all kinds first."""
     kinds = [ALL, *dict.fromkeys(cell.kind for cell in bench.cells if cell.kind not in CONTROLS)]
     rows = []
     for kind in kinds:
@@ -93,15 +89,15 @@ def summarize(bench: Bench) -> list[Row]:
 
 
 def nulls(bench: Bench) -> list[Null]:
-    """Return what each estimator with intervals says of equal generators, for each size."""
-    found = []
+    """Return the z-scores of each estimator with intervals on equal generators, for each size."""
+    rows = []
     for name in bench.estimators:
         for n in bench.sizes:
             cells = [c for c in bench.cells if (c.estimator, c.n, c.kind) == (name, n, "identical")]
             z = tuple(score for cell in cells if (score := _z(cell)) is not None)
             if z:
-                found.append(Null(name, n, z))
-    return found
+                rows.append(Null(name, n, z))
+    return rows
 
 
 def tau_with_truth(cells: Iterable[BenchCell]) -> float | None:
@@ -123,15 +119,15 @@ def tau_with_truth(cells: Iterable[BenchCell]) -> float | None:
 
 
 def _row(cells: Sequence[BenchCell], checked: Sequence[BenchCell], name: str, n: int, kind: str) -> Row | None:
-    """Return the row of `cells`; what is said of bounds and intervals is said of `checked`."""
-    own, judged = (
+    """Return the row of `cells`; bounds and intervals are those of `checked`."""
+    own, with_value = (
         [cell for cell in some if cell.estimator == name and cell.value is not None] for some in (cells, checked)
     )
-    if not judged:
+    if not with_value:
         return None
-    is_dd = judged[0].metric == DD
-    bounded = [cell for cell in judged if cell.bound is not None]
-    covered = list(_covered(judged)) if is_dd else []
+    is_dd = with_value[0].metric == DD
+    bounded = [cell for cell in with_value if cell.bound is not None]
+    covered = list(_covered(with_value)) if is_dd else []
     return Row(
         estimator=name,
         n=n,
@@ -146,12 +142,12 @@ def _row(cells: Sequence[BenchCell], checked: Sequence[BenchCell], name: str, n:
         ),
         bounds_hold=_mean(float((c.bound or 0.0) <= c.truth_high) for c in bounded),
         n_bounds=len(bounded),
-        above_truth=_mean(float(c.low > c.truth_high) for c in judged if c.low is not None) if is_dd else None,
-        n_intervals=sum(cell.low is not None for cell in judged) if is_dd else 0,
+        above_truth=_mean(float(c.low > c.truth_high) for c in with_value if c.low is not None) if is_dd else None,
+        n_intervals=sum(cell.low is not None for cell in with_value) if is_dd else 0,
         covers_mean=_mean(map(float, covered)),
         n_covered=len(covered),
-        seconds=fmean(cell.seconds for cell in judged),
-        cpu_seconds=fmean(cell.cpu_seconds for cell in judged),
+        seconds=fmean(cell.seconds for cell in with_value),
+        cpu_seconds=fmean(cell.cpu_seconds for cell in with_value),
     )
 
 
@@ -190,7 +186,7 @@ def _smallest_ratio(cells: Sequence[BenchCell], name: str) -> float | None:
 
 
 def _covered(cells: Iterable[BenchCell]) -> Iterator[bool]:
-    """Yield whether each interval holds the mean of its world over seeds."""
+    """Yield whether each interval contains the mean of its world over seeds."""
     for group in _groups((c for c in cells if c.low is not None and c.high is not None), _place):
         if len(group) >= _SEEDS_FOR_A_MEAN:
             middle = fmean(cell.value or 0.0 for cell in group)
@@ -200,15 +196,15 @@ def _covered(cells: Iterable[BenchCell]) -> Iterator[bool]:
 def _z(cell: BenchCell) -> float | None:
     if cell.value is None or cell.low is None or cell.high is None or cell.level is None:
         return None
-    if cell.metric != DD or cell.high <= cell.low:  # 0 is not what other metrics give to equal generators
+    if cell.metric != DD or cell.high <= cell.low:  # other metrics are not 0 for equal generators
         return None
     error = (cell.high - cell.low) / 2 / NormalDist().inv_cdf((1 + cell.level) / 2)
     return cell.value / error
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    defined = [value for value in values if value is not None]
+    return fmean(defined) if defined else None
 
 
 def _sign(value: float) -> int:

@@ -1,4 +1,4 @@
-"""From a comparison to evaluations: each metric that has a direction becomes one evaluator of the generators."""
+"""Evaluations from a comparison: each metric with a direction is one evaluator of the generators."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from textassay.meta_evaluation.evaluation import Evaluation
 
 FloatArray = npt.NDArray[np.float64]
 
-_CLEAR = 0.5  # correlation of mean scores with values from which their direction counts as known
+_CLEAR = 0.5  # correlation of mean scores with values above which the direction of the scores counts as known
 
 
 def evaluations_of(
@@ -23,33 +23,33 @@ def evaluations_of(
     generators: Sequence[str] | None = None,
     scores: Mapping[tuple[str, str], FloatArray] | None = None,
 ) -> tuple[list[Evaluation], dict[str, str]]:
-    """Return the evaluations by a comparison's metrics, and why other metrics have none.
+    """Return the evaluations by a comparison's metrics, and the reasons why other metrics have none.
 
-    `scores`: of (generator, metric) the scores of its texts, for estimates without evidence.
+    `scores`: (generator, metric) to the scores of its texts, for estimates without evidence.
     """
     names = comparison.generators if generators is None else tuple(generators)
-    found, left_out = [], {}
+    evaluations, left_out = [], {}
     for metric in comparison.metrics:
         results = {name: comparison.result(name, metric) for name in names}
         better = next(iter(results.values())).better
         missing = [(name, r.error or "it has no value") for name, r in results.items() if _estimate(r) is None]
         if better == "neither":
-            left_out[metric] = "neither more nor less of it is better"
+            left_out[metric] = "it has no direction"
         elif missing:
             left_out[metric] = f"no value for {missing[0][0]}: {missing[0][1]}"
         elif better == "closer":
-            found.append(_from_floor(metric, results))
+            evaluations.append(_from_floor(metric, results))
         else:
             own = {name: estimate for name, r in results.items() if (estimate := _estimate(r)) is not None}
-            found.append(_with_scores(Evaluation.of_estimates(own), scores or {}))
-    return found, left_out
+            evaluations.append(_with_scores(Evaluation.of_estimates(own), scores or {}))
+    return evaluations, left_out
 
 
 def _estimate(result: Result) -> Estimate | None:
-    """Return the estimate that generators are compared by; None where it is missing or undefined."""
+    """Return the estimate that generators are compared by, or None."""
     if result.better == "closer":
-        known = result.floor is not None and math.isfinite(result.floor.value)
-        estimate = result.matched if known else None
+        has_floor = result.floor is not None and math.isfinite(result.floor.value)
+        estimate = result.matched if has_floor else None
     else:
         estimate = result.estimate
     return estimate if estimate is not None and math.isfinite(estimate.value) else None
@@ -59,7 +59,7 @@ def _from_floor(metric: str, results: Mapping[str, Result]) -> Evaluation:
     values, terms = [], {}
     for name, result in results.items():
         if result.matched is None or result.floor is None:
-            raise InputError(f"{metric} of {name} has no value beside its floor")
+            raise InputError(f"{metric} of {name} must have a value at the floor's size, got none")
         values.append(result.matched.value - result.floor.value)
         own = None if result.matched.evidence is None else result.matched.evidence.generated_terms
         if own is not None and len(own) > 1:
@@ -75,18 +75,18 @@ def _from_floor(metric: str, results: Mapping[str, Result]) -> Evaluation:
 
 
 def _with_scores(evaluation: Evaluation, scores: Mapping[tuple[str, str], FloatArray]) -> Evaluation:
-    """Return the evaluation with scores of texts, where it has none and they are there for all generators.
+    """Add scores of texts to an evaluation without any, if all generators have them.
 
-    They are turned in the direction of the values, by how their means go with these; where they do not, they are left.
+    Their sign is that of the correlation of their means with the values; if that is weak, they are not added.
     """
     own = {name: scores[name, evaluation.name] for name in evaluation.generators if (name, evaluation.name) in scores}
     if evaluation.texts is not None or len(own) < len(evaluation.generators):
         return evaluation
     means = np.array([float(np.nanmean(array)) for array in own.values()])
-    together = float(row_correlations(means[None], evaluation.values[None], "pearson")[0])
-    if not abs(together) >= _CLEAR:
+    correlation = float(row_correlations(means[None], evaluation.values[None], "pearson")[0])
+    if not abs(correlation) >= _CLEAR:
         return evaluation
-    own = own if together > 0 else {name: -array for name, array in own.items()}
+    own = own if correlation > 0 else {name: -array for name, array in own.items()}
     return Evaluation(
         evaluation.name,
         evaluation.better,

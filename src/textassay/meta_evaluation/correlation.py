@@ -1,8 +1,8 @@
-"""Correlation of two lists of numbers, such as a metric's values and a gold order of generators, with its p-value.
+"""Correlation of two lists of numbers, such as a metric's values and a known order of generators, with its p-value.
 
 Source: Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945 (tau-b); Spearman, "The proof and
 measurement of association between two things", 1904; computed by SciPy.
-Departs from it: with at most eight items, the p-values of ranks are exact, ties or not, where SciPy takes a normal or
+Departs from it: with at most eight items, the p-values of ranks are exact, ties or not, where SciPy uses a normal or
 Student's distribution (which gives a perfect Spearman correlation of five items a p-value of 0, not of 1/60).
 """
 
@@ -22,7 +22,7 @@ from textassay.errors import InputError, unknown_name
 FloatArray = npt.NDArray[np.float64]
 CorrelationKind = Literal["kendall", "spearman", "pearson"]
 
-MAX_EXACT = 8  # items; all 40,320 orders of eight are looked at
+MAX_EXACT = 8  # items: all 40,320 orders of eight are enumerated
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,14 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, kind: CorrelationKind = "ken
         return Correlation(float(linear.statistic), float(linear.pvalue), n, kind, "t")
     ranks = stats.rankdata(first), stats.rankdata(second)
     if kind == "kendall":
-        found = stats.kendalltau(*ranks)
+        result = stats.kendalltau(*ranks)
         p_method: Literal["exact", "normal", "t"] = "exact" if _scipy_is_exact(*ranks) else "normal"
     else:
-        found, p_method = stats.spearmanr(*ranks), "t"
-    p = float(found.pvalue)
+        result, p_method = stats.spearmanr(*ranks), "t"
+    p = float(result.pvalue)
     if n <= MAX_EXACT:
         p, p_method = _exact_p(*ranks, kind), "exact"
-    return Correlation(float(found.statistic), p, n, kind, p_method)
+    return Correlation(float(result.statistic), p, n, kind, p_method)
 
 
 def _exact_p(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> float:
@@ -91,7 +91,7 @@ def _null_distribution(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the absolute covariances of all orders of two lists of ranks, ascending, and the p-value of each.
 
-    It depends on the ranks only by their ties, so it is computed once for each pattern of ties.
+    They depend on the ranks only through ties, so they are computed once for each pattern of ties.
     """
     ranks, orders = (np.asarray(first), np.asarray(second)), _orders(len(first))
     if kind == "spearman":

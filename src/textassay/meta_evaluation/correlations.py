@@ -3,8 +3,8 @@
 Source of the orientation and of the tables: Garbacea, Carton, Yan, Mei, "Judge the Judges", tables 5, 7, 8; of the
 intervals: Deutsch, Dror, Roth, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods",
 TACL 2021 (BOOT-BOTH, BOOT-INPUTS).
-Departs from it: generators wrote different texts, so texts are drawn within each generator, the same draws for all
-evaluators; a generator that is drawn twice brings the same texts twice.
+Departs from it: generators wrote different texts, so texts are resampled within each generator, the same for all
+evaluators; a generator drawn twice brings the same texts twice.
 """
 
 import math
@@ -32,7 +32,7 @@ _BLOCK = 1 << 22  # counts held at once
 
 @dataclass(frozen=True)
 class Agreement:
-    """How an evaluator's order of generators agrees with a gold order."""
+    """Agreement of an evaluator's order of generators with a gold order: ratings, or a known order."""
 
     # Their names
     gold: str
@@ -50,7 +50,7 @@ class Agreement:
     high_texts: float
     level: float  # Of both intervals
     n: int  # Generators
-    p_method: str  # How p was found; see `textassay.meta_evaluation.correlation`
+    p_method: str  # How p was computed; see `textassay.meta_evaluation.correlation`
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +73,9 @@ def correlation_matrix(evaluations: Sequence[Evaluation], kind: CorrelationKind 
     values, p = np.eye(n), np.zeros((n, n))
     first, second = np.triu_indices(n, 1)
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        found = _correlation(evaluations[i].goodness, evaluations[j].goodness, kind)
-        values[i, j] = values[j, i] = found[0]
-        p[i, j] = p[j, i] = found[1]
+        pair = _correlation(evaluations[i].goodness, evaluations[j].goodness, kind)
+        values[i, j] = values[j, i] = pair[0]
+        p[i, j] = p[j, i] = pair[1]
     adjusted = np.zeros((n, n))
     adjusted[first, second] = benjamini_hochberg(p[first, second])
     return CorrelationMatrix(kind, tuple(e.name for e in evaluations), values, p, adjusted + adjusted.T)
@@ -90,34 +90,34 @@ def agreements(
     n_resamples: int = 2_000,
     seed: int = 0,
 ) -> tuple[Agreement, ...]:
-    """Return how each evaluator agrees with `gold`, kind by kind."""
-    together = [gold, *evaluations]
-    check_together(together)
+    """Return the agreement of each evaluator with `gold`, kind by kind."""
+    all_evaluations = [gold, *evaluations]
+    check_together(all_evaluations)
     check_level(level)
     check_range("n_resamples", n_resamples, 1)
-    goodness = draw_goodness(together, n_resamples=n_resamples, seed=seed)
+    goodness = draw_goodness(all_evaluations, n_resamples=n_resamples, seed=seed)
     picks = draw_generators(len(gold.generators), n_resamples=n_resamples, seed=seed)
     both = np.take_along_axis(goodness, np.broadcast_to(picks, goodness.shape), axis=2)
-    found = []
+    results = []
     for kind in kinds:
         points = [_correlation(gold.goodness, evaluation.goodness, kind) for evaluation in evaluations]
         adjusted = holm(np.array([p for _, p, _ in points])) if points else np.zeros(0)
         for place, (evaluation, (value, p, p_method)) in enumerate(zip(evaluations, points, strict=True)):
             low, high = percentile_interval(row_correlations(both[0], both[place + 1], kind), level)
             of_texts = percentile_interval(row_correlations(goodness[0], goodness[place + 1], kind), level)
-            found.append(
+            results.append(
                 Agreement(
                     gold.name, evaluation.name, kind, value, p, float(adjusted[place]), low, high, *of_texts,
                     level=level, n=len(gold.generators), p_method=p_method,
                 )
             )  # fmt: skip
-    return tuple(found)
+    return tuple(results)
 
 
 def check_together(evaluations: Sequence[Evaluation]) -> None:
-    """Raise unless all evaluations, with distinct names, are of the same two or more generators in one order.
+    """Raise unless all evaluations have distinct names and the same two or more generators in the same order.
 
-    Those that have scores of texts must have equally many.
+    Those with scores of texts must have equally many.
     """
     names = [evaluation.name for evaluation in evaluations]
     for name in names:
@@ -125,7 +125,7 @@ def check_together(evaluations: Sequence[Evaluation]) -> None:
             raise InputError(f"two evaluations are called '{name}': give each its own name")
     for evaluation in evaluations:
         if evaluation.generators != evaluations[0].generators:
-            raise InputError(f"{evaluation.name} and {names[0]} are not of the same generators in the same order")
+            raise InputError(f"{evaluation.name} and {names[0]} must have the same generators in the same order")
     if evaluations and len(evaluations[0].generators) < 2:
         raise InputError(f"a correlation needs at least 2 generators, got {len(evaluations[0].generators)}")
     sizes: dict[str, tuple[int, str]] = {}
@@ -134,15 +134,16 @@ def check_together(evaluations: Sequence[Evaluation]) -> None:
             n, name = sizes.setdefault(generator, (len(array), evaluation.name))
             if len(array) != n:
                 raise InputError(
-                    f"{evaluation.name} has {len(array)} texts of {generator}, but {name} has {n}: judge the same"
+                    f"evaluators must judge the same texts of {generator}: {evaluation.name} has {len(array)}, "
+                    f"{name} has {n}"
                 )
 
 
 def draw_goodness(evaluations: Sequence[Evaluation], *, n_resamples: int, seed: int) -> FloatArray:
-    """Return goodness over other texts, shape (E, n_resamples, G): the texts of each generator drawn with replacement.
+    """Return goodness over resampled texts, shape (E, n_resamples, G).
 
-    The same texts are drawn for all evaluators with as many terms; those with more or fewer saw other texts. One
-    without terms keeps its values.
+    Evaluators with equally many terms share their draws; those with another number saw other texts. One without terms
+    keeps its values.
     """
     generators = evaluations[0].generators
     values = np.repeat(np.array([e.values for e in evaluations])[:, None], n_resamples, axis=1)
@@ -162,7 +163,7 @@ def draw_goodness(evaluations: Sequence[Evaluation], *, n_resamples: int, seed: 
 
 
 def text_draws(generator: str, n_texts: int, *, n_resamples: int, seed: int) -> list[FloatArray]:
-    """Return how often each text of a generator is drawn, in blocks of draws: shapes (b, n_texts), summing over b."""
+    """Return how often each text of a generator is drawn, in blocks of resamples, shapes (b, n_texts)."""
     rng = stream(seed, "meta-evaluation", "texts", generator, n_texts)
     rows = max(1, _BLOCK // max(1, n_texts))
     blocks = []
@@ -193,21 +194,21 @@ def row_correlations(first: FloatArray, second: FloatArray, kind: CorrelationKin
     norms = [np.sqrt((side**2).sum(axis=1)) for side in centred]
     scale = [1e-13 * np.abs(side).max(axis=1, initial=0.0) for side in (first, second)]
     norms = [np.where(norm > tiny, norm, np.nan) for norm, tiny in zip(norms, scale, strict=True)]
-    found = (centred[0] * centred[1]).sum(axis=1) / (norms[0] * norms[1])
-    return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
+    correlations = (centred[0] * centred[1]).sum(axis=1) / (norms[0] * norms[1])
+    return np.asarray(np.clip(correlations, -1.0, 1.0), dtype=np.float64)
 
 
 def percentile_interval(draws: FloatArray, level: float) -> tuple[float, float]:
     """Return the percentile interval of the draws that are defined; NaN where none is."""
-    known = draws[~np.isnan(draws)]
-    if known.size == 0:
+    defined = draws[~np.isnan(draws)]
+    if defined.size == 0:
         return math.nan, math.nan
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _correlation(first: FloatArray, second: FloatArray, kind: CorrelationKind) -> tuple[float, float, str]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # an evaluator that calls all generators equal: NaN says so
-        found = correlation(first, second, kind)
-    return found.value, found.p, found.p_method
+        warnings.simplefilter("ignore", RuntimeWarning)  # an evaluator that calls all generators equal has NaN
+        result = correlation(first, second, kind)
+    return result.value, result.p, result.p_method

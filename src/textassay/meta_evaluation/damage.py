@@ -1,8 +1,8 @@
 """Known damage: real text made worse in one stated way, as much as asked for.
 
-A damage of strength s changes a share s of what it can change: of the words, the pairs of neighbours or the sentences,
-rounded to a whole number. What is damaged at one strength is damaged at every greater one, too, with the same random
-numbers, so that curves over strength are smooth.
+A damage of strength s changes a share s of its units: words, pairs of neighbouring words, or sentences, rounded to a
+whole number. Damage at one strength is included in the damage at every greater one, with the same random numbers, so
+that curves over strength are smooth.
 
 Source of the idea: He et al., "On the Blind Spots of Model-Based Evaluation Metrics for Text Generation", ACL 2023.
 Departs from it: damages are of a whole corpus, so that variety can be damaged, too, and each has a strength.
@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 _Change = Callable[[Corpus, Corpus, float, np.random.Generator], Corpus]
 
-N_FEW = 10  # sentences that a collapsed generator still writes
+N_FEW = 10  # different sentences of a collapsed generator
 CONTROL = "nothing"
 SOURCES = ("train", "other", "reference", "spare")  # what a damage may take sentences from
 _WINDOW = 3
@@ -36,19 +36,18 @@ _OF_TWO_WORDS = ("drop-words", "swap-neighbours", "shuffle-nearby", "shuffle-wor
 class Damage:
     """One way to damage text."""
 
-    name: str  # What it is called
-    summary: str  # A sentence that says what happens to the share s
-    # What s is a share of: "words", "pairs" (of neighbouring words, each word in one pair at most) or "sentences"
+    name: str
+    summary: str  # A sentence on what happens to the share s
+    # Unit of the share s: "words", "pairs" (of neighbouring words, each word in at most one pair) or "sentences"
     unit: str
-    source: str | None  # Which other text it takes sentences from, one of `SOURCES`; none where it needs none
+    source: str | None  # Text that it takes sentences from, one of `SOURCES`, if any
     change: _Change
 
 
 def damage(corpus: Corpus, name: str, strength: float, *, source: Corpus | None = None, seed: int = 0) -> Corpus:
-    """Return `corpus` damaged in the way of `name`.
+    """Return `corpus` with one kind of damage.
 
-    `corpus`: real text, at least one sentence; for ``lowercase`` and ``glue-full-stop`` as `prepare_corpora` returned
-    it.
+    `corpus`: real text, at least one sentence; for ``lowercase`` and ``glue-full-stop`` from `prepare_corpora`.
     """
     if name not in DAMAGES:
         raise unknown_name("damage", name, DAMAGES)
@@ -78,19 +77,19 @@ def obstacle(corpus: Corpus, name: str, strength: float, *, source: Corpus | Non
     if len(corpus.tokens) == 0:
         return "the text has no word"
     if name == "collapse" and len(corpus) <= N_FEW:
-        return f"it repeats {N_FEW} sentences: more than {len(corpus)} are needed"
+        return f"it needs more than {N_FEW} sentences, got {len(corpus)}"
     if name == "duplicate" and len(corpus) < 2:
-        return "at least 2 sentences are needed"
+        return f"it needs at least 2 sentences, got {len(corpus)}"
     if DAMAGES[name].source is None or source is None:
         return None
     needed = N_FEW if name == "copy-few" else _count(strength, len(corpus))
     if len(source) >= needed:
         return None
-    return f"it takes {needed} different sentences from the text '{DAMAGES[name].source}', which has {len(source)}"
+    return f"it needs {needed} different sentences of the text '{DAMAGES[name].source}', got {len(source)}"
 
 
 def prepare_corpora(corpora: Mapping[str, Corpus]) -> dict[str, Corpus]:
-    """Return corpora that can take every damage: a wider vocabulary, and texts that are what the tokens say."""
+    """Return corpora that allow every damage: with a larger vocabulary, and texts rebuilt from the tokens."""
     known = next(iter(corpora.values())).vocabulary
     glued: dict[str, None] = {}
     for corpus in corpora.values():
@@ -105,12 +104,12 @@ def prepare_corpora(corpora: Mapping[str, Corpus]) -> dict[str, Corpus]:
 
 
 def _count(share: float, n: int) -> int:
-    """Return the share of `n` things, rounded, halves up."""
+    """Return the share of `n` units, rounded, halves up."""
     return math.floor(share * n + 0.5)
 
 
 def _some(share: float, able: BoolArray, rng: np.random.Generator) -> BoolArray:
-    """Return a mask of the share of the `able` ones, drawn at random; those of less are among those of more."""
+    """Return a random mask of the share of the `able` units; a smaller share is part of a larger one."""
     places = rng.permutation(np.flatnonzero(able))
     mask = np.zeros(len(able), dtype=np.bool_)
     mask[places[: _count(share, len(places))]] = True
@@ -118,20 +117,20 @@ def _some(share: float, able: BoolArray, rng: np.random.Generator) -> BoolArray:
 
 
 def _positions(corpus: Corpus) -> tuple[IntArray, IntArray]:
-    """Return for each token the number of its sentence and its place in it, shapes (T,)."""
+    """Return the sentence number of each token and its position there, shapes (T,)."""
     sentence = np.repeat(np.arange(len(corpus)), corpus.lengths)
     return sentence, np.arange(len(corpus.tokens)) - corpus.offsets[:-1][sentence]
 
 
 def _joined(corpus: Corpus, sentences: IntArray) -> tuple[str, ...]:
-    """Return the texts that the tokens of some sentences say."""
+    """Return the texts of some sentences, rebuilt from their tokens."""
     part = corpus if len(sentences) == len(corpus) else corpus.take(sentences)
     words = part.vocabulary.decode(part.tokens)
     return tuple(join_tokens(part.tokenizer, words[a:b]) for a, b in pairwise(part.offsets.tolist()))
 
 
 def _rebuilt(corpus: Corpus, tokens: npt.NDArray[np.int32], lengths: IntArray, changed: BoolArray) -> Corpus:
-    """Return a corpus of other tokens; sentences that were not `changed`, shape (N,), keep their texts."""
+    """Return a corpus with new tokens; sentences that are not `changed`, shape (N,), keep their texts."""
     texts = list(corpus.texts)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     rebuilt = Corpus(tokens, offsets, corpus.vocabulary, texts, tokenizer=corpus.tokenizer)
@@ -142,13 +141,13 @@ def _rebuilt(corpus: Corpus, tokens: npt.NDArray[np.int32], lengths: IntArray, c
 
 
 def _with_tokens(corpus: Corpus, tokens: npt.NDArray[np.int32]) -> Corpus:
-    """Return the corpus with as many other tokens in each sentence."""
+    """Return the corpus with new tokens, as many in each sentence."""
     changed = np.zeros(len(corpus), dtype=np.bool_)
     changed[_positions(corpus)[0][tokens != corpus.tokens]] = True
     return _rebuilt(corpus, tokens, corpus.lengths, changed)
 
 
-def _with_sentences(corpus: Corpus, source: Corpus, places: IntArray, numbers: IntArray) -> Corpus:
+def _with_texts(corpus: Corpus, source: Corpus, places: IntArray, numbers: IntArray) -> Corpus:
     """Return the corpus with the sentences at `places` replaced by those of `source` with these `numbers`."""
     taken = np.arange(len(corpus))
     taken[places] = len(corpus) + numbers
@@ -161,7 +160,7 @@ def _drop_words(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generato
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     last = np.full(len(corpus), -1)
-    np.maximum.at(last, sentence, rank)  # the word of each sentence that goes last stays
+    np.maximum.at(last, sentence, rank)  # the last remaining word of each sentence stays
     going = order[rank[order] != last[sentence[order]]][: _count(share, len(order))]
     kept = np.ones(len(order), dtype=np.bool_)
     kept[going] = False
@@ -236,7 +235,7 @@ def _glue_full_stop(corpus: Corpus, _: Corpus, share: float, rng: np.random.Gene
     tokens = corpus.tokens.copy()
     glued = [token + _FULL_STOP for token in corpus.vocabulary.decode(types)]
     if not all(token in corpus.vocabulary for token in glued):
-        raise OptionError("glue-full-stop needs a corpus that prepare_corpora returned")
+        raise OptionError("glue-full-stop needs a corpus from prepare_corpora")
     tokens[ends - 2] = corpus.vocabulary.encode(glued)[which.reshape(-1)]
     return _rebuilt(corpus, np.delete(tokens, ends - 1), corpus.lengths - chosen, chosen)
 
@@ -244,24 +243,24 @@ def _glue_full_stop(corpus: Corpus, _: Corpus, share: float, rng: np.random.Gene
 def _collapse(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     order = rng.permutation(len(corpus))
     replaced, few = order[: min(_count(share, len(order)), len(order) - N_FEW)], order[-N_FEW:]
-    return _with_sentences(corpus, corpus, replaced, few[np.arange(len(replaced)) % N_FEW])
+    return _with_texts(corpus, corpus, replaced, few[np.arange(len(replaced)) % N_FEW])
 
 
 def _duplicate(corpus: Corpus, _: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     order = rng.permutation(len(corpus))
     n = min(_count(share, len(order)), len(order) - 1)
-    return _with_sentences(corpus, corpus, order[:n], order[n:][np.arange(n) % (len(order) - n)])
+    return _with_texts(corpus, corpus, order[:n], order[n:][np.arange(n) % (len(order) - n)])
 
 
 def _from_source(corpus: Corpus, source: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     places = rng.permutation(len(corpus))[: _count(share, len(corpus))]
-    return _with_sentences(corpus, source, places, rng.permutation(len(source))[: len(places)])
+    return _with_texts(corpus, source, places, rng.permutation(len(source))[: len(places)])
 
 
 def _copy_few(corpus: Corpus, source: Corpus, share: float, rng: np.random.Generator) -> Corpus:
     places = rng.permutation(len(corpus))[: _count(share, len(corpus))]
     few = rng.permutation(len(source))[:N_FEW]
-    return _with_sentences(corpus, source, places, few[np.arange(len(places)) % N_FEW])
+    return _with_texts(corpus, source, places, few[np.arange(len(places)) % N_FEW])
 
 
 def _has_capitals(corpus: Corpus) -> BoolArray:
@@ -269,16 +268,16 @@ def _has_capitals(corpus: Corpus) -> BoolArray:
     tokens = np.unique(corpus.tokens)
     upper = np.zeros(len(corpus.vocabulary), dtype=np.bool_)
     upper[tokens] = [token != token.lower() for token in corpus.vocabulary.decode(tokens)]
-    found: BoolArray = np.bincount(_positions(corpus)[0][upper[corpus.tokens]], minlength=len(corpus)) > 0
-    return found
+    capitals: BoolArray = np.bincount(_positions(corpus)[0][upper[corpus.tokens]], minlength=len(corpus)) > 0
+    return capitals
 
 
 def _lower(corpus: Corpus) -> npt.NDArray[np.int32]:
-    """Return the id of the lower case of each token that the corpus has, shape (V,); others stay."""
+    """Return the id of the lower case of each token of the corpus, shape (V,); other tokens stay."""
     used = np.unique(corpus.tokens)
     lower = [token.lower() for token in corpus.vocabulary.decode(used)]
     if not all(token in corpus.vocabulary for token in lower):
-        raise OptionError("lowercase needs a corpus that prepare_corpora returned")
+        raise OptionError("lowercase needs a corpus from prepare_corpora")
     table = np.arange(len(corpus.vocabulary), dtype=np.int32)
     table[used] = corpus.vocabulary.encode(lower)
     return table
@@ -286,11 +285,11 @@ def _lower(corpus: Corpus) -> npt.NDArray[np.int32]:
 
 def _ends_in_full_stop(corpus: Corpus) -> BoolArray:
     """Return which sentences end in a word and a full stop that is a token of its own, shape (N,)."""
-    found = np.zeros(len(corpus), dtype=np.bool_)
+    mask = np.zeros(len(corpus), dtype=np.bool_)
     if _FULL_STOP in corpus.vocabulary and corpus.separator == " ":
         long = np.flatnonzero(corpus.lengths > 1)
-        found[long] = corpus.tokens[corpus.offsets[1:][long] - 1] == corpus.vocabulary.encode([_FULL_STOP])[0]
-    return found
+        mask[long] = corpus.tokens[corpus.offsets[1:][long] - 1] == corpus.vocabulary.encode([_FULL_STOP])[0]
+    return mask
 
 
 def _all(*damages: tuple[str, str, str, str | None, _Change]) -> Mapping[str, Damage]:

@@ -1,12 +1,12 @@
-"""What a metric makes of growing damage: does it see it, from which strength on, and does it take it for worse.
+"""Response of a metric to growing damage: whether it detects it, from which strength on, and in which direction.
 
-Every draw parts the real text anew and damages other places, so that draws are independent given that text. Two tests
-ask whether a metric moves at all: Student's t over the changes of the draws, for what is small but steady, and the size
-of the changes beside the metric's own noise, for what is large; the second is conservative, since a damaged text shares
-reference and sentences with the undamaged one. Where there is no damage both find one in as few texts as they say.
+Every draw splits the real text anew and damages other places, so draws are independent given that text. Two tests ask
+whether a metric changes at all: Student's t over the changes of the draws, for small but consistent changes, and the
+size of the changes relative to the metric's own noise, for large ones. The second is conservative, since a damaged text
+shares the reference and sentences with the undamaged one. Both keep their level on undamaged text.
 
-What a user can see is another matter: a damage is *told* where its effect is so large that two single values of this
-many sentences, each with the metric's noise, differ significantly four times in five.
+What a user can see is another matter: a damage is *detected* where its effect is so large that two single values of
+this many sentences, each with the metric's noise, differ significantly four times in five.
 """
 
 import math
@@ -26,52 +26,52 @@ FloatArray = npt.NDArray[np.float64]
 Verdict = Literal["sees", "faint", "blind", "faintly misled", "misled", "either way", "unknown"]
 
 POWER = 0.8
-_LEAST = 1e-6  # of the noise: less is rounding
+_LEAST = 1e-6  # smallest change, as a share of the noise: less is rounding
 _DIRECTED = {"lower": 1, "higher": -1}
-_STEADY = 0.2  # of the chance of an error, for the direction: few sentences, repeated often, happen to be good or bad
+_STEADY = 0.2  # share of the error rate spent on the direction: a few repeated sentences may be good or bad by chance
 _REVERSAL = 1.0  # standard errors by which a curve must fall back to be called not monotone
 
 
 @dataclass(frozen=True)
 class DamageCurve:
-    """What one metric says of one damage; None where it cannot be told."""
+    """One metric under one damage; None where undefined."""
 
     # Names, and the metric's direction
     metric: str
     better: Better
     damage: str
     strengths: tuple[float, ...]  # Above 0, increasing, S of them
-    values: FloatArray  # Of each draw, undamaged first, shape (n_draws, 1 + S); NaN where undefined
+    values: FloatArray  # Values of each draw, undamaged first, shape (n_draws, 1 + S); NaN where undefined
     noise: float | None = None  # Standard error of one undamaged value
     # "interval" (the metric's own, root mean square over draws) or "draws" (standard deviation over draws)
     noise_source: str = ""
-    direction: str = ""  # Where the value goes under damage: "up", "down", or empty where it goes nowhere or either way
-    # By how much the value becomes worse at each strength, mean over draws and its interval, length S. Where closer to
-    # real text is better, it is the distance from the undamaged values of the other draws that grows.
+    direction: str = ""  # Change of the value under damage: "up", "down", or empty where there is none or it varies
+    # How much worse the value becomes at each strength, mean over draws and its interval, length S. Where closer to
+    # real text is better, it is the growth of the distance from the undamaged values of the other draws.
     effects: tuple[float, ...] = ()
     lows: tuple[float, ...] = ()
     highs: tuple[float, ...] = ()
-    # Of no change at any strength (the smallest p-value times the number of tests); and adjusted by Holm's method over
+    # P-value of no change at any strength (the smallest times the number of tests), and adjusted by Holm's method over
     # all metrics and damages of a table
     p: float | None = None
     p_adjusted: float | None = None
     sensitivity: float | None = None  # Effect per unit of strength (least squares through 0) in units of the noise
-    # Smallest strength from which on damage is told; none where it is not told at the greatest one
+    # Smallest strength from which on damage is detected; None where it is not detected at the greatest one
     smallest: float | None = None
     tau: float | None = None  # Kendall's tau between strength (0 too) and effect
-    # Whether no step between neighbouring strengths goes back, significantly and by a standard error or more
+    # Whether no step between neighbouring strengths reverses significantly and by a standard error or more
     monotone: bool | None = None
-    # "sees" where damage is told and is worse for the metric, "misled" where it is told and is better; "faint" and
-    # "faintly misled" where there is a change, but too small to be told; "either way" where it is worse in some draws
-    # and better in others; "blind" where no change is found; "unknown", with a `reason`, without a value
+    # "sees": damage is detected and scores worse; "misled": it is detected and scores better; "faint" and "faintly
+    # misled": there is a change, but too small to be detected; "either way": worse in some draws, better in others;
+    # "blind": no change; "unknown": no value, see `reason`
     verdict: Verdict = "unknown"
     reason: str | None = None  # Why it is unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; undefined values are None."""
-        told = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values = [[None if math.isnan(v) else v for v in row] for row in self.values.tolist()]
-        return {**told, "strengths": list(self.strengths), "values": values}
+        return {**fields, "strengths": list(self.strengths), "values": values}
 
 
 def judge_curve(
@@ -84,15 +84,15 @@ def judge_curve(
     *,
     level: float = 0.95,
 ) -> DamageCurve:
-    """Return what a metric's values say of one damage; `p_adjusted` is that of this damage alone.
+    """Return the curve of a metric under one damage; `p_adjusted` is for this damage alone.
 
-    `values`: shape (n_draws, 1 + S), undamaged first; `standard_errors`: of the undamaged values by the metric's own
-    account, shape (n_draws,).
+    `values`: shape (n_draws, 1 + S), undamaged first. `standard_errors`: of the undamaged values, from the metric's own
+    intervals, shape (n_draws,).
     """
     curve = DamageCurve(metric, better, damage, tuple(strengths), values)
     n_draws, n_strengths = values.shape[0], values.shape[1] - 1
     if n_draws < 2 or n_strengths != len(strengths) or len(standard_errors) != n_draws:
-        raise OptionError(f"a curve needs 2 draws and a value a strength, got {values.shape} for {len(strengths)}")
+        raise OptionError(f"values must have shape (at least 2, {1 + len(strengths)}), got {values.shape}")
     if not np.isfinite(values).all():
         return unknown_curve(curve, "undefined on some of the damaged texts")
     own = bool(np.isfinite(standard_errors).all())
@@ -115,7 +115,7 @@ def judge_curve(
         way = 1
     effects = changes.mean(axis=0)
     margins = changes.std(axis=0, ddof=1) / math.sqrt(n_draws) * float(stats.t.ppf((1 + level) / 2, n_draws - 1))
-    told = _told(distances.mean(axis=0), noise, level)
+    detected = _detected(distances.mean(axis=0), noise, level)
     return adjust(
         replace(
             curve,
@@ -127,7 +127,7 @@ def judge_curve(
             highs=tuple((effects + margins).tolist()),
             p=p,
             sensitivity=float(effects @ weights) / noise if noise > 0 else None,
-            smallest=next((s for k, s in enumerate(strengths) if told[k:].all()), None),
+            smallest=next((s for k, s in enumerate(strengths) if detected[k:].all()), None),
             tau=_tau(effects),
             monotone=not _falls_back(way * changes, noise, level),
         ),
@@ -137,7 +137,7 @@ def judge_curve(
 
 
 def unknown_curve(curve: DamageCurve, reason: str) -> DamageCurve:
-    """Return `curve` with nothing told but why."""
+    """Return `curve` with the verdict "unknown" and its reason."""
     return replace(curve, verdict="unknown", reason=reason)
 
 
@@ -165,7 +165,7 @@ def adjust_all(curves: Sequence[DamageCurve], *, level: float) -> list[DamageCur
 
 
 def _student(moves: FloatArray) -> FloatArray:
-    """Return two-sided p-values of columns whose mean is 0; 0 where nothing varies about another mean."""
+    """Return two-sided p-values of zero column means; 0 for constant columns with another mean."""
     n = len(moves)
     means, errors = moves.mean(axis=0), moves.std(axis=0, ddof=1) / math.sqrt(n)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -174,9 +174,9 @@ def _student(moves: FloatArray) -> FloatArray:
 
 
 def _beside_noise(moves: FloatArray, noise: float, freedom: float) -> FloatArray:
-    """Return p-values of columns being differences of two values with this noise, which `freedom` degrees tell.
+    """Return p-values that columns are differences of two values with this noise, estimated with `freedom` degrees.
 
-    Their mean square counts, since draws may move either way.
+    Uses their mean square, since draws may change in either direction.
     """
     n = len(moves)
     if noise == 0:
@@ -185,11 +185,11 @@ def _beside_noise(moves: FloatArray, noise: float, freedom: float) -> FloatArray
     return np.asarray(stats.chi2.sf(squares, n) if math.isinf(freedom) else stats.f.sf(squares / n, n, freedom))
 
 
-def _told(effects: FloatArray, noise: float, level: float) -> npt.NDArray[np.bool_]:
-    """Return at which strengths two single values would be told apart with `POWER`."""
+def _detected(effects: FloatArray, noise: float, level: float) -> npt.NDArray[np.bool_]:
+    """Return at which strengths two single values differ significantly with power `POWER`."""
     needed = math.sqrt(2) * noise * float(stats.norm.ppf((1 + level) / 2) + stats.norm.ppf(POWER))
-    told: npt.NDArray[np.bool_] = (effects > 0) & (effects >= needed)
-    return told
+    detected: npt.NDArray[np.bool_] = (effects > 0) & (effects >= needed)
+    return detected
 
 
 def _tau(effects: FloatArray) -> float | None:
@@ -199,7 +199,7 @@ def _tau(effects: FloatArray) -> float | None:
 
 
 def _falls_back(changes: FloatArray, noise: float, level: float) -> bool:
-    """Return whether a step between neighbouring strengths goes back; `changes` rise with damage on the whole."""
+    """Return whether a step between neighbouring strengths reverses; `changes` rise with damage on the whole."""
     steps = np.diff(np.column_stack([np.zeros(len(changes)), changes]), axis=1)
     means = steps.mean(axis=0)
     p = holm(_student(steps) / 2)

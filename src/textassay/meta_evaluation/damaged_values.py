@@ -1,6 +1,6 @@
-"""One random draw of a stress test: the parts of the real text, and what every metric says of one of them, damaged.
+"""One random draw of a stress test: parts of the real text, and the values of every metric on one of them, damaged.
 
-Values are kept under the content of all texts they were computed from, one document a damaged text.
+Values are stored by the content of all texts they were computed from, one document for each damaged text.
 """
 
 import math
@@ -25,26 +25,25 @@ from textassay.metric import Metric
 from textassay.seeding import stream
 
 PARTS = ("reference", "clean", "train", "spare")
-_STRESS = "stress 1"  # changes where what is kept does
-
-Cell = tuple[str, float]  # damage and strength; no damage and 0 for the text as it is
+_STRESS = "stress 1"  # version of the stored values
+Cell = tuple[str, float]  # damage and strength; "" and 0 for undamaged text
 
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Anything that scores generated text, for what is not in the catalogue of metrics.
+    """A function that scores generated text and is not in the catalogue of metrics.
 
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     better
         Its direction: "lower", "higher", "closer" or "neither".
     measure
-        From generated, reference and training text (none where there is none) and a seed to a float, or an `Estimate`,
-        whose interval then tells the noise. Threads call it at the same time.
+        Maps generated, reference and training text (or None) and a seed to a float, or to an `Estimate`, whose interval
+        gives the noise. Called from several threads.
     settings
-        All else that decides its values: they are kept under it.
+        Everything else that its values depend on; part of their key in the store.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Evaluator:
 
 
 class Value(NamedTuple):
-    """One value, its standard error by the metric's own account, and why there is none."""
+    """One value, its standard error from the metric's own interval, and the reason if there is none."""
 
     value: float | None
     standard_error: float | None
@@ -63,20 +62,20 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True)
 class Draw:
-    """The texts of one draw by name: those of `PARTS`, and others that are in all draws; and its own seed."""
+    """The texts of one draw by name (those of `PARTS`, and others shared by all draws), and its seed."""
 
     texts: Mapping[str, Corpus]
     seed: int
 
     def damaged(self, name: str, strength: float) -> Corpus:
-        """Return the clean text damaged so much; "" is no damage."""
+        """Return the clean text with a damage of this strength; "" is no damage."""
         clean = self.texts["clean"]
         if name == "":
             return clean
         return damage(clean, name, strength, source=self._source(name), seed=self.seed)
 
     def obstacle(self, name: str, strength: float) -> str | None:
-        """Return why the clean text cannot be damaged so much, or None."""
+        """Return why the clean text does not allow a damage of this strength, or None."""
         return obstacle(self.texts["clean"], name, strength, source=self._source(name))
 
     def _source(self, name: str) -> Corpus | None:
@@ -87,7 +86,7 @@ class Draw:
 def draw_texts(
     real: Corpus, others: Mapping[str, Corpus], parts: Sequence[str], n_sentences: int, number: int, *, seed: int
 ) -> Draw:
-    """Return disjoint random parts of `real`, `n_sentences` each, beside the `others`, for draw `number`."""
+    """Return disjoint random parts of `real`, `n_sentences` each, with the `others`, for draw `number`."""
     own_seed = int(stream(seed, "stress", number).integers(1 << 31))
     order = stream(own_seed, "stress", "parts").permutation(len(real))
     drawn = {name: real.take(np.sort(order[k * n_sentences : (k + 1) * n_sentences])) for k, name in enumerate(parts)}
@@ -103,7 +102,7 @@ def measure_draw(
     store: EstimateStore,
     tell: Callable[[Cell], None],
 ) -> dict[Cell, dict[str, Value]]:
-    """Return what every metric and evaluator says of every damaged text, by its name."""
+    """Return the values of every metric and evaluator on every damaged text."""
     with feature_store():
         run = _Run(draw, metrics, evaluators, store)
 
@@ -115,7 +114,7 @@ def measure_draw(
 
 
 class _Run:
-    """What the cells of a draw share: the prepared reference of each family of metrics."""
+    """State shared by the cells of a draw: the prepared reference of each family of metrics."""
 
     def __init__(
         self, draw: Draw, metrics: Sequence[Metric], evaluators: Sequence[Evaluator], store: EstimateStore
@@ -128,26 +127,26 @@ class _Run:
         self._lock = Lock()
 
     def values(self, cell: Cell) -> dict[str, Value]:
-        """Return all values of one cell, measured now or kept."""
+        """Return all values of one cell, from the store or measured now."""
         generated = self._draw.damaged(*cell)
         texts = self._draw.texts
         key = estimate_key(
             _STRESS, version("textassay"), generated.fingerprint, texts["reference"].fingerprint, self._draw.seed
         )
-        kept: dict[str, list[Any]] = self._store.load_document(key) or {}
-        n_kept = len(kept)
+        stored: dict[str, list[Any]] = self._store.load_document(key) or {}
+        n_stored = len(stored)
         for family in self._families:
-            if not all(_metric_key(metric) in kept for metric in family):
-                found = self._family(family, generated)
-                kept.update({_metric_key(metric): list(found[metric.name]) for metric in family})
+            if not all(_metric_key(metric) in stored for metric in family):
+                measured = self._family(family, generated)
+                stored.update({_metric_key(metric): list(measured[metric.name]) for metric in family})
         for evaluator in self._evaluators:
-            if self._evaluator_key(evaluator) not in kept:
-                kept[self._evaluator_key(evaluator)] = list(self._own(evaluator, generated))
-        if len(kept) > n_kept:
-            self._store.save_document(key, kept)
+            if self._evaluator_key(evaluator) not in stored:
+                stored[self._evaluator_key(evaluator)] = list(self._own(evaluator, generated))
+        if len(stored) > n_stored:
+            self._store.save_document(key, stored)
         return {
-            **{metric.name: Value(*kept[_metric_key(metric)]) for family in self._families for metric in family},
-            **{evaluator.name: Value(*kept[self._evaluator_key(evaluator)]) for evaluator in self._evaluators},
+            **{metric.name: Value(*stored[_metric_key(metric)]) for family in self._families for metric in family},
+            **{evaluator.name: Value(*stored[self._evaluator_key(evaluator)]) for evaluator in self._evaluators},
         }
 
     def _evaluator_key(self, evaluator: Evaluator) -> str:
@@ -179,12 +178,12 @@ def _shares(metric: Metric) -> str:
 
 
 def _metric_key(metric: Metric) -> str:
-    """Return what a value is kept under beside the texts; a metric that looks at training text shares by it."""
+    """Return the key of a metric's values; a metric that looks at training text has it in its shared key."""
     return f"{metric.name} {metric.level} {_shares(metric)}"
 
 
 def _value(estimate: Estimate | float) -> Value:
-    """Return a value with the standard error behind its interval: the longer arm, since the other may be cut off."""
+    """Return a value with the standard error from the longer arm of its interval, since the other may be clipped."""
     value = float(estimate)
     if not math.isfinite(value):
         return Value(None, None, "undefined")

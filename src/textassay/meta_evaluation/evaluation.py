@@ -1,7 +1,7 @@
-"""What one evaluator says of several generators: a value each and, where it has them, a score for each text.
+"""One evaluator's values of several generators and, where it has them, scores of their texts.
 
-Evaluators are people, metrics, classifiers and known orders. All are turned the same way, so that higher is a better
-generator, before they are correlated.
+Evaluators are people, metrics, classifiers and known orders. Before correlation, all are oriented so that higher is a
+better generator.
 
 Source of the orientation: Garbacea, Carton, Yan, Mei, "Judge the Judges", section 5 (1 - accuracy of people and
 classifiers, minus self-BLEU).
@@ -22,7 +22,7 @@ from textassay.human import Judgements
 
 FloatArray = npt.NDArray[np.float64]
 
-_EXACT = 1e-9  # a value that is the mean of its texts differs from it by rounding only
+_EXACT = 1e-9  # tolerance for a value to count as the mean of its texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,29 +32,29 @@ class Evaluation:
     All evaluations that are compared have the same generators, and a generator's texts in one order.
     """
 
-    name: str  # Of the evaluator
-    better: Better  # "higher", "lower" or "closer" (to `floor`); "neither" is no evaluator
+    name: str  # Name of the evaluator
+    better: Better  # "higher", "lower" or "closer" (to `floor`); not "neither"
     generators: tuple[str, ...]  # G names, each once
     values: FloatArray  # Shape (G,), finite, read-only
-    # Generator to the score of each text, shape (n_texts,), read-only, in the direction of the values; NaN where a text
-    # has none. None where there are no such scores.
+    # Generator to the scores of its texts, shape (n_texts,), read-only, in the direction of the values; NaN for a text
+    # without one. None without scores.
     texts: Mapping[str, FloatArray] | None = None
-    floor: float | None = None  # What real text scores; needed for "closer"
-    # Generator to one number a text or group of texts, shape (n_terms,): over another draw, the value moves by the mean
-    # of these numbers less their present mean. Where none are given, the scores of the texts, if the values are their
-    # means; else None: the values stay as they are whatever texts are drawn.
+    floor: float | None = None  # Value of real text; needed for "closer"
+    # Generator to one number for each text or group, shape (n_terms,): in a resample, the value moves by the mean of
+    # these numbers minus their present mean. By default the scores of the texts, if the values are their means; else
+    # None: then values do not vary over texts.
     terms: Mapping[str, FloatArray] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "generators", tuple(self.generators))
         object.__setattr__(self, "values", _read_only(self.values))
         if len(set(self.generators)) < len(self.generators) or self.values.shape != (len(self.generators),):
-            raise InputError(f"{self.name} needs one value for each generator, and each generator once")
+            raise InputError(f"{self.name} needs one value for each generator, each generator once")
         for generator, value in zip(self.generators, self.values.tolist(), strict=True):
             if not math.isfinite(value):
                 raise InputError(f"{self.name} of {generator} is undefined")
         if self.better == "neither":
-            raise InputError(f"{self.name} has no direction: neither more nor less of it is better")
+            raise InputError(f"{self.name} must have a direction (higher, lower or closer), got neither")
         if self.better == "closer" and self.floor is None:
             raise InputError(f"{self.name} is better the closer it is to real text: give the floor")
         for name in ("texts", "terms"):
@@ -86,12 +86,12 @@ class Evaluation:
         floor: Estimate | float | None = None,
     ) -> "Evaluation":
         """Return the evaluation by one metric."""
-        found = list(estimates.values())
-        if not found:
-            raise InputError("there is no estimate to make an evaluation of")
-        first = found[0]
-        if any(estimate.metric != first.metric for estimate in found):
-            raise InputError(f"{first.metric}: the estimates are of several metrics")
+        values = list(estimates.values())
+        if not values:
+            raise InputError("an evaluation needs at least one estimate, got none")
+        first = values[0]
+        if any(estimate.metric != first.metric for estimate in values):
+            raise InputError(f"all estimates must be of one metric, {first.metric}")
         scores, terms = _scores(estimates), _terms(estimates)
         if scores is not None and terms is not None and _run_against(scores, terms):
             scores = {generator: -own for generator, own in scores.items()}
@@ -99,7 +99,7 @@ class Evaluation:
             name or first.metric,
             first.better,
             tuple(estimates),
-            np.array([estimate.value for estimate in found]),
+            np.array([estimate.value for estimate in values]),
             scores,
             float(floor) if floor is not None else None,
             terms=terms,
@@ -115,16 +115,17 @@ class Evaluation:
         ties: Literal["fake", "real"] = "fake",
         name: str | None = None,
     ) -> "Evaluation":
-        """Return the evaluation by people: the share of each generator's texts that passed for real, or a mean rating.
+        """Return the evaluation by people: the share of each generator's texts judged real, or a mean rating.
 
-        `by`: "judgement" counts every judgement (H1, or the mean of all ratings), "majority" every text by what most of
-        its raters said (H2); `name`: what to call it; by default ``H1``, ``H2`` or, for numbers, ``rating``.
+        `by`: "judgement" counts every judgement (H1, or the mean of all ratings), "majority" every text by the majority
+        of
+        its raters (H2). `name`: by default ``H1``, ``H2`` or, for numbers, ``rating``.
         """
-        for what, given, allowed in (("by", by, ("judgement", "majority")), ("ties", ties, ("fake", "real"))):
-            if given not in allowed:
-                raise unknown_name(what, str(given), allowed)
+        for noun, value, allowed in (("by", by, ("judgement", "majority")), ("ties", ties, ("fake", "real"))):
+            if value not in allowed:
+                raise unknown_name(noun, str(value), allowed)
         if by == "majority" and judgements.scale != "real-or-fake":
-            raise InputError("ratings are not votes: a majority needs judgements of real or fake")
+            raise InputError("a majority needs judgements of real or fake, got ratings")
         n_items = len(judgements.items)
         counts = np.bincount(judgements.item, minlength=n_items).astype(np.float64)
         sums = np.bincount(judgements.item, weights=judgements.value, minlength=n_items)
@@ -140,13 +141,13 @@ class Evaluation:
         for generator in judgements.generators:
             own = (writers == generator) & ~is_real
             if not counts[own].any():
-                what = "a judgement" if votes is None else f"{votes} judgement{'' if votes == 1 else 's'}"
-                raise InputError(f"no text of {generator} has {what}")
+                noun = "a judgement" if votes is None else f"{votes} judgement{'' if votes == 1 else 's'}"
+                raise InputError(f"no text of {generator} has {noun}")
             values.append(sums[own].sum() / counts[own].sum())
             terms[generator] = ratio_terms(sums[own], counts[own])
             texts[generator] = np.divide(sums[own], counts[own], out=np.full(own.sum(), np.nan), where=counts[own] > 0)
         if not values:
-            raise InputError("the judgements are of no generator's text")
+            raise InputError("the judgements must be of at least one generator's texts, got none")
         real = counts[is_real].sum()
         default = "rating" if judgements.scale == "number" else {"judgement": "H1", "majority": "H2"}[by]
         return cls(
@@ -161,24 +162,24 @@ class Evaluation:
 
     @property
     def goodness(self) -> FloatArray:
-        """Values turned so that higher is a better generator, shape (G,)."""
+        """Values oriented so that higher is a better generator, shape (G,)."""
         return self.turned(self.values)
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Generators, the best first; of equal ones, the one given first."""
+        """Generators, the best first; ties in the order given."""
         return tuple(self.generators[place] for place in np.argsort(-self.goodness, kind="stable"))
 
     @property
     def text_goodness(self) -> dict[str, FloatArray] | None:
-        """Scores of texts turned so that higher is better; none for "closer", whose floor is that of a whole corpus."""
+        """Scores of texts oriented so that higher is better; None for "closer", whose floor is for a corpus."""
         if self.texts is None or self.better == "closer":
             return None
         return {name: self.turned(scores) for name, scores in self.texts.items()}
 
     @property
     def goodness_terms(self) -> dict[str, FloatArray] | None:
-        """Goodness as a mean over texts, to first order, generator to shape (n_terms,); none where terms are none."""
+        """Goodness as a mean over texts, to first order, generator to shape (n_terms,); None without terms."""
         if self.terms is None:
             return None
         slopes = {"higher": np.ones(len(self.values)), "lower": -np.ones(len(self.values))}.get(
@@ -188,14 +189,14 @@ class Evaluation:
         return {name: good + slope * (terms - terms.mean()) for (name, terms), good, slope in rows}
 
     def half_widths(self, level: float) -> FloatArray:
-        """Return half the normal intervals of the values over other texts, shape (G,); NaN without terms."""
+        """Return the half widths of normal intervals over texts, shape (G,); NaN without terms."""
         if self.terms is None:
             return np.full(len(self.values), np.nan)
         errors = [np.sqrt(row.var(ddof=1) / len(row)) if len(row) > 1 else np.nan for row in self.terms.values()]
         return np.asarray(float(stats.norm.ppf((1 + level) / 2)) * np.array(errors), dtype=np.float64)
 
     def turned(self, values: FloatArray) -> FloatArray:
-        """Return `values`, any shape, turned so that higher is better: "closer" as minus the distance to the floor."""
+        """Return `values`, any shape, oriented so that higher is better, for "closer" as minus the distance."""
         if self.floor is not None and self.better == "closer":
             return np.asarray(-np.abs(values - self.floor), dtype=np.float64)
         return values if self.better == "higher" else -values
@@ -206,7 +207,7 @@ class Evaluation:
             if generator not in self.generators:
                 raise unknown_name(f"generator of {self.name}", generator, self.generators)
         if len(set(generators)) < len(generators):
-            raise OptionError(f"a generator is named twice: {', '.join(generators)}")
+            raise OptionError(f"generators must be distinct, got {', '.join(generators)}")
         return replace(
             self,
             generators=tuple(generators),
@@ -217,7 +218,7 @@ class Evaluation:
 
 
 def ratio_terms(sums: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the terms of ``sum(sums) / sum(counts)``: one number a text, to first order, with mean 0.
+    """Return the terms of ``sum(sums) / sum(counts)``: one number for each text, to first order, with mean 0.
 
     `sums`, `counts`: of the judgements of each text, shape (n_texts,).
     """
@@ -226,36 +227,36 @@ def ratio_terms(sums: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def _scores(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:
-    """Return the scores of all texts; None unless all estimates have one a generated sentence."""
-    found: dict[str, FloatArray] = {}
+    """Return the scores of all texts; None unless every estimate has one for each generated text."""
+    scores_by_generator: dict[str, FloatArray] = {}
     for generator, estimate in estimates.items():
         scores = None if estimate.evidence is None else estimate.evidence.generated_scores
         if scores is None or len(scores) != estimate.sizes.get("n_generated"):
             return None
-        found[generator] = scores
-    return found
+        scores_by_generator[generator] = scores
+    return scores_by_generator
 
 
 def _run_against(scores: Mapping[str, FloatArray], terms: Mapping[str, FloatArray]) -> bool:
     """Return whether texts with larger terms have smaller scores; not where terms are of groups."""
     covariance = 0.0
     for generator, own in scores.items():
-        known = np.isfinite(own)
-        if len(own) != len(terms[generator]) or not known.any():
+        defined = np.isfinite(own)
+        if len(own) != len(terms[generator]) or not defined.any():
             return False
-        covariance += float(((own[known] - own[known].mean()) * terms[generator][known]).sum())
+        covariance += float(((own[defined] - own[defined].mean()) * terms[generator][defined]).sum())
     return covariance < 0
 
 
 def _terms(estimates: Mapping[str, Estimate]) -> dict[str, FloatArray] | None:
-    """Return the terms of all generators' own texts, one a text or a jackknife group; None unless all have some."""
-    found: dict[str, FloatArray] = {}
+    """Return the terms of all generators' texts or jackknife groups; None unless every estimate has some."""
+    terms_by_generator: dict[str, FloatArray] = {}
     for generator, estimate in estimates.items():
         terms = None if estimate.evidence is None else estimate.evidence.generated_terms
         if terms is None or len(terms) < 2:
             return None
-        found[generator] = terms
-    return found
+        terms_by_generator[generator] = terms
+    return terms_by_generator
 
 
 def _read_only(values: npt.ArrayLike) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Gold orders from files and from the command line, and people's judgements put beside the texts they are of."""
+"""Gold orders from files and the command line, and judgements by people aligned with texts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ _REAL = ("real", "(real)")
 
 
 def read_gold(text: str) -> Evaluation:
-    """Return the gold order that a file or an order such as ``A>B=C>D`` gives.
+    """Return the gold order in a file, or in text such as ``A>B=C>D``.
 
-    `text`: A .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of
-    training text, minus the exact discrepancy), or names with ``>`` (better than) and ``=`` (as good as) between them.
-
-    Named after the file, or ``known order``; without scores of texts.
+    `text`: a .csv or .tsv file with columns ``generator,value`` (higher is better: shares judged real, sizes of
+    training
+    text, minus the exact discrepancy), or names separated by ``>`` (better than) and ``=`` (as good as). The order is
+    named after the file, or ``known order``, and has no scores of texts.
     """
     values = _of_order(text) if ">" in text and not Path(text).exists() else _of_file(Path(text))
     name = KNOWN_ORDER if ">" in text and not Path(text).exists() else Path(text).stem
@@ -31,10 +31,10 @@ def read_gold(text: str) -> Evaluation:
 
 
 def place_judgements(judgements: Judgements, texts: Mapping[str, Sequence[str]]) -> Judgements:
-    """Return the judgements with one item a text of each generator, in the order of the texts.
+    """Return the judgements with one item for each text of each generator, in the order of the texts.
 
-    `judgements`: their items are called ``NAME:LINE``: a generator of `texts` and a line, from 1. Those of ``real``
-    text stay.
+    `judgements`: with items called ``NAME:LINE``, a generator of `texts` and a line from 1. Items of ``real`` text
+    stay.
     """
     items = [Item(f"{name}:{n}", f"{name}:{n}", text, name) for name in texts for n, text in enumerate(texts[name], 1)]
     places = {item.id: place for place, item in enumerate(items)}
@@ -42,7 +42,7 @@ def place_judgements(judgements: Judgements, texts: Mapping[str, Sequence[str]])
     for place, item in enumerate(judgements.items):
         name, colon, line = item.id.rpartition(":")
         if not colon or not line.strip().isdecimal():
-            raise InputError(f"item {item.id}: write NAME:LINE, such as lstm:12, or leave NAME=GEN out")
+            raise InputError(f"items must be named NAME:LINE, such as lstm:12, got {item.id}; or leave NAME=GEN out")
         if name.lower() in _REAL:
             places[item.id] = len(items)
             items.append(replace(item, generator=None))
@@ -65,7 +65,7 @@ def _of_order(text: str) -> dict[str, float]:
             if not name:
                 raise InputError(f"cannot read the order '{text}': write names with > between them, the best first")
             if name in values:
-                raise InputError(f"the order '{text}' names {name} twice")
+                raise InputError(f"an order must name each generator once, got {name} twice in '{text}'")
             values[name] = float(len(groups) - rank)
     return values
 
@@ -81,8 +81,8 @@ def _of_file(path: Path) -> dict[str, float]:
         if not math.isfinite(value):
             raise InputError(f"{row.place}: a value must be a finite number, got '{text[:40]}'")
         if not name:
-            raise InputError(f"{row.place}: there is no generator")
+            raise InputError(f"{row.place}: the generator is missing")
         if name in values:
-            raise InputError(f"{row.place}: {name} stands there twice")
+            raise InputError(f"{row.place}: each generator must occur once, got {name} twice")
         values[name] = value
     return values

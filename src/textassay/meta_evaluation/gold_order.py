@@ -1,4 +1,4 @@
-"""Gold orders of generators: which is better is known, by how it was made or by its exact discrepancy.
+"""Gold orders of generators: known from how the generators were made, or from their exact discrepancy.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5: inside a
 family, more training text is better; on synthetic text, a smaller exact discrepancy is better.
@@ -15,15 +15,16 @@ BY_DISCREPANCY = "exact DD"
 
 
 def gold_by_volume(sizes: Mapping[str, float]) -> MetricValues:
-    """Return the order by training text, without error; `sizes` is generator to sentences or share of the text."""
+    """Return the order by training text, without error; `sizes` maps generators to texts or shares of the text."""
     return MetricValues.exact(BY_VOLUME, "higher", sizes)
 
 
 def gold_by_discrepancy(truths: Mapping[str, KnownTruth]) -> MetricValues:
-    """Return the order by exact discrepancy; errors of generators count as independent.
+    """Return the order by exact discrepancy, with errors of generators treated as independent.
 
-    Where the same sentences of the real side served several generators, their errors go together, differences are
-    better known than this says, and fewer neighbours are called separated than could be.
+    This is conservative where several generators share the texts of the real side: their errors are then correlated,
+    and
+    differences more precise than assumed.
     """
     values = {name: (truth.value, truth.interval) for name, truth in truths.items()}
     return MetricValues.independent(BY_DISCREPANCY, "lower", values)

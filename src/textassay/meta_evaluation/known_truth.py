@@ -1,4 +1,4 @@
-"""The true discrepancy of two generators whose sentence probabilities are known, so that estimators can be judged.
+"""The true discrepancy of two generators with known text probabilities, to judge estimators by.
 
 With r(x) = log p(x) - log q(x), the discrepancy (1) is each of these means, over sentences drawn from p or from q:
 
@@ -6,9 +6,9 @@ With r(x) = log p(x) - log q(x), the discrepancy (1) is each of these means, ove
 - sign: (E_p[sign r] - E_q[sign r]) / 2, equation (6) with the best possible classifier;
 - both: (E_p[|tanh(r / 2)|] + E_q[|tanh(r / 2)|]) / 2, since |p - q| = (p + q) |tanh(r / 2)|.
 
-The last is what the sign estimator is on average once the side is forgotten that a sentence came from, so its variance
-is never larger; where p and q are close it is a quarter of that of the ratio (from both sides) and a small part of that
-of the sign. It is the value; the others, which a wrong log-probability moves differently, are checks.
+The last is the conditional expectation of the sign estimator given the sentence without its side, so its variance is
+never larger; where p and q are close it is a quarter of that of the ratio (from both sides) and a small part of that of
+the sign. It is the value; the others, which a wrong log-probability affects differently, are checks.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equations (1), (2), (6).
 Departs from it: the ratio and the mean over both sides stand beside the sign, and all have intervals.
@@ -46,8 +46,8 @@ class KnownTruth:
     # Sentences drawn from each generator
     n_real: int
     n_generated: int
-    # The largest distance, in its own standard errors, between the two sides' ratio estimates, between sign and value,
-    # and between ratio and value. Above about 4, a log-probability is not that of what was drawn.
+    # The largest distance, in standard errors, between the two sides' ratio estimates, between sign and value, and
+    # between ratio and value. Above about 4, the log-probabilities are not those of the sampled text.
     disagreement: float
 
 
@@ -63,9 +63,9 @@ def log_ratios(p: ScoredGenerator, q: ScoredGenerator, corpus: Corpus) -> FloatA
     first, second = p.log_prob(corpus), q.log_prob(corpus)
     for generator, scores in ((p, first), (q, second)):
         if np.isnan(scores).any() or np.isposinf(scores).any():
-            raise InputError(f"{generator.name} gives a sentence a log-probability of NaN or infinity")
+            raise InputError(f"log-probabilities must be below infinity, {generator.name} gives NaN or infinity")
     if np.any(np.isneginf(first) & np.isneginf(second)):
-        raise InputError(f"{p.name} and {q.name} both give a sentence probability 0: nobody can have drawn it")
+        raise InputError(f"{p.name} and {q.name} both give probability 0 to a text, so neither can have drawn it")
     return np.asarray(first - second, dtype=np.float64)
 
 
@@ -79,7 +79,7 @@ def truth_from_log_ratios(real: FloatArray, generated: FloatArray, *, level: flo
     if min(len(real), len(generated)) < 2:
         raise EmptyCorpusError(f"the truth needs two sentences a side, got {len(real)} and {len(generated)}")
     if np.isneginf(real).any() or np.isposinf(generated).any():
-        raise InputError("a generator gives probability 0 to a sentence that it drew")
+        raise InputError("a generator gives probability 0 to a text that it drew")
     ratios = (_shortfall(real), _shortfall(-generated))
     signs = (np.sign(real), -np.sign(generated))
     both = (np.abs(np.tanh(real / 2)), np.abs(np.tanh(generated / 2)))
@@ -105,7 +105,7 @@ def truth_from_log_ratios(real: FloatArray, generated: FloatArray, *, level: flo
 
 
 def _shortfall(log_ratio: FloatArray) -> FloatArray:
-    """Return max(0, 1 - exp(-r)), by which the other side falls short, shape (N,)."""
+    """Return max(0, 1 - exp(-r)), shape (N,)."""
     return np.asarray(-np.expm1(-np.maximum(log_ratio, 0.0)), dtype=np.float64)
 
 
@@ -123,8 +123,7 @@ def _interval(sides: tuple[FloatArray, FloatArray], level: float, *, low: float)
 def _distance(sides: tuple[FloatArray, FloatArray]) -> float:
     """Return how many standard errors half the sum of the two means lies from 0.
 
-    What one sentence more would change is added to the error: where hardly any sentence differs from the others, those
-    that do may not have been drawn.
+    The effect of one more text is added to the error: rare texts that differ may not have been drawn.
     """
     middle = abs(float(sides[0].mean()) + float(sides[1].mean())) / 2
     return middle / math.hypot(_standard_error(sides), 1 / min(map(len, sides)))

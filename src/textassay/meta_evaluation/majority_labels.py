@@ -1,7 +1,7 @@
-"""People's majority as the ground truth: how often a classifier says of a text what most people say of it.
+"""Agreement of a classifier with the majority of human judgements.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges", figures 6 and 11: trained classifiers are applied to the texts
-that people judged, and an answer is right if it is the majority's, whoever wrote the text.
+that people judged, and an answer is correct if it is the majority's, whoever wrote the text.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,11 @@ FloatArray = npt.NDArray[np.float64]
 def majority_agreement(
     prob_real: Mapping[str, npt.ArrayLike], majority: Evaluation, *, name: str, threshold: float = 0.5
 ) -> Evaluation:
-    """Return how often a classifier says of each generator's texts what most people say.
+    """Return the share of each generator's texts, in [0, 1], on which a classifier agrees with the majority of people.
 
-    `majority`: people's majority: of `Evaluation.of_judgements` with ``by="majority"``. Texts without a majority do not
-    count.
-
-    Share of agreement in [0, 1] for each generator; "lower" is better, as for the accuracy on true labels.
+    `majority`: from `Evaluation.of_judgements` with ``by="majority"``; texts without a majority do not count. "lower"
+    is
+    better, as for the accuracy on true labels.
     """
     if majority.texts is None:
         raise InputError(f"{majority.name} has no labels of texts")
@@ -36,11 +35,11 @@ def majority_agreement(
             raise InputError(f"{name} has {probabilities.size} probabilities for {labels.size} texts of {generator}")
         if not np.all((probabilities >= 0) & (probabilities <= 1)):
             raise InputError(f"{name}: probabilities of {generator} must be in [0, 1]")
-        known = np.isfinite(labels)
-        if not known.any():
+        defined = np.isfinite(labels)
+        if not defined.any():
             raise InputError(f"no text of {generator} has a majority")
-        agrees = np.where(known, (probabilities > threshold) == (labels >= 0.5), np.nan)
-        values.append(float(agrees[known].mean()))
+        agrees = np.where(defined, (probabilities > threshold) == (labels >= 0.5), np.nan)
+        values.append(float(agrees[defined].mean()))
         texts[generator] = agrees
-        terms[generator] = np.where(known, agrees - values[-1], 0.0) / known.mean()
+        terms[generator] = np.where(defined, agrees - values[-1], 0.0) / defined.mean()
     return Evaluation(name, "lower", majority.generators, np.array(values), texts, terms=terms)

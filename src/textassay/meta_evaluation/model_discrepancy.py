@@ -1,8 +1,8 @@
 """The discrepancy of two language models, from their own probabilities.
 
-Both draw, both score both draws: `textassay.meta_evaluation.known_truth` does the rest. What is compared is what the
-two really write (`textassay.generator.as_drawn`): sentences are cut where the model that cuts first does, so that of
-two models that cut at 30 and at 40 tokens the first 30 tokens are compared, exactly.
+Both models sample, and both score both samples; `textassay.meta_evaluation.known_truth` does the rest. The comparison
+is of the text as sampled (`textassay.generator.as_drawn`): cut at the shorter of the two length limits, so that two
+models that cut at 30 and at 40 tokens are compared on the first 30 tokens, exactly.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (2).
 Departs from it: closed vocabularies and cut sentences are part of the probabilities.
@@ -24,12 +24,12 @@ from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 
-MOST_DISAGREEMENT = 4.0  # standard errors; above, a log-probability is not that of what was drawn
+MOST_DISAGREEMENT = 4.0  # standard errors; above, the log-probabilities are not those of the sampled text
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two models: its name, and of its sentences the shares that were cut and that the other never draws."""
+    """One of the two models: its name, and the shares of its texts that were cut and that the other never draws."""
 
     name: str
     cut_share: float
@@ -40,26 +40,25 @@ class Side:
 class ModelDiscrepancy(Displayed):
     """The discrepancy of two models."""
 
-    truth: KnownTruth  # The estimates; p is its real side
-    # The models
+    truth: KnownTruth  # Estimates, with p as the real side
     p: Side
     q: Side
-    n: int  # Sentences drawn from each
-    max_length: int | None  # Tokens after which both are cut; none where neither model cuts
-    seed: int  # What was drawn
-    # log p(x) - log q(x) of the sentences of p and of q, in nats, shapes (n,); infinite where one never draws it
+    n: int  # Texts sampled from each
+    max_length: int | None  # Tokens at which texts are cut, if any
+    seed: int
+    # log p(x) - log q(x) of the texts of p and of q, in nats, shapes (n,); infinite where one never draws it
     log_ratios: tuple[FloatArray, FloatArray] = field(repr=False)
 
     @property
     def agrees(self) -> bool:
-        """Whether the estimators agree with one another within chance."""
+        """Whether the estimators agree with one another up to chance."""
         return self.truth.disagreement <= MOST_DISAGREEMENT
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the log-ratios, JSON-ready."""
         truth = self.truth
 
-        def told(value: float, interval: Interval) -> dict[str, float]:
+        def value_dict(value: float, interval: Interval) -> dict[str, float]:
             return {"value": value, "low": interval.low, "high": interval.high}
 
         return {
@@ -69,11 +68,11 @@ class ModelDiscrepancy(Displayed):
             "max_length": self.max_length,
             "seed": self.seed,
             "level": truth.interval.level,
-            "discrepancy": told(truth.value, truth.interval),
-            "ratio": told(truth.ratio, truth.ratio_interval),
+            "discrepancy": value_dict(truth.value, truth.interval),
+            "ratio": value_dict(truth.ratio, truth.ratio_interval),
             "ratio_p": truth.ratio_real,
             "ratio_q": truth.ratio_generated,
-            "sign": told(truth.sign, truth.sign_interval),
+            "sign": value_dict(truth.sign, truth.sign_interval),
             "disagreement": truth.disagreement,
             "agrees": self.agrees,
         }
@@ -89,7 +88,7 @@ def model_discrepancy(
     level: float = 0.95,
     seed: int = 0,
 ) -> ModelDiscrepancy:
-    """Return how far apart two models are that see text in the same tokens."""
+    """Return the discrepancy of two models with the same tokens."""
     if n < 2:
         raise OptionError(f"n must be at least 2, got {n}")
     limit = min((own for own in map(cut_length, (p, q)) if own is not None), default=None)
@@ -103,7 +102,7 @@ def model_discrepancy(
 def as_drawn_discrepancy(
     p: ScoredGenerator, q: ScoredGenerator, *, n: int, max_length: int | None, level: float = 0.95, seed: int = 0
 ) -> ModelDiscrepancy:
-    """Return how far apart two generators are that give their sentences the probabilities they draw them with."""
+    """Return the discrepancy of two generators whose probabilities are those they sample with."""
     drawn = [
         side.sample(n, seed=int(stream(seed, "discrepancy", name).integers(2**63)))
         for name, side in (("p", p), ("q", q))

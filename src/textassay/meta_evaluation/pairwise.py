@@ -1,11 +1,11 @@
-"""Pairs of generators: which ones an evaluator orders as the gold does, which it gets wrong, and how surely.
+"""Pairs of generators: which an evaluator orders as the gold does, which it gets wrong, and how significantly.
 
 Source: Deutsch, Foster, Freitag, "Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie
 Calibration", EMNLP 2023 (pairwise accuracy with ties); Thompson, Mathur, Deutsch, Khayrallah, "Improving Statistical
 Significance in Human Evaluation of Automatic Metrics via Soft Pairwise Accuracy", WMT 2024.
-Departs from them: generators wrote different texts unless said otherwise, so that the texts of two generators are mixed
-and dealt out anew, where the second swaps the two outputs for one input; draws equal to the observed difference count
-half, so that the p-values of both orders of a pair add up to 1.
+Departs from them: unless `aligned`, generators wrote different texts, so the texts of two generators are pooled and
+permuted, where the second swaps the two outputs for one input; draws equal to the observed difference count half, so
+that the p-values of both orders of a pair add up to 1.
 """
 
 import math
@@ -30,43 +30,40 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairCall:
-    """What an evaluator says of two generators whose order the gold knows."""
+    """An evaluator's order of two generators that the gold does not call equal."""
 
     # Their names
     gold: str
     evaluator: str
-    # Of the two generators, by the gold's values
+    # The two generators, by the gold's values
     better: str
     worse: str
-    # Goodness of `better` less that of `worse`, by the gold (above 0) and by the evaluator (below 0: it is wrong)
+    # Goodness of `better` minus that of `worse`, by the gold (above 0) and by the evaluator (below 0: it is wrong)
     gold_difference: float
     difference: float
-    # Two-sided p-values of these differences, Holm's over all pairs of the gold or of the evaluator; None without terms
-    # of texts (a gold that is a known order is sure of it)
+    # Two-sided p-values of these differences, adjusted by Holm's method over all pairs; None without terms of texts (a
+    # known order has no error)
     gold_p: float | None
     p: float | None
     verdict: str  # "right", "wrong" or "tie"
 
     def gold_separates(self, alpha: float = 0.05) -> bool:
-        """Return whether the gold tells the two apart at `alpha`."""
+        """Return whether the gold separates the two at `alpha`."""
         return self.gold_p is None or self.gold_p < alpha
 
 
 def calls(gold: Evaluation, evaluation: Evaluation) -> tuple[PairCall, ...]:
-    """Return what `evaluation` says of every pair of generators that `gold` does not call equal.
-
-    Pairs stand in the order of the gold's difference, the largest first.
-    """
+    """Return the evaluator's order of every pair that `gold` does not call equal, the largest gold difference first."""
     check_together([gold, evaluation])
     gold_p, own_p = separation(gold), separation(evaluation)
     gold_values, values = gold.goodness, evaluation.goodness
-    found = []
+    pair_calls = []
     for i, j in zip(*np.triu_indices(len(values), 1), strict=True):
         if gold_values[i] == gold_values[j]:
             continue
         best, other = (i, j) if gold_values[i] > gold_values[j] else (j, i)
         difference = float(values[best] - values[other])
-        found.append(
+        pair_calls.append(
             PairCall(
                 gold=gold.name,
                 evaluator=evaluation.name,
@@ -79,24 +76,24 @@ def calls(gold: Evaluation, evaluation: Evaluation) -> tuple[PairCall, ...]:
                 verdict="right" if difference > 0 else "wrong" if difference < 0 else "tie",
             )
         )
-    return tuple(sorted(found, key=lambda call: -call.gold_difference))
+    return tuple(sorted(pair_calls, key=lambda call: -call.gold_difference))
 
 
 def pairwise_accuracy(gold: Evaluation, evaluation: Evaluation, *, epsilon: float = 0.0) -> float:
-    """Return the share of pairs of generators that both order alike, or that both call equal."""
+    """Return the share of pairs of generators that both order the same way, or that both call equal."""
     check_together([gold, evaluation])
     check_range("epsilon", epsilon, 0)
     one, other = np.triu_indices(len(gold.generators), 1)
     signs = np.sign(gold.goodness[one] - gold.goodness[other])
     differences = evaluation.goodness[one] - evaluation.goodness[other]
-    said = np.where(np.abs(differences) <= epsilon, 0.0, np.sign(differences))
-    return float(np.mean(signs == said))
+    evaluator_signs = np.where(np.abs(differences) <= epsilon, 0.0, np.sign(differences))
+    return float(np.mean(signs == evaluator_signs))
 
 
 def separation(evaluation: Evaluation) -> FloatArray | None:
-    """Return two-sided p-values of all differences between generators, Holm's over all pairs, shape (G, G).
+    """Return two-sided p-values of all differences between generators, adjusted by Holm's method, shape (G, G).
 
-    Of Welch's test on the terms of the texts, with the real text as it is; 1 on the diagonal. None without terms.
+    Welch's test on the terms of the texts, with the real text fixed; 1 on the diagonal. None without terms.
     """
     terms = evaluation.goodness_terms
     if terms is None:
@@ -111,9 +108,9 @@ def separation(evaluation: Evaluation) -> FloatArray | None:
         freedom = variances**2 / (own[one] ** 2 / (sizes[one] - 1) + own[other] ** 2 / (sizes[other] - 1))
         p = 2 * stats.t.sf(differences / np.sqrt(variances), freedom)
     p = np.where(variances == 0, np.where(differences == 0, 1.0, 0.0), p)
-    found = np.zeros((n, n))
-    found[one, other] = holm(p)
-    return np.asarray(found + found.T + np.eye(n), dtype=np.float64)
+    p_matrix = np.zeros((n, n))
+    p_matrix[one, other] = holm(p)
+    return np.asarray(p_matrix + p_matrix.T + np.eye(n), dtype=np.float64)
 
 
 def pair_p_values(
@@ -141,12 +138,10 @@ def pair_p_values(
 
 
 def soft_pairwise_accuracy(gold: FloatArray, evaluator: FloatArray) -> float:
-    """Return the mean over pairs of generators of 1 - |difference of the two one-sided p-values|.
+    """Return the mean over pairs of generators of 1 - |difference of the two one-sided p-values|, in [0, 1].
 
-    `gold`, `evaluator`: of `pair_p_values`, shape (G, G).
-
-    In [0, 1]: 1 where the evaluator is as sure as the gold of every pair, 0 where both are sure of the opposite; an
-    evaluator that says nothing (p of 0.5) gets at least 0.5. NaN where one has no p-values.
+    `gold`, `evaluator`: from `pair_p_values`, shape (G, G). 1 where both have the same p-value for every pair, 0 where
+    both are certain of opposite orders; an undecided evaluator (p of 0.5) gets at least 0.5. NaN without p-values.
     """
     one, other = np.triu_indices(len(gold), 1)
     return float(np.mean(1 - np.abs(gold[one, other] - evaluator[one, other]))) if len(one) else math.nan
@@ -173,18 +168,18 @@ def _p_values(texts: Sequence[FloatArray], *, aligned: bool, n_resamples: int, s
 
 
 def _weights(sizes: tuple[int, ...], n_resamples: int, seed: int) -> FloatArray:
-    """Return for each draw what to weigh the texts of both with to get a difference of means, (n_resamples, n_texts).
+    """Return the weights of the texts of both that give a difference of means, (n_resamples, n_texts).
 
-    With one size, the signs of swaps over the number of inputs.
+    With one size (aligned texts): signs of swaps divided by the number of inputs.
     """
     rng = stream(seed, "meta-evaluation", "pairs", *sizes)
     if len(sizes) == 1:
         return np.where(rng.random((n_resamples, sizes[0])) < 0.5, -1.0, 1.0) / sizes[0]
     total = sum(sizes)
-    found = np.empty((n_resamples, total))
+    weights = np.empty((n_resamples, total))
     rows = max(1, _BLOCK // total)
     for start in range(0, n_resamples, rows):
         keys = rng.random((min(rows, n_resamples - start), total))
-        dealt = np.argsort(keys, axis=1) < sizes[0]
-        found[start : start + len(dealt)] = np.where(dealt, 1 / sizes[0], -1 / sizes[1])
-    return found
+        in_first = np.argsort(keys, axis=1) < sizes[0]
+        weights[start : start + len(in_first)] = np.where(in_first, 1 / sizes[0], -1 / sizes[1])
+    return weights

@@ -1,12 +1,12 @@
-"""How a metric's order of generators agrees with a gold order, and how much of that is luck.
+"""Agreement of a metric's order of generators with a gold order, and its sampling distribution.
 
-Kendall's tau-b of the values, turned so that higher is better ("closer": minus the distance to what real text scores),
-with the gold. Its distribution: the values are drawn anew from a normal distribution around those measured, with the
-covariance that the evidence gives (what the real text brings is shared by all generators), the gold likewise as far as
-it has errors. With several training seeds each generator's seed is drawn, too, the same for metric and gold.
+Kendall's tau-b of the values with the gold, oriented so that higher is better ("closer": minus the distance to real
+text). For its distribution, values are drawn from a normal distribution around those measured, with the covariance from
+the evidence (the error of the real text is shared by all generators); the gold likewise, if it has errors. With several
+training seeds, each generator's seed is drawn too, the same for metric and gold.
 
-The measured values hold an error already and the draws add another, so tau of the draws is on average below that of
-new measurements of the same generators; where the true values are put in their place, it is just that distribution.
+Measured values already contain an error and the draws add another, so tau of the draws is on average below that of new
+measurements of the same generators; around the true values, it has exactly their distribution.
 
 Source of tau-b: Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945.
 """
@@ -37,12 +37,12 @@ def agreement(
     n_draws: int = 10_000,
     seed: int = 0,
 ) -> TauDistribution:
-    """Return tau-b of a metric with a gold order, its distribution, and which neighbours cannot be told apart."""
+    """Return tau-b of a metric with a gold order, its distribution, and which neighbours are not separated."""
     names = metric[0].generators if metric else ()
     if len(names) < 2:
         raise InputError(f"a rank correlation needs at least 2 generators, got {len(names)}")
     if len(gold) not in (1, len(metric)):
-        raise InputError(f"one gold order, or one for each of {len(metric)} training seeds, got {len(gold)}")
+        raise InputError(f"gold must be one order, or one for each of {len(metric)} training seeds, got {len(gold)}")
     if any(set(values.generators) != set(names) for values in (*metric, *gold)):
         raise InputError("metric and gold must be of the same generators")
     metric, gold = ([values.select(names) for values in side] for side in (metric, gold))
@@ -55,7 +55,7 @@ def agreement(
             _draw(gold, picks if len(gold) > 1 else np.zeros_like(picks), seed=seed, name="gold"),
         )
     )
-    found, counts = np.unique(np.round(drawn, 12), return_counts=True)
+    taus, counts = np.unique(np.round(drawn, 12), return_counts=True)
     order = means[1].order
     tail = (1 - level) / 2
     golds = gold if len(gold) > 1 else gold * len(metric)
@@ -69,7 +69,7 @@ def agreement(
         low=float(np.quantile(drawn, tail, method="inverted_cdf")),
         high=float(np.quantile(drawn, 1 - tail, method="inverted_cdf")),
         level=level,
-        values=tuple(found.tolist()),
+        values=tuple(taus.tolist()),
         shares=tuple((counts / n_draws).tolist()),
         by_seed=tuple(
             None if np.isnan(tau) else float(tau)
@@ -98,8 +98,9 @@ def tau_b(first: FloatArray, second: FloatArray) -> FloatArray:
 def pooled(runs: Sequence[MetricValues]) -> MetricValues:
     """Return the mean over training seeds, with the error of that mean.
 
-    What the real text brings is the same in all runs and stays; what a generator has by itself (its training and its
-    sentences) is seen in the spread over runs, and never taken as less than its sentences alone bring.
+    The error of the real text is the same in all runs. A generator's own error (training and texts) is the variance
+    over
+    runs, but at least the variance due to its texts.
     """
     if len(runs) == 1:
         return runs[0]
@@ -132,25 +133,25 @@ def differences(
 
 
 def _neighbours(values: MetricValues, order: Sequence[str], *, level: float, seed: int) -> list[Neighbours]:
-    """Return by how much each generator of `order` is better than the next, in `values`."""
+    """Return the difference between each generator of `order` and the next."""
     sorted_values = values.select(order)
     n, slopes = len(order), sorted_values.slopes()
     contrasts = np.eye(n)[:-1] - np.eye(n)[1:]
     covariance = np.outer(slopes, slopes) * sorted_values.covariance
-    found = differences(sorted_values.goodness, covariance, contrasts, level=level, seed=seed)
+    intervals = differences(sorted_values.goodness, covariance, contrasts, level=level, seed=seed)
     return [
         Neighbours(better, worse, values.metric, difference, low, high, separated=low > 0 or high < 0)
-        for better, worse, (difference, low, high) in zip(order, order[1:], found.tolist(), strict=False)
+        for better, worse, (difference, low, high) in zip(order, order[1:], intervals.tolist(), strict=False)
     ]
 
 
 def _draw(runs: Sequence[MetricValues], picks: npt.NDArray[np.int64], *, seed: int, name: str) -> FloatArray:
-    """Return draws of the goodness of every generator from the runs that were picked, shape of `picks`."""
+    """Return draws of the goodness of every generator from the picked runs, shape of `picks`."""
     rng = stream(seed, "tau", name)
     columns = np.arange(picks.shape[1])
-    values, own = (np.array([getattr(run, key) for run in runs])[picks, columns] for key in ("values", "own"))
+    values, own_variance = (np.array([getattr(run, key) for run in runs])[picks, columns] for key in ("values", "own"))
     shared = np.mean([run.shared for run in runs], axis=0)
-    noise = rng.standard_normal(picks.shape) * np.sqrt(own) + rng.standard_normal(picks.shape) @ _root(shared)
+    noise = rng.standard_normal(picks.shape) * np.sqrt(own_variance) + rng.standard_normal(picks.shape) @ _root(shared)
     return runs[0].turned(values + noise)
 
 

@@ -1,7 +1,7 @@
-"""A study repeated: our numbers beside the published ones, what they agree on, and what this size cannot tell.
+"""A reproduced study: our numbers beside the published ones, checked findings, and what this size cannot separate.
 
-A study fills these types, a report shows them. They hold plain numbers and texts, so that a reproduction written as
-JSON comes back equal. Nothing is dropped: what only one side has stands in its cell alone.
+A study fills these types, a report shows them. They hold plain numbers and text, so that a reproduction survives a
+round trip through JSON. Nothing is dropped: a cell may have only our value or only the published one.
 """
 
 import math
@@ -23,24 +23,24 @@ Number = float | None
 class PublishedTable:
     """A table as printed."""
 
-    # Such as "table 2", and what it shows
+    # Such as "table 2", and its title
     id: str
     title: str
-    # Their names, in the order printed
+    # Names, in the order printed
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[tuple[Number, ...], ...]  # Shape (rows, columns); None where nothing is printed
     # The printed plus-minus of each value, of the same shape; none where the table has none
     spreads: tuple[tuple[Number, ...], ...] | None = None
-    note: str = ""  # What a reader has to know, such as an erratum; may be empty
+    note: str = ""  # Note for the reader, such as an erratum
 
     def column(self, name: str) -> dict[str, float]:
-        """Return row to value of one column, without empty cells; raises KeyError where there is no such column."""
+        """Return the values of one column by row, without empty cells; raise KeyError for an unknown column."""
         if name not in self.columns:
             raise KeyError(f"{self.id} has no column {name}: {', '.join(self.columns)}")
         place = self.columns.index(name)
-        found = {row: values[place] for row, values in zip(self.rows, self.values, strict=True)}
-        return {row: value for row, value in found.items() if value is not None}
+        column = {row: values[place] for row, values in zip(self.rows, self.values, strict=True)}
+        return {row: value for row, value in column.items() if value is not None}
 
     def cells(self) -> "tuple[Cell, ...]":
         """Return every printed value as a cell without ours, row by row."""
@@ -65,19 +65,19 @@ class Cell:
     low: Number = None
     high: Number = None
     published: Number = None  # As printed
-    # What of ours is made in another way, in a few words ("" for nothing): another corpus is said once, in the table
+    # How our setup differs, in a few words; a difference in all cells, such as another corpus, stands in the table
     differs: str = ""
     # Over training seeds, where there are several
     spread: Number = None
     published_spread: Number = None
-    # What other printed numbers come to, and its spread: a check of the paper's arithmetic, never ours
+    # Value and spread computed from other printed numbers: a check of the paper's arithmetic
     recomputed: Number = None
     recomputed_spread: Number = None
 
 
 @dataclass(frozen=True)
 class ReproducedTable:
-    """A published table with ours in its cells; `differs` is what holds for all of them."""
+    """A published table with our values in its cells; `differs` applies to all of them."""
 
     id: str
     title: str
@@ -97,7 +97,7 @@ class ReproducedTable:
 
     @property
     def is_recomputed(self) -> bool:
-        """Whether it holds no values of ours but what follows from the paper's own numbers."""
+        """Whether it holds values computed from the paper's own numbers instead of ours."""
         return any(cell.recomputed is not None for cell in self.cells)
 
     @property
@@ -120,21 +120,21 @@ class CheckedFinding:
     # Such as "F10", and the finding as a sentence
     id: str
     statement: str
-    about: str  # Whose values it was checked on, such as "our DD, real text"
+    about: str  # Values it was checked on, such as "our DD, real text"
     verdict: Verdict  # By `rule`; "not measured" where values are missing
-    rule: str  # When it holds, when it does not, in a sentence or two
+    rule: str  # When it holds and when it does not, in a sentence or two
     published: str  # The paper's value, in words
-    numbers: Mapping[str, Number] = field(default_factory=dict)  # Name to number: what the verdict rests on
+    numbers: Mapping[str, Number] = field(default_factory=dict)  # Name to number: the basis of the verdict
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two neighbours of a gold order, and whether some values tell them apart."""
+    """Two neighbours of a gold order, and whether some values separate them."""
 
     # Generators, by the gold order
     better: str
     worse: str
-    by: str  # Whose values: a metric, or the gold itself
+    by: str  # Source of the values: a metric, or the gold itself
     # By how much `better` is better in these values (below 0: it is worse), with an interval that holds for all
     # neighbours together
     difference: float
@@ -145,7 +145,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class TauDistribution:
-    """Kendall's tau-b of a metric with a gold order, and how it varies."""
+    """Kendall's tau-b of a metric with a gold order, and its distribution."""
 
     # Such as "our DD", "5 LSTM" and "exact DD"
     metric: str
@@ -158,11 +158,11 @@ class TauDistribution:
     low: Number
     high: Number
     level: float
-    # The taus that were drawn, rising, and the share of draws of each
+    # Distinct taus of the draws, ascending, and the share of draws of each
     values: tuple[float, ...]
     shares: tuple[float, ...]
     by_seed: tuple[Number, ...]  # Tau of each training seed by itself; one where there is one
-    n_draws: int  # How many
+    n_draws: int
     neighbours: tuple[Neighbours, ...] = ()  # By the gold and by the metric
 
     def share_at_least(self, tau: float) -> float:
@@ -212,13 +212,12 @@ class Reproduction(Displayed):
     title: str  # Such as "Distributional Discrepancy on synthetic text"
     # Scale, sizes, seeds, versions, fingerprints of the texts: name to what it was, JSON-ready
     settings: Mapping[str, Any]
-    # What was found
     tables: tuple[ReproducedTable, ...] = ()
     findings: tuple[CheckedFinding, ...] = ()
     taus: tuple[TauDistribution, ...] = ()
     curves: tuple[Curve, ...] = ()
-    notes: tuple[str, ...] = ()  # What a reader has to know, a sentence each
-    seconds: Mapping[str, float] = field(default_factory=dict)  # Stage to how long it took when it was first computed
+    notes: tuple[str, ...] = ()  # Notes for the reader, a sentence each
+    seconds: Mapping[str, float] = field(default_factory=dict)  # Stage to its running time when first computed
     figures: tuple[TableFigure, ...] = ()  # Which columns of the tables to draw
     # Title to sentences after switched prefixes
     samples: Mapping[str, tuple[SwitchedSample, ...]] = field(default_factory=dict)

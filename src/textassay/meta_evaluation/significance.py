@@ -1,14 +1,14 @@
-"""Whether one evaluator agrees better with the gold than another, or the difference of their correlations is luck.
+"""Tests whether one evaluator agrees better with the gold than another.
 
-Two nulls, two tests. Swapping whole generators asks whether the two would differ on other generators; swapping single
-texts asks whether they differ on these generators. The second calls any lasting difference significant, also one that
-these generators bring and others would not.
+There are two null hypotheses. Swapping whole generators tests whether the two would differ on other generators;
+swapping single texts tests whether they differ on these generators, and also calls a difference significant that is
+specific to them.
 
 Source: Deutsch, Dror, Roth, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods", TACL
 2021 (PERM-SYSTEMS, PERM-BOTH); Williams, "The comparison of regression variables", Journal of the Royal Statistical
 Society B 21, 1959, as in Steiger, "Tests for comparing elements of a correlation matrix", Psychological Bulletin 87,
 1980.
-Departs from them: with at most 13 generators all swaps of generators are looked at, so that p is exact.
+Departs from them: with at most 13 generators all swaps of generators are enumerated, so that p is exact.
 """
 
 import itertools
@@ -31,23 +31,22 @@ from textassay.seeding import stream
 FloatArray = npt.NDArray[np.float64]
 Swap = Literal["generators", "texts"]
 
-MOST_FOR_EXACT = 13  # generators; all 4,096 swaps that differ are looked at
+MOST_FOR_EXACT = 13  # generators: all 4,096 different swaps are enumerated
 _BLOCK = 1 << 22  # swaps held at once
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class CorrelationDifference:
-    """How much better one evaluator agrees with the gold than another."""
+    """Difference between the agreements of two evaluators with the gold."""
 
     # Their names
     gold: str
     first: str
     second: str
     kind: CorrelationKind  # Of the correlations
-    difference: float  # Correlation of `first` with the gold less that of `second`; NaN where one is undefined
-    # Two-sided, that the two are as good: the pair's own, and Holm's over all pairs compared together; NaN where the
-    # test cannot be made
+    difference: float  # Correlation of `first` with the gold minus that of `second`; NaN where one is undefined
+    # Two-sided p-value of no difference, and adjusted by Holm's method over all pairs; NaN where the test is impossible
     p: float
     p_adjusted: float
     swap: Swap  # What was swapped: "generators" or "texts"
@@ -65,9 +64,8 @@ def compare_correlations(
 ) -> tuple[CorrelationDifference, ...]:
     """Return the difference of the correlations with `gold` of every pair of evaluators, with its p-value.
 
-    `swap`: naN where one does not score texts or the two saw other texts.
-
-    p is the share of swaps whose difference is at least as far from 0; of random ones ``(count + 1) / (n + 1)``.
+    p is the share of swaps whose difference is at least as far from 0; for random swaps ``(count + 1) / (n + 1)``. With
+    ``swap="texts"`` it is NaN where one evaluator does not score texts or the two saw different texts.
     """
     if swap not in get_args(Swap):
         raise unknown_name("swap", str(swap), get_args(Swap))
@@ -81,12 +79,12 @@ def compare_correlations(
     else:
         p_values = _swap_texts(target, evaluations, pairs, kind, n_resamples, seed)
     adjusted = holm(np.array(p_values))
-    found = []
+    differences = []
     for (i, j), p, p_adjusted in zip(pairs, p_values, adjusted.tolist(), strict=True):
         between = math.nan
         if kind == "pearson":
             between = float(row_correlations(evaluations[i].goodness[None], evaluations[j].goodness[None], kind)[0])
-        found.append(
+        differences.append(
             CorrelationDifference(
                 gold=gold.name,
                 first=evaluations[i].name,
@@ -99,7 +97,7 @@ def compare_correlations(
                 p_williams=williams_p(points[i], points[j], between, len(gold.generators)),
             )
         )
-    return tuple(found)
+    return tuple(differences)
 
 
 def williams_p(first: float, second: float, between: float, n: int) -> float:
@@ -137,11 +135,11 @@ def _swap_generators(
     else:
         swaps = stream(seed, "meta-evaluation", "swap generators").random((n_resamples, n)) < 0.5
     scaled = [_scaled(evaluation.goodness) for evaluation in evaluations]
-    found = []
+    p_values = []
     for i, j in pairs:
         first, second = np.where(swaps, scaled[j], scaled[i]), np.where(swaps, scaled[i], scaled[j])
-        found.append(_p_value(first, second, scaled[i], scaled[j], target, kind, exact=exact))
-    return found
+        p_values.append(_p_value(first, second, scaled[i], scaled[j], target, kind, exact=exact))
+    return p_values
 
 
 def _swap_texts(
@@ -154,16 +152,16 @@ def _swap_texts(
 ) -> list[float]:
     scaled = [None if (terms := e.goodness_terms) is None else _scaled_texts(terms) for e in evaluations]
     means = [None if texts is None else np.array([row.mean() for row in texts]) for texts in scaled]
-    # Terms of jackknife groups are no texts: only evaluators that score texts take part.
+    # Terms of jackknife groups are not texts: only evaluators that score texts take part.
     sizes = [
         None if texts is None or evaluation.texts is None else [len(row) for row in texts]
         for texts, evaluation in zip(scaled, evaluations, strict=True)
     ]
-    known = [(i, j) for i, j in pairs if sizes[i] is not None and sizes[i] == sizes[j]]
-    moves = np.zeros((len(known), n_resamples, target.shape[1]))  # what swaps move the values by
+    same_texts = [(i, j) for i, j in pairs if sizes[i] is not None and sizes[i] == sizes[j]]
+    moves = np.zeros((len(same_texts), n_resamples, target.shape[1]))  # changes of the values by swaps
     for column, name in enumerate(evaluations[0].generators):
         by_size: dict[int, dict[int, FloatArray]] = {}
-        for place, (i, j) in enumerate(known):
+        for place, (i, j) in enumerate(same_texts):
             gap = _row(scaled, j, column) - _row(scaled, i, column)
             by_size.setdefault(len(gap), {})[place] = gap
         for n_texts, gaps in by_size.items():
@@ -173,13 +171,13 @@ def _swap_texts(
                 swaps = rng.random((min(rows, n_resamples - start), n_texts)) < 0.5
                 swapped = np.array(list(gaps.values())) @ swaps.T.astype(np.float64) / n_texts
                 moves[list(gaps), start : start + len(swaps), column] = swapped
-    found = dict.fromkeys(pairs, math.nan)
-    for (i, j), move in zip(known, moves, strict=True):
+    p_values = dict.fromkeys(pairs, math.nan)
+    for (i, j), move in zip(same_texts, moves, strict=True):
         first, second = means[i], means[j]
         assert first is not None
         assert second is not None
-        found[i, j] = _p_value(first + move, second - move, first, second, target, kind, exact=False)
-    return list(found.values())
+        p_values[i, j] = _p_value(first + move, second - move, first, second, target, kind, exact=False)
+    return list(p_values.values())
 
 
 def _row(scaled: Sequence[list[FloatArray] | None], place: int, column: int) -> FloatArray:
@@ -214,7 +212,7 @@ def _scaled(values: FloatArray) -> FloatArray:
 
 
 def _scaled_texts(texts: dict[str, FloatArray]) -> list[FloatArray]:
-    """Return all texts' numbers with mean 0 and variance 1 over all of them."""
+    """Return the terms of all texts, standardised over all of them."""
     pooled = np.concatenate(list(texts.values()))
     spread = float(pooled.std()) or 1.0
     return [np.asarray((row - pooled.mean()) / spread, dtype=np.float64) for row in texts.values()]

@@ -1,8 +1,8 @@
-"""Stress: every metric on real text that is damaged more and more; what it does not see, and what it takes for quality.
+"""Stress test: every metric on real text with growing damage; which damage it misses, and which it takes for quality.
 
-Each draw parts the real text at random into the reference, the text that is damaged, training text and spare text for
-the control; no sentence is in two parts. Values are kept by the content they were computed from, so that a run goes on
-where it stopped, and further metrics, damages or draws cost only what is new.
+Each draw splits the real text at random into the reference, the text to damage, training text and spare text for the
+control; the parts are disjoint. Values are stored by the content they were computed from, so an interrupted run
+resumes, and further metrics, damages or draws cost only what is new.
 """
 
 import math
@@ -37,10 +37,9 @@ _Values = Sequence[Mapping[Cell, Mapping[str, Value]]]  # of each draw
 
 @dataclass(frozen=True)
 class Stress(Displayed):
-    """What damage does to every metric."""
+    """The response of every metric to every damage."""
 
     curves: tuple[DamageCurve, ...]  # In the order of `metrics`, then of `damages`
-    # What was measured, with what
     metrics: tuple[str, ...]
     damages: tuple[str, ...]
     strengths: tuple[float, ...]
@@ -49,9 +48,9 @@ class Stress(Displayed):
     n_draws: int
     level: float
     seed: int
-    texts: Mapping[str, int]  # Name to number of sentences of the texts that were given
+    texts: Mapping[str, int]  # Name to number of sentences of each input text
     left_out: Mapping[str, str] = field(default_factory=dict)  # Metrics and damages that were not measured, and why
-    findings: tuple[Finding, ...] = ()  # What inspection found in the texts before any damage
+    findings: tuple[Finding, ...] = ()  # Trivial differences in the undamaged texts
 
     def of(self, metric: str, damage: str) -> DamageCurve:
         """Return one curve."""
@@ -93,28 +92,28 @@ def run_stress(
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Stress:
-    """Return what every metric says of real text that is damaged more and more."""
+    """Measure every metric on real text with growing damage."""
     strengths = _check(strengths, damages, n_sentences=n_sentences, n_draws=n_draws, level=level, seed=seed)
     settings = metric_settings(
         effort=effort, encoder=encoder, has_features=False, folds=FOLDS, level=level, paper=False
     )
-    parse_metrics(metrics or ["dd"], **settings)  # mistakes are told before anything is done
-    given = {name: text for name, text in (("real", real), ("train", train), ("other", other)) if text is not None}
+    parse_metrics(metrics or ["dd"], **settings)  # raises before anything is computed
+    texts = {name: text for name, text in (("real", real), ("train", train), ("other", other)) if text is not None}
     left_out: dict[str, str] = {}
     parts, n = _parts(len(real), n_sentences, _needed(metrics, evaluators, damages, train), strict=damages is not None)
-    others = prepare_corpora(given)
-    whole = others.pop("real")
-    draws = [draw_texts(whole, others, parts, n, number, seed=seed) for number in range(n_draws)]
-    chosen = _possible(draws, damages, max(strengths), left_out)
+    others = prepare_corpora(texts)
+    prepared_real = others.pop("real")
+    draws = [draw_texts(prepared_real, others, parts, n, number, seed=seed) for number in range(n_draws)]
+    damage_names = _possible(draws, damages, max(strengths), left_out)
     names = default_metrics({"train"} & draws[0].texts.keys()) if metrics is None else metrics
     of_draws = [parse_metrics(names, train=draw.texts.get("train"), **settings) if names else [] for draw in draws]
     if metrics is None:
         of_draws = [_within_limits(of_draw, n, left_out) for of_draw in of_draws]
     directions = _directions(of_draws[0], evaluators)
-    cells = [_CLEAN, *((name, strength) for name in chosen for strength in strengths)]
+    cells = [_CLEAN, *((name, strength) for name in damage_names for strength in strengths)]
     counter = _Counter(progress, len(cells) * n_draws)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what damage leaves undefined, which the curves tell
+        warnings.simplefilter("ignore")  # undefined values are in the curves
         values = [
             measure_draw(draw, cells, of_draw, evaluators, store=EstimateStore(folder), tell=counter.of(number))
             for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
@@ -123,32 +122,32 @@ def run_stress(
     curves = [
         _curve(values, name, better, damage, strengths, level)
         for name, better in directions.items()
-        for damage in chosen
+        for damage in damage_names
     ]
     return Stress(
         curves=tuple(adjust_all(curves, level=level)),
         metrics=tuple(directions),
-        damages=tuple(chosen),
+        damages=tuple(damage_names),
         strengths=strengths,
         n_sentences=n,
         n_draws=n_draws,
         level=level,
         seed=seed,
-        texts={name: len(text) for name, text in given.items()},
+        texts={name: len(text) for name, text in texts.items()},
         left_out=left_out,
-        findings=_found(real, train, other),
+        findings=_findings(real, train, other),
     )
 
 
-def _found(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple[Finding, ...]:
-    """Return what inspection finds in each text by itself, and of the real text in the training text."""
+def _findings(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple[Finding, ...]:
+    """Return the findings of each text by itself, and of overlap between real and training text."""
     others = {"(train)": train, "(other)": other}
-    own = [found for name, text in others.items() if text is not None for found in inspect_corpus(text, name=name)]
+    own = [finding for name, text in others.items() if text is not None for finding in inspect_corpus(text, name=name)]
     return (*inspect({}, real, train=train), *own)
 
 
 class _Counter:
-    """Tells progress from several threads."""
+    """Reports progress from several threads."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
@@ -157,14 +156,14 @@ class _Counter:
         self._lock = Lock()
 
     def of(self, number: int) -> Any:
-        """Return what is called with each cell of a draw."""
+        """Return a function to call with each cell of a draw."""
 
         def tell(cell: Cell) -> None:
             with self._lock:
-                done, self._done = self._done, self._done + 1
+                n_done, self._done = self._done, self._done + 1
             if self._progress is not None:
                 what = f"{cell[0]} {cell[1]:g}" if cell[0] else "undamaged text"
-                self._progress(f"{what}, draw {number}", done, self._total)
+                self._progress(f"{what}, draw {number}", n_done, self._total)
 
         return tell
 
@@ -187,7 +186,7 @@ def _check(
     if n_sentences is not None:
         check_range("sentences", n_sentences, 2)
     if damages is not None and (not damages or len(set(damages)) < len(damages)):
-        raise OptionError(f"each damage is named once, and at least one, got {', '.join(damages) or 'none'}")
+        raise OptionError(f"at least one damage is needed, each once, got {', '.join(damages) or 'none'}")
     for name in damages or ():
         if name not in DAMAGES:
             raise unknown_name("damage", name, DAMAGES)
@@ -200,33 +199,33 @@ def _needed(
     damages: Sequence[str] | None,
     train: Corpus | None,
 ) -> list[str]:
-    """Return the parts of the real text that are wanted, those that one can do without last."""
+    """Return the parts of the real text that are needed, the optional ones last."""
     sources = {DAMAGES[name].source for name in (DAMAGES if damages is None else damages)}
-    learnt = metrics is None or any("train" in CATALOG[name.split("(")[0].strip()].needs for name in metrics)
-    learnt = learnt or bool(evaluators)
-    wanted = {"train": train is None and ("train" in sources or learnt), "spare": "spare" in sources}
-    return [name for name in PARTS if wanted.get(name, True)]
+    needs_train = metrics is None or any("train" in CATALOG[name.split("(")[0].strip()].needs for name in metrics)
+    needs_train = needs_train or bool(evaluators)
+    is_needed = {"train": train is None and ("train" in sources or needs_train), "spare": "spare" in sources}
+    return [name for name in PARTS if is_needed.get(name, True)]
 
 
 def _parts(n_real: int, n: int | None, needed: Sequence[str], *, strict: bool) -> tuple[list[str], int]:
-    """Return the parts that there are, and the sentences of each; `strict` gives all that are needed or raises."""
+    """Return the possible parts and the sentences of each; with `strict`, all needed parts or an exception."""
     size = min(N_SENTENCES, n_real // len(needed)) if n is None else n
     n_parts = min(len(needed), n_real // size) if size else 0
     if size < 2 or n_parts < (len(needed) if strict else 2):
         least = len(needed) if strict else 2
         raise TooFewSentencesError(
-            f"the real text has {n_real} sentences: at least {least * max(2, size)} are needed, "
-            f"{least} parts of {max(2, size)}"
+            f"the real text must have at least {least * max(2, size)} sentences, {least} parts of {max(2, size)}, "
+            f"got {n_real}"
         )
     return list(needed[:n_parts]), size
 
 
 def _possible(
-    draws: Sequence[Draw], asked: Sequence[str] | None, strongest: float, left_out: dict[str, str]
+    draws: Sequence[Draw], requested: Sequence[str] | None, strongest: float, left_out: dict[str, str]
 ) -> list[str]:
-    """Return the damages that every draw allows; one that was asked for must be among them."""
-    chosen = []
-    for name in DAMAGES if asked is None else asked:
+    """Return the damages that every draw allows; raise if a requested one is not among them."""
+    possible = []
+    for name in DAMAGES if requested is None else requested:
         source = DAMAGES[name].source
         if source is not None and source not in draws[0].texts:
             reason: str | None = (
@@ -235,38 +234,38 @@ def _possible(
         else:
             reason = next(filter(None, (draw.obstacle(name, strongest) for draw in draws)), None)
         if reason is None:
-            chosen.append(name)
-        elif asked is not None:
+            possible.append(name)
+        elif requested is not None:
             raise InputError(f"{name}: {reason}")
         else:
             left_out[name] = reason
-    return chosen
+    return possible
 
 
 def _within_limits(metrics: Sequence[Metric], n: int, left_out: dict[str, str]) -> list[Metric]:
     limits = limits_of(metrics)
     for name, most in limits.items():
         if n > most:
-            left_out[name] = f"it compares every sentence with every other: for more than {most} name it"
+            left_out[name] = f"it compares every text with every other: name it to measure over {most}"
     return [metric for metric in metrics if n <= limits.get(metric.name, n)]
 
 
 def _directions(metrics: Sequence[Metric], evaluators: Sequence[Evaluator]) -> dict[str, Better]:
-    """Return name to direction of all that is measured."""
+    """Return the direction of every metric and evaluator by name."""
     entries = [*((m.name, m.better) for m in metrics), *((e.name, e.better) for e in evaluators)]
     names = [name for name, _ in entries]
     if not names:
-        raise OptionError("there is nothing to measure: name a metric or give an evaluator")
+        raise OptionError("at least one metric or evaluator is needed, got none")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise OptionError(f"two evaluators are called '{twice[0]}'")
+        raise OptionError(f"names of metrics and evaluators must be distinct, got '{twice[0]}' twice")
     return dict(entries)
 
 
 def _leave_out(
     values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: Sequence[str] | None
 ) -> None:
-    """Take out what has no value on undamaged text; raise where it was asked for."""
+    """Remove metrics without a value on undamaged text; raise if they were requested."""
     for name in list(directions):
         reason = next(filter(None, (of_draw[_CLEAN][name].reason for of_draw in values)), None)
         if reason is None:
@@ -280,13 +279,13 @@ def _leave_out(
 def _curve(
     values: _Values, name: str, better: Better, damage: str, strengths: tuple[float, ...], level: float
 ) -> DamageCurve:
-    """Return what one metric says of one damage."""
+    """Return the curve of one metric under one damage."""
     cells = [_CLEAN, *((damage, strength) for strength in strengths)]
-    found = [[of_draw[cell][name] for cell in cells] for of_draw in values]
-    array = np.array([[math.nan if v.value is None else v.value for v in row] for row in found])
-    reason = next((v.reason for row in found for v in row if v.reason is not None), None)
+    rows = [[of_draw[cell][name] for cell in cells] for of_draw in values]
+    array = np.array([[math.nan if v.value is None else v.value for v in row] for row in rows])
+    reason = next((v.reason for row in rows for v in row if v.reason is not None), None)
     if reason is not None:
         return unknown_curve(DamageCurve(name, better, damage, strengths, array), reason)
-    own = [row[0].standard_error for row in found]
+    own = [row[0].standard_error for row in rows]
     errors = np.array([math.nan if error is None else error for error in own])
     return judge_curve(name, better, damage, strengths, array, errors, level=level)

@@ -1,4 +1,4 @@
-"""Which columns of reproduced tables to draw side by side; plain, as the tables are, so that it lives in their JSON."""
+"""Columns of reproduced tables to draw side by side, as plain data that is stored with the tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Panel:
-    """A column of a table as a panel of a figure: its table, its name there, and what stands above the panel."""
+    """A column of a table as a panel of a figure: its table, its name there, and the title of the panel."""
 
     table: str
     column: str
@@ -16,17 +16,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class TableFigure:
-    """Columns of tables side by side, a row a line: ours with its interval, the published value beside."""
+    """Columns of tables side by side, a line for each row: our value with its interval, and the published one."""
 
-    # Of the file, and of the figure, such as "figure 5: ..."
+    # Name of the file, and title of the figure, such as "figure 5: ..."
     name: str
     title: str
-    x: str  # What all axes show
+    x: str  # Label of all x axes
     rows: tuple[str, ...]  # From the top
     panels: tuple[Panel, ...]  # From the left
-    # Table, row and column of ours that are marked, such as significant ones
+    # Table, row and column of marked values of ours, such as significant ones
     starred: tuple[tuple[str, str, str], ...] = ()
-    shared: bool = True  # Whether all panels have the same axis
+    shared: bool = True  # Whether all panels share an axis
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TableFigure":

@@ -1,4 +1,4 @@
-"""Correlations at text level: whether an evaluator knows the better text, not only the better generator.
+"""Correlations at text level: whether an evaluator identifies the better text, not only the better generator.
 
 The groupings have the names of the WMT metrics tasks: "no grouping" correlates all texts of all generators at once,
 "group by generator" (there "by system") the texts of each generator, and "group by item" the generators' texts for each
@@ -6,9 +6,9 @@ input, where they answered the same inputs; the latter two average over the grou
 
 Source: Deutsch, Foster, Freitag, "Ties Matter", EMNLP 2023, section 2.
 Departs from it: with intervals, by resampling generators and the texts within each, as at generator level; ranks are
-those of each resample. The p-value of an average is of the normal distribution with the exact variance that random
-orders within groups give it; "no grouping" takes texts for independent, though those of one generator are not: trust
-its interval.
+those of each resample. The p-value of an average uses a normal distribution with the exact variance under random orders
+within groups; for "no grouping" it treats texts as independent, though those of one generator are not: use its
+interval instead.
 """
 
 import math
@@ -35,12 +35,12 @@ from textassay.metric import check_level
 FloatArray = npt.NDArray[np.float64]
 Grouping = Literal["no grouping", "group by generator", "group by item"]
 
-MOST_FOR_INTERVAL = 4_000  # texts of a group; an interval looks at all their pairs
+MOST_FOR_INTERVAL = 4_000  # texts of a group; an interval compares all their pairs
 
 
 @dataclass(frozen=True)
 class TextCorrelation:
-    """How an evaluator's scores of texts agree with the gold's."""
+    """Agreement of an evaluator's scores of texts with the gold's."""
 
     # Their names
     gold: str
@@ -48,7 +48,7 @@ class TextCorrelation:
     # Which correlation, and of which texts
     kind: CorrelationKind
     grouping: Grouping
-    value: float  # In [-1, 1]; NaN where no group has one
+    value: float  # In [-1, 1]; NaN where it is undefined in every group
     p: float  # Two-sided, of independence within groups
     # Percentile interval at `level` over other generators and other texts, or over other inputs where items are
     # grouped; NaN without draws or where a group has more than `MOST_FOR_INTERVAL` texts
@@ -56,8 +56,8 @@ class TextCorrelation:
     high: float
     level: float  # Of the interval
     n_texts: int  # Texts that both scored
-    n_groups: int  # Groups that have a correlation
-    n_undefined: int  # Groups left out, since a side gives all their texts one score or they have fewer than two
+    n_groups: int  # Groups with a correlation
+    n_undefined: int  # Groups left out: constant scores, or fewer than two texts
 
 
 def text_correlation(
@@ -70,7 +70,7 @@ def text_correlation(
     n_resamples: int = 1_000,
     seed: int = 0,
 ) -> TextCorrelation | None:
-    """Return the correlation of the scores of texts; None where one of the two has no scores of texts."""
+    """Return the correlation of the scores of texts; None where one of the two has none."""
     for what, name, allowed in (("correlation", kind, CorrelationKind), ("grouping", grouping, Grouping)):
         if name not in get_args(allowed):
             raise unknown_name(what, str(name), get_args(allowed))
@@ -107,7 +107,7 @@ def text_correlation(
 
 
 def _value(group: FloatArray, kind: CorrelationKind) -> float:
-    """Return the correlation of the two rows, NaN where there is none; Kendall's in time n log n."""
+    """Return the correlation of the two rows, NaN where undefined; Kendall's in time n log n."""
     if group.shape[1] < 2 or np.any(np.ptp(group, axis=1) == 0):
         return math.nan
     if kind == "kendall":
@@ -117,11 +117,11 @@ def _value(group: FloatArray, kind: CorrelationKind) -> float:
 
 def _average(groups: Sequence[FloatArray], values: Sequence[float], kind: CorrelationKind) -> tuple[float, float]:
     """Return the mean of the correlations that are defined, and its two-sided p-value."""
-    known = [place for place, value in enumerate(values) if not math.isnan(value)]
-    if not known:
+    defined = [place for place, value in enumerate(values) if not math.isnan(value)]
+    if not defined:
         return math.nan, math.nan
-    mean: float = math.fsum(values[place] for place in known) / len(known)
-    error = math.sqrt(math.fsum(_variance(groups[place], kind) for place in known)) / len(known)
+    mean: float = math.fsum(values[place] for place in defined) / len(defined)
+    error = math.sqrt(math.fsum(_variance(groups[place], kind) for place in defined)) / len(defined)
     return mean, float(2 * stats.norm.sf(abs(mean) / error))
 
 
@@ -150,12 +150,12 @@ def _draws(
     n_resamples: int,
     seed: int,
 ) -> FloatArray:
-    """Return the correlation in each resample, shape (n_resamples,); none at all where groups are too large."""
+    """Return the correlation in each resample, shape (n_resamples,); empty where groups are too large."""
     times = np.apply_along_axis(
         np.bincount, 1, draw_generators(len(generators), n_resamples=n_resamples, seed=seed), minlength=len(generators)
     )
-    kept = [array[:, mask] for array, mask in zip(texts, known, strict=True)]
-    sizes = [array.shape[1] for array in kept]
+    scored = [array[:, mask] for array, mask in zip(texts, known, strict=True)]
+    sizes = [array.shape[1] for array in scored]
     if (sum(sizes) if grouping == "no grouping" else max(sizes)) > MOST_FOR_INTERVAL:
         return np.zeros(0)
     counts = [
@@ -164,8 +164,8 @@ def _draws(
     ]
     if grouping == "no grouping":
         weights = np.concatenate([count * times[:, [g]] for g, count in enumerate(counts)], axis=1)
-        return _weighted(np.concatenate(kept, axis=1), kind)(weights)
-    of_groups = np.array([_weighted(group, kind)(count) for group, count in zip(kept, counts, strict=True)]).T
+        return _weighted(np.concatenate(scored, axis=1), kind)(weights)
+    of_groups = np.array([_weighted(group, kind)(count) for group, count in zip(scored, counts, strict=True)]).T
     return _weighted_mean(of_groups, times.astype(np.float64))
 
 
@@ -176,7 +176,7 @@ def _item_draws(values: FloatArray, n_resamples: int, seed: int) -> FloatArray:
 
 
 def _weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the mean of each row over what is defined, by weight."""
+    """Return the weighted mean of each row over its defined values."""
     defined = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         sums = (np.where(defined, values, 0.0) * weights).sum(axis=1)
@@ -184,7 +184,7 @@ def _weighted_mean(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _weighted(group: FloatArray, kind: CorrelationKind) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from how often each text counts, shape (B, n), to the correlations, shape (B,)."""
+    """Return a function from counts of each text, shape (B, n), to correlations, shape (B,)."""
     first, second = group
     if kind == "kendall":
         signs = [np.sign(side[:, None] - side) for side in group]
@@ -206,8 +206,8 @@ def _weighted(group: FloatArray, kind: CorrelationKind) -> Callable[[FloatArray]
             variances = [(counts * side**2).sum(axis=1) for side in centred]
             tiny = [1e-24 * (counts * np.square(side)).sum(axis=1) for side in sides]
             scale = np.sqrt(variances[0] * variances[1])
-            found = (counts * centred[0] * centred[1]).sum(axis=1) / scale
+            correlations = (counts * centred[0] * centred[1]).sum(axis=1) / scale
         constant = (variances[0] <= tiny[0]) | (variances[1] <= tiny[1])
-        return np.where(constant, np.nan, np.clip(found, -1.0, 1.0))
+        return np.where(constant, np.nan, np.clip(correlations, -1.0, 1.0))
 
     return linear

@@ -1,4 +1,4 @@
-"""What a metric is, and the parts every metric file uses."""
+"""The interface of a metric, and the parts that every metric file uses."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -16,19 +16,19 @@ Effort = Literal["quick", "default", "max"]
 class Metric(Protocol):
     """A distance or score of generated text against real text.
 
-    `prepare` looks at the real text once; `statistics` does the heavy work for one generator; `estimate` turns it into
-    the number. Metrics with equal `shares` (orders of BLEU, say) have the same state and statistics, so a comparison
-    computes those once. `measure` is the three in a row for those who have one metric.
+    `prepare` reads the real text once, `statistics` does the heavy work for one generator, and `estimate` computes the
+    value. Metrics with equal `shares`, such as orders of BLEU, have the same state and statistics, so a comparison
+    computes these once. `measure` calls all three for a single metric.
     """
 
     @property
     def level(self) -> float:
-        """Of the confidence interval, such as 0.95."""
+        """Confidence level of the interval, such as 0.95."""
         ...
 
     @property
     def name(self) -> str:
-        """Canonical name: an order always shows, other parameters where they differ from their defaults."""
+        """Canonical name, with the order and all parameters that differ from their defaults."""
         ...
 
     @property
@@ -42,25 +42,25 @@ class Metric(Protocol):
         ...
 
     def prepare(self, real: Corpus) -> Any:
-        """Return what depends on real text alone."""
+        """Return the state that depends on real text alone."""
         ...
 
     def statistics(self, state: Any, generated: Corpus, *, seed: int) -> Any:
-        """Return what the number is made of."""
+        """Return the statistics of one generator's text."""
         ...
 
     def estimate(self, statistics: Any) -> Estimate:
-        """Return the number with its interval."""
+        """Return the value with its interval."""
         ...
 
 
 @runtime_checkable
 class ColumnMetric(Metric, Protocol):
-    """A metric that may look at `Corpus.columns`; estimates are kept under a hash of those, too."""
+    """A metric that may read `Corpus.columns`, which then are part of the key of stored estimates."""
 
     @property
     def reads_columns(self) -> bool:
-        """Whether it does, with its present settings."""
+        """Whether it reads columns with its present settings."""
         ...
 
 
@@ -72,10 +72,10 @@ def measure(
     Parameters
     ----------
     metric
-        What `parse_metric` returned, or one of your own.
+        From `parse_metric`, or one of your own.
     generated, real
         Lists of str, columns, paths or corpora; two corpora must share a vocabulary. `real` may be left out where the
-        metric does not look at it.
+        metric does not use it.
     seed
         At least 0.
     text
@@ -94,7 +94,7 @@ def prepare_sides(
 ) -> tuple[Corpus, Any, dict[str, Corpus | None]]:
     """Return both sides, and `others`, as corpora that share a vocabulary; None for a text that is None.
 
-    Where all are corpora they stay as they are, whatever their vocabularies: metrics say what is wrong with those.
+    Corpora stay unchanged if all texts are corpora; metrics then check their vocabularies.
     """
     sides = {"generated": generated, "real": real}
     sources = {name: source for name, source in {**sides, **(others or {})}.items() if source is not None}
@@ -105,35 +105,35 @@ def prepare_sides(
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:
-    """Raise unless both corpora have `at_least` sentences and share one vocabulary; one given twice is the real one."""
+    """Raise unless both corpora have `at_least` texts and share one vocabulary; one passed twice counts as real."""
     for side, corpus in (("generated", generated), ("real", real)):
         if side == "generated" and generated is real:
             continue
         if len(corpus) == 0:
-            raise EmptyCorpusError(f"{metric}: the {side} corpus has no sentence")
+            raise EmptyCorpusError(f"{metric}: the {side} corpus has no text")
         if len(corpus) < at_least:
             raise TooFewSentencesError(
-                f"{metric} needs at least {at_least} sentences a side, the {side} corpus has {len(corpus)}"
+                f"{metric} needs at least {at_least} texts a side, the {side} corpus has {len(corpus)}"
             )
     if generated.vocabulary is not real.vocabulary:
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
 
 
 def check_effort(effort: str) -> Effort:
-    """Return `effort`; raise unless it is one."""
+    """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
         raise unknown_name("effort", str(effort), get_args(Effort))
     return cast(Effort, effort)
 
 
 def check_level(level: float, *, name: str = "level") -> None:
-    """Raise unless `level`, an option called `name`, lies between 0 and 1: neither end has an interval."""
+    """Raise unless `level`, an option called `name`, is in (0, 1)."""
     if not 0 < level < 1:
         raise OptionError(f"{name} must be between 0 and 1, got {level}")
 
 
 def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, **settings: object) -> Signature:
-    """Return the signature of one estimate: the metric's own `settings` in the order given, then what all share."""
+    """Return the signature of one estimate: the metric's own `settings`, then those that all metrics have."""
     return Signature(
         {
             "metric": metric.replace("|", "/"),

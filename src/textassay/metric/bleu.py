@@ -1,4 +1,4 @@
-"""BLEU: how much of each generated sentence stands in the real text, averaged over the generated sentences.
+"""BLEU: how much of each generated text occurs in the real text, averaged over the generated texts.
 
 Source: Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Translation", ACL 2002; as a score of
 generators (every real sentence is a reference of every generated one): Zhu et al., "Texygen", SIGIR 2018.

@@ -1,9 +1,9 @@
-"""Where a judge is blind: texts of both sides that it scores exactly alike, or that share no token with its training.
+"""Blindness of a classifier: texts of both sides with identical scores, or without a token of its training text.
 
-A judge that gives most texts one score decides nothing about them. On which side of the threshold that score falls is
-one accident a fold, and the answers then hardly vary: 600 texts of which no token was seen before came out as dd
-0.000 [-0.010, 0.010], though nothing was known of them. Such answers are guesses, so they count in the variance
-as guesses do, a quarter each (`guessing_variance`).
+A classifier that gives most texts one score decides nothing about them. On which side of the threshold that score falls
+is one random event a fold, so the answers hardly vary: 600 texts of unseen tokens alone gave dd 0.000
+[-0.010, 0.010], though the classifier knew nothing about them. Such answers are guesses and count in the variance as
+guesses, a quarter each (`guessing_variance`).
 """
 
 from collections import Counter
@@ -18,8 +18,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Sides = tuple[Corpus, Corpus]  # (real, generated)
 
-NEARLY_ALL = 0.9  # scored alike: less may be the verdict of a judge that knows no more than yes and no
-MOST = 0.5  # of the texts: a judge that cannot see more than this share cannot tell that two texts are alike
+NEARLY_ALL = 0.9  # share of identical scores from which a classifier is blind; binary classifiers may have less
+MOST = 0.5  # share of unseen texts above which a classifier cannot show that two sides are alike
 
 
 def alike_share(
@@ -27,13 +27,11 @@ def alike_share(
     scores: tuple[FloatArray, FloatArray],
     folds: tuple[IntArray, IntArray] | None = None,
 ) -> float:
-    """Return the share of texts that a judge scores exactly like most others, on both sides, in [0, 1].
+    """Return the share of texts that share their fold's most common score, on both sides, in [0, 1].
 
-    In each fold, the most common score among texts that stand in it once; the share of all tested texts that are such
-    texts and have it, on the side where that is less; the mean over folds. Repeated texts do not count, since equal
-    texts must have equal scores. Nor does a score that one side alone has, since it tells the sides apart.
-
-    `texts`, `scores`: a score of NaN is of a sentence that was not tested.
+    The most common score of a fold is that among texts that occur in it once. The share is that of all tested texts, on
+    the side where it is smaller, averaged over folds. Repeated texts do not count, since equal texts must have equal
+    scores, nor does a score of one side alone, since it separates the sides. `scores` are NaN for untested texts.
     """
     if folds is None:
         folds = np.zeros(len(scores[0]), dtype=np.int64), np.zeros(len(scores[1]), dtype=np.int64)
@@ -45,21 +43,23 @@ def alike_share(
         rows = [np.flatnonzero(side == fold) for side in tested]
         if not all(map(len, rows)):
             continue
-        words = [list(map(side.__getitem__, row.tolist())) for side, row in zip(texts, rows, strict=True)]
-        often = Counter(words[0] + words[1])
-        once = [np.array([often[text] == 1 for text in side], dtype=np.bool_) for side in words]
-        of_once = [side[row][kept] for side, row, kept in zip(scores, rows, once, strict=True)]
-        values, counts = np.unique(np.concatenate(of_once), return_counts=True)
+        texts_of_fold = [list(map(side.__getitem__, row.tolist())) for side, row in zip(texts, rows, strict=True)]
+        n_copies = Counter(texts_of_fold[0] + texts_of_fold[1])
+        is_unique = [np.array([n_copies[text] == 1 for text in side], dtype=np.bool_) for side in texts_of_fold]
+        unique_scores = [side[row][kept] for side, row, kept in zip(scores, rows, is_unique, strict=True)]
+        values, counts = np.unique(np.concatenate(unique_scores), return_counts=True)
         common = values[np.argmax(counts)] if len(values) else np.nan
-        shares.append(min(np.count_nonzero(side == common) / len(row) for side, row in zip(of_once, rows, strict=True)))
+        shares.append(
+            min(np.count_nonzero(side == common) / len(row) for side, row in zip(unique_scores, rows, strict=True))
+        )
         sizes.append(sum(map(len, rows)))
     return float(np.average(shares, weights=sizes)) if shares else 0.0
 
 
 def unseen_shares(sides: Sides, folds: tuple[IntArray, IntArray]) -> tuple[float, float]:
-    """Return the share of tested real and of generated sentences of which no token stands in any other fold.
+    """Return the shares of tested real and generated texts without a token of any other fold.
 
-    Sentences without a token do not count as unseen. `folds` is negative for sentences that are never tested.
+    Empty texts do not count as unseen. `folds` is negative for texts that are never tested.
     """
     n_types = len(sides[0].vocabulary)
     unseen = [0, 0]
@@ -76,26 +76,25 @@ def unseen_shares(sides: Sides, folds: tuple[IntArray, IntArray]) -> tuple[float
 
 
 def without_tokens(corpus: Corpus, seen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Return which sentences have tokens but none of those that `seen` marks, shape (N,)."""
+    """Return which texts have tokens but none that `seen` marks, shape (N,)."""
     known = np.concatenate(([0], np.cumsum(seen[corpus.tokens])))
     lacking: npt.NDArray[np.bool_] = (np.diff(known[corpus.offsets]) == 0) & (corpus.lengths > 0)
     return lacking
 
 
 def blindness(alike: float, unseen: Mapping[str, float]) -> str | None:
-    """Return in words why a judge could not see most texts of both sides; None where it could."""
+    """Return in words why a classifier could not see most texts of both sides; None where it could."""
     least = min(unseen.values(), default=0.0)
     if least > MOST:
-        return f"{100 * least:.0f} % of the texts of both sides share no token with the text that its judge learnt from"
+        return f"{100 * least:.0f} % of the texts of both sides share no token with the training text of its classifier"
     if alike > NEARLY_ALL:
-        return f"its judge scores {100 * alike:.0f} % of the texts of both sides exactly alike"
+        return f"its classifier gives {100 * alike:.0f} % of the texts of both sides exactly the same score"
     return None
 
 
 def guessing_variance(alike: float, n_real: float, n_generated: float) -> float:
     """Return the variance of a discrepancy if a share `alike` of the answers were guesses and all others certain.
 
-    0 up to a half: texts that are scored alike fall on one side of the threshold, so the judge is wrong about those of
-    one side, and the answers themselves vary as much.
+    0 up to one half: then the variance of the answers, of which those of one side are wrong, is at least as large.
     """
     return alike / 4 * (1 / n_real + 1 / n_generated) if alike > MOST else 0.0

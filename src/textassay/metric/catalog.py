@@ -37,11 +37,11 @@ DEFAULT_METRICS = (
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
-def default_metrics(given: Iterable[str] = ()) -> list[str]:
+def default_metrics(available: Iterable[str] = ()) -> list[str]:
     """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `given`, such as ``train``."""
-    given = set(given)
+    available = set(available)
     joining = {name for name, entry in CATALOG.items() if entry.needs and not entry.only_named}
-    return [*DEFAULT_METRICS, *(name for name in CATALOG if name in joining and given >= set(CATALOG[name].needs))]
+    return [*DEFAULT_METRICS, *(name for name in CATALOG if name in joining and available >= set(CATALOG[name].needs))]
 
 
 def limits_of(metrics: Iterable[Metric]) -> dict[str, int]:

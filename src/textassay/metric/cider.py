@@ -1,4 +1,4 @@
-"""CIDEr and CIDEr-D: n-grams that generated sentences share with the nearest real texts, rare ones weighing most.
+"""CIDEr and CIDEr-D: n-grams that generated texts share with the nearest real texts, weighted by rarity.
 
 Source: Vedantam, Zitnick, Parikh, "CIDEr: Consensus-based Image Description Evaluation", CVPR 2015; as a score of
 generators: Garbacea, Carton, Yan, Mei, "Judge the Judges", EMNLP 2019.
@@ -118,13 +118,13 @@ class Cider(Overlaps):
 
     @property
     def name(self) -> str:
-        """The metric, with documents that are not the usual ones."""
+        """The metric, with `documents` if not the default."""
         family = "cider-d" if self._clips else "cider"
         return self._named(family, *([] if self.documents == "real" else [f"documents={self.documents}"]))
 
     @property
     def shares(self) -> tuple[Hashable, ...]:
-        """Whatever weighs n-grams alike."""
+        """Metrics with the same weights of n-grams share everything."""
         return (*super().shares, self.documents)
 
     @property
@@ -163,10 +163,10 @@ class CiderD(Cider):
 
 @dataclass(frozen=True)
 class NgramWeights:
-    """What each n-gram weighs; made by `of_documents`."""
+    """Weights of n-grams; see `of_documents`."""
 
     index: NgramIndex  # The n-grams of 1 to 4 tokens
-    idf: FloatArray  # What each weighs where it stands once, shape (n_ngrams,)
+    idf: FloatArray  # Weight of one occurrence, shape (n_ngrams,)
 
     @classmethod
     def of_documents(cls, hypotheses: Corpus, references: Corpus, sets: IntArray | None = None) -> "NgramWeights":
@@ -259,7 +259,7 @@ def _mean_cosines(mine, theirs, pairs, firsts, is_d):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def _set_frequency(starts, ngrams, sets, n_ngrams):  # type: ignore[no-untyped-def]
-    """Return in how many sets of references each n-gram stands."""
+    """Return the number of sets of references that contain each n-gram."""
     frequency = np.zeros(n_ngrams, dtype=np.int64)
     last = np.full(n_ngrams, -1, dtype=np.int64)
     for number in range(len(sets)):

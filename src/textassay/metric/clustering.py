@@ -117,25 +117,25 @@ def _assign(
         open_rows = _improve(extended[block] @ some, changed, column_of, labels[block], scores[block], bounds[block])
         if len(open_rows):
             rows = start + open_rows
-            found = labels[rows], scores[rows], bounds[rows]
-            _highest(extended[rows] @ every, *found)
-            labels[rows], scores[rows], bounds[rows] = found
+            updated = labels[rows], scores[rows], bounds[rows]
+            _highest(extended[rows] @ every, *updated)
+            labels[rows], scores[rows], bounds[rows] = updated
 
 
 @njit(cache=True, nogil=True)
 def _maximum(values: Float32Array, lanes: Float32Array) -> np.float32:  # pragma: no cover (compiled)
     """Return the highest of `values`; in lanes, since one running maximum is a chain that no compiler vectorises."""
     width = len(lanes)
-    whole = len(values) - len(values) % width
+    n_vectorised = len(values) - len(values) % width
     lanes[:] = -np.inf
-    for start in range(0, whole, width):
+    for start in range(0, n_vectorised, width):
         for lane in range(width):
             value = values[start + lane]
             lanes[lane] = value if value > lanes[lane] else lanes[lane]
     highest = np.float32(-np.inf)
     for lane in range(width):
         highest = max(highest, lanes[lane])
-    for column in range(whole, len(values)):
+    for column in range(n_vectorised, len(values)):
         highest = max(highest, values[column])
     return highest
 

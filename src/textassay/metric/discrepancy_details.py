@@ -1,4 +1,4 @@
-"""What else is told beside a discrepancy: scores, thresholds, the certified bound, who won, what each gives alone."""
+"""Details of a discrepancy: scores, thresholds, the certified bound, and the candidates of a family."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from textassay.seeding import stream
 FloatArray = npt.NDArray[np.float64]
 Sides = tuple[Corpus, Corpus]  # (real, generated)
 
-CERTIFYING_FOLD = 0  # named before anything is measured: bound and p-value rest on it alone
+CERTIFYING_FOLD = 0  # fixed in advance: bound and p-value use this fold alone
 N_PERMUTATIONS = 999
 N_BINS = 40
 
@@ -105,24 +105,24 @@ def _won(fits: Sequence[CrossFit]) -> dict[str, Any] | None:
 
 
 def _alone(fits: Sequence[CrossFit], sides: Sides, level: float) -> dict[str, dict[str, float | None]] | None:
-    """Return what each candidate of a family would have given as the only one, on the same partitions."""
+    """Return the discrepancy of each candidate of a family by itself, on the same partitions."""
     if not fits[0].alone:
         return None
-    found = {}
+    candidates = {}
     for name in fits[0].alone:
         answers = Answers.of([fit.alone[name] for fit in fits], *sides)
         interval = answers.interval(level)
-        found[name] = {
+        candidates[name] = {
             "value": answers.value,
             "low": None if interval is None else interval.low,
             "high": None if interval is None else interval.high,
             "se_sampling": answers.standard_error,
         }
-    return found
+    return candidates
 
 
 def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[str, Any]:
-    """Return the certified bound and the e-value of the certifying fold; all of the error rate is spent on it, once."""
+    """Return the certified bound and the e-value of the certifying fold, which has the whole error rate."""
     bound: dict[str, Any] = {"value": None, "level": level, "fold": CERTIFYING_FOLD}
     if any(corpus.groups is not None for corpus in sides):
         return {
@@ -138,14 +138,14 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
     rule = choose_bound(
         *model.valid_scores, n_real=n_real, n_generated=n_generated, alpha=1 - level, usual=model.threshold
     )
-    found = rule.bound(*test, alpha=1 - level)
+    certified = rule.bound(*test, alpha=1 - level)
     return {
         "certified_bound": {
             **bound,
-            "value": found.value,
-            "threshold": found.threshold,
-            "kind": found.kind,
-            "exact": found.exact,
+            "value": certified.value,
+            "threshold": certified.threshold,
+            "kind": certified.kind,
+            "exact": certified.exact,
         },
         "e_value": e_value(*test, rng=stream(seed, "dd", "e-value")),
     }

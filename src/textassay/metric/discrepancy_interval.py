@@ -1,4 +1,4 @@
-"""What the sampling of sentences does to a discrepancy: right and wrong answers, their variance, the interval.
+"""Sampling error of a discrepancy: correct and wrong answers, their variance, the interval.
 
 Cross-fitting makes sentences of different folds depend on each other, since each was test text of one classifier and
 training text of the other: what the pair adds to the value is counted twice, and a plain interval is too narrow. Where
@@ -10,9 +10,8 @@ equal distributions: 1.6 times for the logistic regression, 1.5 (text) to 1.7 (a
 together: 1.7 to 2.2 times. So the variance is taken times 1.64, and times 2 with more than five folds and for averages
 over partitions, which leave the mutual part alone. Then 95 % intervals cover 93 to 97 %.
 
-A judge that scores most texts exactly alike has not looked at them, and what it says of all of them is one guess. The
-variance is therefore never less than that of guessing on the texts that are scored alike (`blindness`); this matters
-only where these are more than half.
+A classifier that gives most texts the same score makes one guess about all of them. The variance is therefore at least
+that of guessing on the texts with the same score (`blindness`); this matters only where these are more than half.
 
 Source: Bayle, Bayle, Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020 (the plain
 variance, which is right for large samples where classifiers hardly depend on single sentences).
@@ -40,12 +39,12 @@ _FEW = 5  # folds
 
 
 def variance_factor(folds: int, repeats: int = 1) -> float:
-    """Return what the plain variance of a discrepancy is multiplied by: 1, 1.64 or 2."""
+    """Return the factor of the plain variance of a discrepancy: 1, 1.64 or 2."""
     return _ONE_SPLIT if folds == 1 else _FEW_FOLDS if repeats == 1 and folds <= _FEW else _MANY
 
 
 def at_least_guessing(interval: Interval, value: float, variance: float) -> Interval:
-    """Return `interval`, widened to what `variance` alone would make of it where that is more."""
+    """Return `interval`, widened to the one that follows from `variance` alone if that is wider."""
     if variance == 0:
         return interval
     margin = -float(ndtri((1 - interval.level) / 2)) * math.sqrt(variance)
@@ -57,22 +56,23 @@ def at_least_guessing(interval: Interval, value: float, variance: float) -> Inte
 
 @dataclass(frozen=True)
 class Answers:
-    """How often the tested sentences were judged rightly."""
+    """Correct answers on the tested texts."""
 
     # Of real and generated sentences: the share of cross-fits in which each was judged rightly
     terms: tuple[FloatArray, FloatArray]
     groups: tuple[IntArray | None, IntArray | None]  # Group numbers of the same sentences, or none
-    factor: float  # What the plain variance is multiplied by
+    factor: float  # Factor of the plain variance
     alike: float = 0.0  # Share of the sentences that the judge scored exactly alike on both sides; see `alike_share`
-    # Hexadecimal digits that decide which terms of the evidence stand for lucky guesses: others for each generator
+    # Hexadecimal digits that select the terms of the evidence that stand for lucky guesses, different for each
+    # generator
     key: str = "0"
 
     @classmethod
     def of(cls, fits: Sequence[CrossFit], real: Corpus, generated: Corpus) -> "Answers":
         """Return the answers of one or several cross-fits of the same corpora."""
         tested = (fits[0].real_folds >= 0, fits[0].generated_folds >= 0)
-        right = tuple(zip(*(fit.correct() for fit in fits), strict=True))
-        terms = [np.mean(side, axis=0)[rows] for side, rows in zip(right, tested, strict=True)]
+        correct = tuple(zip(*(fit.correct() for fit in fits), strict=True))
+        terms = [np.mean(side, axis=0)[rows] for side, rows in zip(correct, tested, strict=True)]
         groups = [
             None if corpus.groups is None else corpus.groups[rows]
             for corpus, rows in zip((real, generated), tested, strict=True)
@@ -96,7 +96,7 @@ class Answers:
 
     @property
     def by_group(self) -> bool:
-        """Whether sentences of some side come in groups."""
+        """Whether a side has groups."""
         return any(side is not None for side in self.groups)
 
     @property
@@ -141,7 +141,7 @@ class Answers:
 
     @property
     def _guessing(self) -> float:
-        """The variance that guessing on the texts scored alike has; a group is one guess."""
+        """Variance of guessing on the texts with the same score; a group is one guess."""
         sizes = [
             len(side) if units is None else len(np.unique(units))
             for side, units in zip(self.terms, self.groups, strict=True)
@@ -155,7 +155,7 @@ class Answers:
 
 
 def _guessed(terms: FloatArray, each: float, key: str, side: int) -> FloatArray:
-    """Return terms with the same mean, as many moved up by `each` as down; which ones, `key` and `side` decide."""
+    """Return terms with the same mean, half of them moved up by `each` and half down, selected by `key` and `side`."""
     signs = np.tile([-1.0, 1.0], (len(terms) + 1) // 2)[: len(terms)]
     signs[len(terms) // 2 * 2 :] = 0
     return terms + each * np.random.default_rng([int(key[:16], 16), side]).permutation(signs)

@@ -116,9 +116,9 @@ class DistinctN:
         index = NgramIndex.build([generated], max_order=self._max_order)
         n_ngrams, n_sole = [], []
         for ids, size in zip(index.all_ids(generated), index.sizes, strict=True):
-            found = ids >= 0
-            sole = sole_groups(ids[found], group_of_token[found], size)
-            n_ngrams.append(np.bincount(group_of_token[found], minlength=len(group_sizes)))
+            in_index = ids >= 0
+            sole = sole_groups(ids[in_index], group_of_token[in_index], size)
+            n_ngrams.append(np.bincount(group_of_token[in_index], minlength=len(group_sizes)))
             n_sole.append(np.bincount(sole[sole >= 0], minlength=len(group_sizes)))
         return _Statistics(
             generated, state, seed, np.array(index.sizes), np.array(n_ngrams), np.array(n_sole), group_sizes

@@ -98,8 +98,8 @@ class _Real:
 
     def halves(self, seed: int) -> list[tuple[Moments, FloatArray]]:
         if seed not in self.known:
-            found = _moments_of_halves(self.corpus, self.features, seed, "real")
-            self.known[seed] = [(half, root(half.covariance).matrix) for half in found if half.n > 1]
+            both_halves = _moments_of_halves(self.corpus, self.features, seed, "real")
+            self.known[seed] = [(half, root(half.covariance).matrix) for half in both_halves if half.n > 1]
         return self.known[seed]
 
 
@@ -150,7 +150,7 @@ class FrechetDistance(OfVectors):
         return _Real(real, encoder, vectors, fitted, root(fitted.covariance))
 
     def statistics(self, state: _Real, generated: Corpus, *, seed: int) -> _Statistics:
-        """Return the value, and what each sentence has to do with it."""
+        """Return the value, and the influence of each text."""
         check_corpora(generated, state.corpus, metric="fed", at_least=2)
         vectors = features(state.encoder, generated)
         parts_of_generated = _moments_of_halves(generated, vectors, seed, "generated")
@@ -196,7 +196,7 @@ class FrechetDistance(OfVectors):
 def _from_halves(
     value: float, generated: Sequence[Moments], real: Sequence[tuple[Moments, FloatArray]], n_real: int
 ) -> dict[str, float | None]:
-    """Return what the halves of both sides (two or, where groups cannot be halved, one) tell of the effect of sizes."""
+    """Estimate the effect of sample size from the halves of both sides (one "half" where groups cannot be split)."""
     known: dict[str, float | None] = {"bias": None, "extrapolated": None}
     n_generated = sum(half.n for half in generated)
     n_dimensions = len(generated[0].mean)

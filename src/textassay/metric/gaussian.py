@@ -137,8 +137,8 @@ def _quadratic(vectors: Vectors, mean: FloatArray, slope: FloatArray, factor: Fl
         return squares + y @ slope
 
     with one_blas_thread():
-        found = np.concatenate(parallel_map(terms, range(0, len(vectors), _ROWS)))
-    return np.asarray(found - found.mean(), dtype=np.float64)
+        values = np.concatenate(parallel_map(terms, range(0, len(vectors), _ROWS)))
+    return np.asarray(values - values.mean(), dtype=np.float64)
 
 
 def _cholesky(covariance: FloatArray) -> FloatArray:

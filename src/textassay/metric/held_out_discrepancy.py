@@ -1,8 +1,8 @@
-"""The discrepancy as its paper measures it: one classifier, given training, validation and test text, judged once.
+"""The discrepancy as in its paper: one classifier with fixed training, validation and test text.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 4 and equation
-(6): fixed files for the three parts, parameters by validation accuracy, threshold one half, the test text looked at
-once, all of it.
+(6): fixed files for the three parts, parameters chosen by validation accuracy, threshold one half, the whole test text
+used once.
 Departs from it: the number has an interval, a certified bound and evidence.
 """
 
@@ -42,7 +42,7 @@ def held_out_dd(
     for part, pair in (("training", train), ("validation", valid), ("test", test)):
         for side, corpus in zip(("real", "generated"), pair, strict=True):
             if len(corpus) == 0:
-                raise EmptyCorpusError(f"held-out dd: the {side} {part} corpus has no sentence")
+                raise EmptyCorpusError(f"held-out dd: the {side} {part} corpus has no text")
             if corpus.vocabulary is not train[0].vocabulary:
                 raise OptionError("held-out dd: the corpora have different vocabularies")
     fitted = copy.deepcopy(discriminator).fit(train, valid)
@@ -97,12 +97,12 @@ def _judged(
     """Return value, accuracies and mean scores of a pair, and its scores, real and generated."""
     real, generated = (np.asarray(fitted.prob_real(corpus), dtype=np.float64) for corpus in pair)
     if np.isnan(real).any() or np.isnan(generated).any():
-        raise InputError(f"{fitted.name} gives a sentence a score of NaN")
+        raise InputError(f"scores must be numbers, {fitted.name} gives NaN")
     of_real, of_generated = float(np.mean(real > 0.5)), float(np.mean(generated <= 0.5))
     interval = newcombe_interval(
         int(np.sum(real > 0.5)), len(real), int(np.sum(generated > 0.5)), len(generated), level=level
     )
-    told = {
+    details = {
         "value": of_real + of_generated - 1,
         "low": interval.low,
         "high": interval.high,
@@ -112,4 +112,4 @@ def _judged(
         "mean_score_real": float(real.mean()),
         "mean_score_generated": float(generated.mean()),
     }
-    return told, (real, generated)
+    return details, (real, generated)

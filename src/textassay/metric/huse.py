@@ -1,4 +1,4 @@
-"""HUSE: how often a classifier errs that sees what people think of a sentence and how probable the generator finds it.
+"""HUSE: the error of a classifier that sees human ratings of a text and its log-probability under the generator.
 
 Source: Hashimoto, Zhang, Liang, "Unifying Human and Statistical Evaluation for Natural Language Generation", NAACL
 2019, with the 16 nearest neighbours, and all that are equally near, of the authors' published code.
@@ -116,7 +116,7 @@ class Huse:
 
     @property
     def better(self) -> Better:
-        """It is the error of those who try to tell the sides apart."""
+        """It is an error of separating the two sides."""
         return "higher"
 
     @property

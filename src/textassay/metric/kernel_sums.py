@@ -22,7 +22,7 @@ _TILE = 1024
 
 @dataclass(frozen=True)
 class KernelSums:
-    """What pairs of a vector of one set and a vector of another add up to; a vector makes no pair with itself."""
+    """Kernel sums over pairs of vectors of two sets, or of one set without pairs of a vector with itself."""
 
     # Over all pairs of each vector, shapes (n,) and (m,)
     rows: FloatArray

@@ -41,13 +41,13 @@ _COLUMN = "log_probs/"
 
 @dataclass(frozen=True)
 class Trained:
-    """A language model that is used as it is, trained on other real text, where `LmScore` would fit a copy."""
+    """A language model trained on other real text, to be used as it is; `LmScore` fits a copy of any other model."""
 
     model: LanguageModel
 
     @property
     def name(self) -> str:
-        """The model's, told from one that is yet to be fitted."""
+        """The model's name, marked as already trained."""
         return f"trained {self.model.name}"
 
 
@@ -123,13 +123,13 @@ class LmScore:
 
     @property
     def name(self) -> str:
-        """The metric, with its model where that is not the usual one."""
+        """The metric, with its model if not the default."""
         model = self.model if isinstance(self.model, str) else self.model.name
         return "lm-score" if model == "ngram" else f"lm-score(model={model})"
 
     @property
     def better(self) -> Better:
-        """Text that is likelier than real text is no better."""
+        """Text that is likelier than real text is not better."""
         return "closer"
 
     @property
@@ -143,7 +143,7 @@ class LmScore:
         return self.model == "self"
 
     def prepare(self, real: Corpus) -> "_RealSide":
-        """Return a model of the real text, and what real sentences cost under models that did not see them."""
+        """Return a model of the real text, and the cost of real texts under models that did not see them."""
         check_corpora(real, real, metric=self.name, at_least=AT_LEAST)
         space = EventSpace.of(real)
         if self.model == "self":
@@ -161,7 +161,7 @@ class LmScore:
         return _RealSide(real, space, model, Scored(real.take(rest), -model.log_prob(encoded.take(rest))))
 
     def statistics(self, state: "_RealSide", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return what generated sentences cost."""
+        """Return the cost of generated texts."""
         real, model, unseen = state.real, state.model, state.unseen
         check_corpora(generated, real, metric=self.name, at_least=AT_LEAST)
         encoded = state.space.encode(generated)
@@ -206,7 +206,7 @@ class LmScore:
 
 @dataclass(frozen=True)
 class _RealSide:
-    """A model of real text, and real sentences it did not see; neither where the log-probabilities are given."""
+    """A model of real text, and real texts that it did not see; neither with given log-probabilities."""
 
     real: Corpus
     space: EventSpace
@@ -216,7 +216,7 @@ class _RealSide:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """What generated sentences cost, and what real ones do."""
+    """Costs of generated and of real texts."""
 
     generated: Corpus
     real: Corpus

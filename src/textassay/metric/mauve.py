@@ -107,17 +107,17 @@ class Mauve(OfVectors):
 
     @property
     def name(self) -> str:
-        """The metric, with its encoder where that is not the usual one."""
+        """The metric, with its encoder if not the default."""
         return self.named("mauve")
 
     @property
     def better(self) -> Better:
-        """It is a likeness."""
+        """It is a similarity."""
         return "higher"
 
     @property
     def shares(self) -> Hashable:
-        """Nothing but itself with equal settings."""
+        """Metrics that differ in their level alone share everything."""
         return ("mauve", self.encoder_name, N_CLUSTERINGS[self.effort])
 
     def prepare(self, real: Corpus) -> "_State":
@@ -134,8 +134,8 @@ class Mauve(OfVectors):
             for side, corpus in (("real", real), ("generated", generated))
         ]
         one = partial(_without_groups, groups=groups, n_clusters=clusters.n_clusters)
-        found = parallel_map(one, list(zip(clusters.real, clusters.generated, strict=True)))
-        values, frontiers, real_replicates, generated_replicates, divergences = zip(*found, strict=True)
+        results = parallel_map(one, list(zip(clusters.real, clusters.generated, strict=True)))
+        values, frontiers, real_replicates, generated_replicates, divergences = zip(*results, strict=True)
         value = float(np.mean(values))
         terms = [
             jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
@@ -267,12 +267,12 @@ def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterin
     n_clusters = max(2, round(min(len(real), len(generated)) / _PER_CLUSTER))
     with one_blas_thread():
         points = principal_components(rows[order], _VARIANCE)
-        found = parallel_map(
+        labels_in_order = parallel_map(
             lambda number: k_means(points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number)),
             range(n_clusterings),
         )
     labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
-    labels[:, order] = found
+    labels[:, order] = labels_in_order
     return _Clusters(labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1])
 
 

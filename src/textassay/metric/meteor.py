@@ -1,4 +1,4 @@
-"""METEOR: words of generated sentences that the nearest real texts have too, in few unbroken runs.
+"""METEOR: words that generated texts share with the nearest real texts, in few unbroken runs.
 
 Source: Banerjee and Lavie, "METEOR: An Automatic Metric for MT Evaluation with Improved Correlation with Human
 Judgments", ACL 2005 workshop, with its constants; as a score of generators: Garbacea, Carton, Yan, Mei, "Judge the
@@ -169,9 +169,9 @@ def _synonyms(number_of: Mapping[str, int], wordnet: Any | None) -> tuple[IntArr
         names = {lemma.name() for lemma in lemmas} - {word}
         return sorted(number_of[name] for name in names if name in number_of and "_" not in name)
 
-    found = [list(of(word)) for word in number_of]
-    starts = np.concatenate(([0], np.cumsum([len(others) for others in found], dtype=np.int64)))
-    return starts.astype(np.int64), np.array(list(chain.from_iterable(found)), dtype=np.int32)
+    synonyms = [list(of(word)) for word in number_of]
+    starts = np.concatenate(([0], np.cumsum([len(others) for others in synonyms], dtype=np.int64)))
+    return starts.astype(np.int64), np.array(list(chain.from_iterable(synonyms)), dtype=np.int32)
 
 
 @njit(cache=True, nogil=True)

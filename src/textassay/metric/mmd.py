@@ -26,7 +26,7 @@ from textassay.execution import one_blas_thread
 from textassay.metric.base import check_corpora, check_level, make_signature, measure
 from textassay.metric.encoded import OfVectors
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
-from textassay.resampling import Blocks, cluster_terms, deal_labels, exchange_blocks, terms_interval
+from textassay.resampling import Blocks, cluster_terms, exchange_blocks, permute_labels, terms_interval
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -241,7 +241,7 @@ class MaximumMeanDiscrepancy(OfVectors):
 
 def _p_value(sums: FloatArray, blocks: Blocks, rng: np.random.Generator) -> float:
     """Return how often exchanged labels give at least the observed discrepancy, from the sums over pairs of blocks."""
-    labels = np.concatenate([blocks.is_real[None], deal_labels(blocks, rng, N_PERMUTATIONS)]).astype(np.float64)
+    labels = np.concatenate([blocks.is_real[None], permute_labels(blocks, rng, N_PERMUTATIONS)]).astype(np.float64)
     sizes = np.bincount(np.concatenate([blocks.real, blocks.generated])).astype(np.float64)
     with one_blas_thread():
         with_real = labels @ sums

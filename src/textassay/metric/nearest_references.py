@@ -59,8 +59,8 @@ def nearest_references(
 
     Shape (N, k); -1 where there are fewer references.
     """
-    found = NearestReferences(references, encoder)
-    return found.of(hypotheses, k=k, exclude_self=exclude_self, exclude_equal=exclude_equal)
+    finder = NearestReferences(references, encoder)
+    return finder.of(hypotheses, k=k, exclude_self=exclude_self, exclude_equal=exclude_equal)
 
 
 class NearestReferences:
@@ -121,9 +121,9 @@ class NearestReferences:
             low, high = self._places, self._places + 1
         find = self._of_words if self._encoder is None else self._of_vectors
         places = find(hypotheses, min(k, len(self.references)), low, high)
-        found = np.full((len(hypotheses), k), -1, dtype=np.int64)
-        found[:, : places.shape[1]] = np.where(places >= 0, self._order[places], -1)
-        return found
+        nearest = np.full((len(hypotheses), k), -1, dtype=np.int64)
+        nearest[:, : places.shape[1]] = np.where(places >= 0, self._order[places], -1)
+        return nearest
 
     def _index_words(self) -> None:
         """Weigh the words of the references, in an order of words that only depends on the words."""
@@ -146,7 +146,7 @@ class NearestReferences:
         rows, postings = self._rows, self._postings
 
         def block(start: int) -> IntArray:
-            found: IntArray = _search(
+            nearest: IntArray = _search(
                 queries.indptr[start : start + _QUERIES + 1],
                 queries.indices,
                 queries.data,
@@ -160,7 +160,7 @@ class NearestReferences:
                 high[start : start + _QUERIES],
                 k,
             )
-            return found
+            return nearest
 
         blocks = parallel_map(block, range(0, len(hypotheses), _QUERIES))
         return np.concatenate([np.zeros((0, k), dtype=np.int64), *blocks])
@@ -172,11 +172,13 @@ class NearestReferences:
         def block(start: int) -> IntArray:
             rows = queries[start : start + _ROWS]
             cosines = np.full((len(rows), k), -np.inf, dtype=np.float32)
-            found = np.full((len(rows), k), -1, dtype=np.int64)
+            nearest = np.full((len(rows), k), -1, dtype=np.int64)
             for column in range(0, len(self._vectors), _COLUMNS):
                 products = rows @ self._vectors[column : column + _COLUMNS].T
-                _keep_nearest(products, column, low[start : start + _ROWS], high[start : start + _ROWS], cosines, found)
-            return found
+                _keep_nearest(
+                    products, column, low[start : start + _ROWS], high[start : start + _ROWS], cosines, nearest
+                )
+            return nearest
 
         with one_blas_thread():
             blocks = parallel_map(block, range(0, len(hypotheses), _ROWS))

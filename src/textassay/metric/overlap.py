@@ -130,14 +130,14 @@ class Overlaps(ABC):
         return {}
 
     def _named(self, metric: str, *settings: str) -> str:
-        shown = [*settings, *self._setting_names()]
-        return f"{metric}({','.join(shown)})" if shown else metric
+        parts = [*settings, *self._setting_names()]
+        return f"{metric}({','.join(parts)})" if parts else metric
 
     def _setting_names(self) -> list[str]:
         """Return the settings of the references that differ from the defaults, as names show them."""
         nearest = TFIDF if self.nearest == TFIDF else resolve_encoder(self.nearest).name
-        shown = {"references": (self.references, 10), "nearest": (nearest, TFIDF), "equal": (self.equal, "keep")}
-        return [f"{key}={value}" for key, (value, usual) in shown.items() if value != usual]
+        names = {"references": (self.references, 10), "nearest": (nearest, TFIDF), "equal": (self.equal, "keep")}
+        return [f"{key}={value}" for key, (value, usual) in names.items() if value != usual]
 
     @property
     def reads_columns(self) -> bool:

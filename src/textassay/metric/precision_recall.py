@@ -184,9 +184,9 @@ class _Neighbourhood(OfVectors):
         """Return the neighbours of real sentences among one another."""
         check_corpora(real, real, metric=self.kind, at_least=self.k + 1)
         fitted = fit_encoder(self.encoder, real)
-        found = features(fitted, real)
-        mean = found.mean(axis=0, dtype=np.float64)
-        vectors = centred(found, mean)
+        uncentred = features(fitted, real)
+        mean = uncentred.mean(axis=0, dtype=np.float64)
+        vectors = centred(uncentred, mean)
         return _Real(real, fitted, mean, vectors, find_neighbours(vectors, 2 * self.k))
 
     def statistics(self, state: "_Real", generated: Corpus, *, seed: int) -> "_Statistics":

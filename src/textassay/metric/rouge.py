@@ -96,10 +96,10 @@ def longest_common(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> n
 
     Shape (N, k), int32; 0 where there is no reference.
     """
-    found: npt.NDArray[np.int32] = _longest_common(
+    lengths: npt.NDArray[np.int32] = _longest_common(
         hypotheses.tokens, hypotheses.offsets, references.tokens, references.offsets, pairs
     )
-    return found
+    return lengths
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ def closest_lengths(
         if leave_one_out:
             above = above + ((padded[above] == lengths) & (np.append(counts, 0)[above - 1] == 1))
         nearer_below = lengths - padded[below] <= padded[above] - lengths
-        found = np.where(nearer_below, padded[below], padded[above])
-        row[:] = np.where(np.abs(found) == far, 0, found)
+        nearest = np.where(nearer_below, padded[below], padded[above])
+        row[:] = np.where(np.abs(nearest) == far, 0, nearest)
     return closest
 
 

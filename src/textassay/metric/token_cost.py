@@ -97,7 +97,7 @@ def ngram_details(models: LeaveOutModels) -> dict[str, Any]:
     return {
         "order": models.choice.order,
         "validation_nll": {str(order): nll for order, nll in models.choice.nll_per_token.items()},
-        "discounts": [[found.once, found.twice, found.more] for found in models.discounts],
+        "discounts": [[details.once, details.twice, details.more] for details in models.discounts],
     }
 
 

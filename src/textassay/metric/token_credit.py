@@ -131,8 +131,8 @@ class TokenCredit:
             return self.score(_taken(self.real, np.flatnonzero(self.groups == group)), (group,))
 
         scores = np.empty(len(self.groups))
-        for group, found in enumerate(parallel_map(score, range(self.n_groups))):
-            scores[self.groups == group] = found
+        for group, credits in enumerate(parallel_map(score, range(self.n_groups))):
+            scores[self.groups == group] = credits
         return scores
 
     def log_probs(self, placed: Placed, without: Collection[int] = ()) -> tuple[FloatArray, FloatArray]:

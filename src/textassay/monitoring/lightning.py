@@ -15,7 +15,7 @@ _PACKAGES = ("lightning.pytorch", "pytorch_lightning")
 
 
 class MissingLightningError(TextassayError, ImportError):
-    """Lightning is not installed; it belongs to no extra, since only who trains with it needs it."""
+    """Lightning is not installed; no extra includes it, since only its users need it."""
 
 
 class LightningCallback:
@@ -30,8 +30,8 @@ class LightningCallback:
     monitor
         What to measure.
     sample
-        From the Lightning module, a number of sentences and a seed to so many drawn sentences; dropout and gradients
-        are off. See `TextMonitor.measure`.
+        A function of the Lightning module, a number of texts and a seed that returns as many samples; dropout and
+        gradients are off. See `TextMonitor.measure`.
     every_n_steps
         Optimiser steps between readings, at least 1; None reads at the end of every epoch.
 
@@ -44,9 +44,9 @@ class LightningCallback:
     """
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return an instance that is Lightning's, too."""
-        made: Self = object.__new__(with_base(cls, _lightning().Callback))
-        return made
+        """Return an instance that also derives from Lightning's ``Callback``."""
+        instance: Self = object.__new__(with_base(cls, _lightning().Callback))
+        return instance
 
     def __init__(
         self,
@@ -63,18 +63,18 @@ class LightningCallback:
         self._last_step = 0
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Raise where one process cannot draw."""
+        """Raise if the weights are spread over processes."""
         self._last_step = trainer.global_step
         check_whole(trainer.strategy.model or pl_module)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *_: Any) -> None:
-        """Read where enough steps were taken."""
+        """Take a reading after every `every_n_steps` steps."""
         every = self.every_n_steps  # several optimisers take several steps at once
         if every is not None and trainer.global_step // every > self._last_step // every:
             self._read(trainer, pl_module)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
-        """Read where no number of steps was given."""
+        """Take a reading after each epoch if `every_n_steps` is None."""
         if self.every_n_steps is None:
             self._read(trainer, pl_module)
 
@@ -96,4 +96,4 @@ def _lightning() -> Any:
     for name in loaded or _PACKAGES:
         if name in loaded or find_spec(name.split(".")[0]) is not None:
             return import_module(name)
-    raise MissingLightningError("a callback for Lightning needs it: pip install lightning")
+    raise MissingLightningError("the Lightning callback needs Lightning: pip install lightning")

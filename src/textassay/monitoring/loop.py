@@ -6,7 +6,7 @@ from textassay.monitoring.monitor import Sampler, TextMonitor
 
 
 def loop_monitors(monitor: TextMonitor, sample: Sampler) -> dict[str, Callable[[int], float | None]]:
-    """Return what `textassay.training.loop.train` takes as `monitors`: one name a metric, such as ``textassay/dd``.
+    """Return the `monitors` of `textassay.training.loop.train`: one a metric, with names such as ``textassay/dd``.
 
     All metrics of a step come from one reading.
 
@@ -15,17 +15,17 @@ def loop_monitors(monitor: TextMonitor, sample: Sampler) -> dict[str, Callable[[
     monitor
         What to measure.
     sample
-        Draws from the weights as they are at that moment; see `TextMonitor.measure`.
+        Draws from the current weights; see `TextMonitor.measure`.
     """
 
     def value_of(name: str) -> Callable[[int], float | None]:
         def value(step: int) -> float | None:
-            if step not in taken:
-                taken.clear()
-                taken[step] = monitor.measure(sample, step).values
-            return taken[step][name]
+            if step not in readings:
+                readings.clear()
+                readings[step] = monitor.measure(sample, step).values
+            return readings[step][name]
 
         return value
 
-    taken: dict[int, Mapping[str, float | None]] = {}
+    readings: dict[int, Mapping[str, float | None]] = {}
     return {f"textassay/{name}": value_of(name) for name in monitor.names}

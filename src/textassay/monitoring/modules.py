@@ -1,4 +1,4 @@
-"""PyTorch models in the middle of their training: switched to drawing and back, and adapters to foreign loops."""
+"""PyTorch models during training: evaluation mode while sampling, and adapters to other packages' training loops."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from textassay.errors import OptionError
 
 @contextmanager
 def drawing_from(model: Any) -> Iterator[None]:
-    """Switch dropout and gradients of a PyTorch module off; afterwards every part is in the mode it was found in."""
+    """Switch dropout and gradients of a PyTorch module off; restore the mode of every submodule afterwards."""
     import torch
 
     modes = [(module, module.training) for module in model.modules()]
@@ -23,16 +23,16 @@ def drawing_from(model: Any) -> Iterator[None]:
 
 
 def check_whole(model: Any) -> None:
-    """Raise `OptionError` if no process holds all weights (FSDP, tensor parallelism, ZeRO 3): one alone would wait."""
+    """Raise `OptionError` if no process holds all weights (FSDP, tensor parallelism, ZeRO 3): one alone would hang."""
     names = {type(module).__name__ for module in model.modules()}
     marks = ("placements", "ds_id")  # of DTensor and of DeepSpeed
     marked = any(hasattr(weight, mark) for weight in model.parameters() for mark in marks)
     if marked or "FullyShardedDataParallel" in names:
-        raise OptionError("the weights are spread over processes: a monitor cannot draw from one of them")
+        raise OptionError("a monitor needs all weights in one process, and they are spread over processes")
 
 
 def with_base(adapter: type, base: type) -> type:
-    """Return `adapter` derived from `base` also: the base is another package's, loaded when it is needed."""
+    """Return `adapter`, also derived from `base`, a class of another package that is loaded only when needed."""
     if issubclass(adapter, base):
         return adapter
     return type(adapter.__name__, (adapter, base), {"__module__": adapter.__module__, "__doc__": adapter.__doc__})

@@ -1,11 +1,11 @@
-"""Watch a model while it trains: draw from it at some steps, and measure the draws against the same real text.
+"""Watch a model while it trains: sample from it at some steps, and measure the samples against fixed real text.
 
-The real text is tokenised and prepared once; a reading then tokenises the draws and computes what depends on them. The
-values are those that `textassay.measure` gives for the same texts, settings and seed, bit for bit. The real text must
-be text that the model is not trained on: against training text, memorisation reads as quality.
+The real text is tokenised and prepared once; a reading tokenises the samples and computes the rest. Values are those of
+`textassay.measure` for the same texts, settings and seed, bit for bit. The model must not be trained on the real text:
+against training text, memorisation looks like quality.
 
-A reading never stops a training, whatever the model writes: a metric that cannot be computed has no value, and the
-reading says why. Only the first draw may raise, since what fails there is not the model but how it is asked.
+A reading never stops training, whatever the model writes: a metric that cannot be computed has no value, and the
+reading says why. Only the first draw may raise, since a failure there is a mistake in the `sample` function.
 """
 
 import logging
@@ -39,22 +39,22 @@ class TextMonitor:
     Parameters
     ----------
     real
-        Real sentences that the model is not trained on, such as its validation text: a corpus, or what
-        `textassay.corpus.texts.as_texts` takes. Of more than `n`, so many are chosen by the seed, the same for all
-        readings; where there are twice as many, the next `n` give the `floor`.
+        Real texts that the model is not trained on, such as its validation text: a corpus, or any form that `compare`
+        takes. Of more than `n`, the seed chooses `n`, the same for all readings; with twice as many, the next `n` give
+        the `floor`.
     metrics
-        Names as ``compare`` takes them, comma-separated or one by one; not those that need more than two texts.
+        Names as in ``compare``, comma-separated or a list; not metrics that need more than generated and real text.
     n
-        Sentences to draw for a reading, at least 1; dd needs 50. Most metrics move with it.
+        Texts to sample for a reading, at least 1; dd needs 50. Most metrics depend on it.
     effort
         Of dd. Values are comparable at one effort only.
     tokenizer, lowercase
         As for `corpora_from_texts`; by default those of `real` where it is a corpus, else ``auto``.
     seed
-        Decides which real sentences, which draws (others each step) and the partitions of the metrics (the same each
+        Chooses the real texts, the samples (different at each step) and the partitions of the metrics (the same at each
         step).
     keep
-        File that readings are added to, one line of JSON each. One that is there goes on; its readings are read.
+        File to append readings to, one line of JSON each. Readings of an existing file are loaded.
 
     Raises
     ------
@@ -96,21 +96,21 @@ class TextMonitor:
             tokenizer, lowercase = real.tokenizer.removesuffix("+lower"), real.tokenizer.endswith("+lower")
         self._tokenizer = AUTO if tokenizer is None else tokenizer
         self._lowercase = lowercase
-        given = real if isinstance(real, Corpus) else self._tokenised(real)
-        if len(given) == 0:
-            raise EmptyCorpusError("a monitor needs real text, the real corpus has no sentence")
-        self._form = given.tokenizer
-        if self._tokenizer == AUTO:  # what is drawn has the tokens that were chosen for the real text
+        corpus = real if isinstance(real, Corpus) else self._tokenised(real)
+        if len(corpus) == 0:
+            raise EmptyCorpusError("a monitor needs at least one real text, got none")
+        self._form = corpus.tokenizer
+        if self._tokenizer == AUTO:  # samples are tokenised like the real text
             self._tokenizer = resolve_tokenizer(self._form.split("+")[0])
         elif isinstance(self._tokenizer, str) and self._tokenizer in TOKENIZERS:
             self._tokenizer = resolve_tokenizer(self._tokenizer)
-        order = stream(seed, "monitor", "real").permutation(len(given))
-        self._others = given.take(np.sort(order[n : 2 * n]))
-        self._side = RealSide(given.take(np.sort(order[:n])), chosen, seed)
-        self._said: set[str] = set()
+        order = stream(seed, "monitor", "real").permutation(len(corpus))
+        self._others = corpus.take(np.sort(order[n : 2 * n]))
+        self._side = RealSide(corpus.take(np.sort(order[:n])), chosen, seed)
+        self._logged_notes: set[str] = set()
         self._has_drawn = False
-        if self.floor is None:  # what a metric has to say of the sizes, it says before the training
-            stand_in = given.take(np.arange(n) % len(given))
+        if self.floor is None:  # errors about sizes are raised before training
+            stand_in = corpus.take(np.arange(n) % len(corpus))
             self._side.estimates(stand_in, seconds={}, notes={}, strict=True)
         settings = {
             "metrics": list(self.names),
@@ -126,34 +126,34 @@ class TextMonitor:
 
     @property
     def n_real(self) -> int:
-        """Real sentences that draws are measured against."""
+        """Number of real texts that samples are measured against."""
         return len(self._side.real)
 
     @property
     def readings(self) -> tuple[MonitorReading, ...]:
-        """All readings in order of their steps; of a step that was read again, the last."""
+        """All readings in order of their steps; the last one of each step."""
         return tuple(self._readings[step] for step in sorted(self._readings))
 
     @cached_property
     def floor(self) -> MonitorReading | None:
-        """What `n` other real sentences score; None where there are fewer than twice `n` real sentences."""
+        """What `n` other real texts score; None with fewer than twice `n` real texts."""
         return self._reading(0, self._others, {}, {}, strict=True) if len(self._others) == self.n else None
 
     def measure(self, sample: Sampler, step: int) -> MonitorReading:
-        """Draw `n` sentences, measure them, keep the reading and return it.
+        """Sample `n` texts, measure them, keep the reading and return it.
 
         Parameters
         ----------
         sample
-            From a number of sentences and a seed, below 2**31 and another one each step, to so many drawn sentences.
-            Global random state is seeded for it, and afterwards is as it was.
+            A function of a number of texts and a seed (below 2**31, different at each step) that returns as many
+            samples. Global random state is seeded for the call and restored afterwards.
         step
-            Of the training, at least 0.
+            Training step, at least 0.
 
         Raises
         ------
         InputError
-            If the first draw is not `n` sentences; of later ones the reading says so.
+            If the first sample does not have `n` texts; for later ones the reading says so.
         """
         if step < 0:
             raise OptionError(f"step must be at least 0, got {step}")
@@ -166,7 +166,7 @@ class TextMonitor:
                     drawn = self._drawn(sample(self.n, seed))
                 reading = self._reading(step, drawn, seconds, notes)
                 self._has_drawn = True
-            except Exception as error:  # such as memory that ran out: the training goes on
+            except Exception as error:  # such as running out of memory: training goes on
                 if not self._has_drawn:
                     raise
                 notes["draw"] = f"{type(error).__name__}: {error}"
@@ -196,9 +196,9 @@ class TextMonitor:
     def _reading(
         self, step: int, drawn: Corpus, seconds: dict[str, float], notes: dict[str, str], *, strict: bool = False
     ) -> MonitorReading:
-        found = self._side.estimates(drawn, seconds=seconds, notes=notes, strict=strict)
-        values = {name: estimate.value if estimate else None for name, estimate in found.items()}
-        ends = {name: estimate.interval if estimate else None for name, estimate in found.items()}
+        estimates = self._side.estimates(drawn, seconds=seconds, notes=notes, strict=strict)
+        values = {name: estimate.value if estimate else None for name, estimate in estimates.items()}
+        ends = {name: estimate.interval if estimate else None for name, estimate in estimates.items()}
         intervals = {name: (interval.low, interval.high) if interval else None for name, interval in ends.items()}
         return MonitorReading(
             step,
@@ -209,33 +209,33 @@ class TextMonitor:
         )
 
     def _drawn(self, source: Any) -> Corpus:
-        """Return what was drawn as a corpus over any vocabulary, tokenised as the real text is."""
+        """Return the sample as a corpus over any vocabulary, tokenised like the real text."""
         if isinstance(source, Corpus):
             drawn = source if source.tokenizer == self._form else self._tokenised(source.texts)
         else:
             drawn = self._tokenised(source)
         if len(drawn) != self.n:
-            raise InputError(f"the monitor asked for {self.n} sentences, got {len(drawn)}")
+            raise InputError(f"sample must return {self.n} texts, got {len(drawn)}")
         return drawn
 
     def _tokenised(self, texts: Any) -> Corpus:
         if isinstance(self._tokenizer, str) and self._tokenizer not in TOKENIZERS and hasattr(self, "_form"):
             raise InputError(
-                f"the real text was tokenised by {self._tokenizer}, what was drawn is not: draw a corpus of this "
-                "tokenizer, or give the monitor the tokenizer itself"
+                f"the real text was tokenised by {self._tokenizer}, the sample is plain text: return a corpus of this "
+                "tokenizer, or pass the tokenizer itself to the monitor"
             )
         return Corpus.from_texts(texts, tokenizer=self._tokenizer, lowercase=self._lowercase)
 
     def _say(self, part: str, step: int, note: str) -> None:
-        """Tell the log what is worth knowing, once; numbers in it make no difference."""
+        """Log a note once, whatever numbers it holds."""
         kind = f"{part} {re.sub(r'[0-9]+', '', note)}"
-        if kind not in self._said:
-            self._said.add(kind)
+        if kind not in self._logged_notes:
+            self._logged_notes.add(kind)
             _LOGGER.warning("monitor, %s at step %d: %s", part, step, note)
 
 
 def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick") -> list[Metric]:
-    """Return the metrics that `metrics` names, as `TextMonitor` takes them."""
+    """Return the metrics named; raise for one that needs more than generated and real text."""
     chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
     for metric in chosen:
         needs = CATALOG[metric.name.split("(")[0]].needs

@@ -1,8 +1,8 @@
-"""A vocabulary with room at its end: what was prepared for the real text stays good for every text that is generated.
+"""A vocabulary with free places at its end, so that the prepared real text can be reused for every generated text.
 
-Metrics want one vocabulary on both sides, and what they prepare for the real text is bound to it. Here the real tokens
-keep their ids for good, and the ids behind them are given anew for each generated text, in order of first appearance:
-the ids that both would have had from one `corpora_from_texts`.
+Metrics need one vocabulary on both sides, and the prepared real side depends on it. Here real tokens keep their ids,
+and the ids after them are reassigned for each generated text, in order of first appearance: the same ids as from one
+`corpora_from_texts`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from textassay.corpus import Corpus, Vocabulary
 
 
 class OpenVocabulary(Vocabulary):
-    """The tokens `known`, then `room` places for others; only the corpus that was admitted last can be read."""
+    """The tokens `known`, then `room` places for others; only the last admitted corpus can be decoded."""
 
     def __init__(self, known: Sequence[str], room: int) -> None:
         self._known = {token: number for number, token in enumerate(known)}
@@ -27,7 +27,7 @@ class OpenVocabulary(Vocabulary):
         return len(self._known)
 
     def admit(self, corpus: Corpus) -> Corpus | None:
-        """Return `corpus` in this vocabulary; None, and nothing has changed, where its new tokens find no room."""
+        """Return `corpus` in this vocabulary; None, with nothing changed, if there is no room for its new tokens."""
         ids, first = np.unique(corpus.tokens, return_index=True)
         ids = ids[np.argsort(first)]
         tokens = corpus.vocabulary.decode(ids)

@@ -1,4 +1,4 @@
-"""Global random state: what draws from it inside a block is reproducible, and nothing outside notices."""
+"""Global random state: seeded inside a block, restored after it."""
 
 import random
 import sys

@@ -1,7 +1,7 @@
-"""What a monitor read at one step of a training, and the file that all readings of a training are kept in.
+"""A monitor's reading at one training step, and the file that holds all readings of a run.
 
-The file has one JSON document a line: the settings first, then a reading each. A line is written by one call, so a
-training that is killed loses at most the line it was writing; a line that was cut off is dropped when the file is read.
+The file has one JSON document a line: first the settings, then the readings. A line is written by one call, so a killed
+run loses at most the line it was writing; an incomplete line is dropped when the file is read.
 """
 
 import json
@@ -23,15 +23,15 @@ class MonitorReading:
     Attributes
     ----------
     step
-        Of the training, at least 0.
+        Training step, at least 0.
     values
-        Metric to value; None where there is none.
+        Metric to value; None if undefined.
     intervals
-        Metric to low and high; None where there are none.
+        Metric to low and high; None without an interval.
     seconds
         Wall time of the parts: ``draw``, and each family of metrics.
     notes
-        ``draw`` or metric to what is worth knowing: why there is no value, or what was warned of.
+        ``draw`` or metric to a note: why there is no value, or its warnings.
     """
 
     step: int
@@ -41,7 +41,7 @@ class MonitorReading:
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def logged(self, prefix: str = "textassay/") -> dict[str, float]:
-        """Return the values there are under the names by which a tracker shows them, such as ``textassay/dd``."""
+        """Return all defined values under names for an experiment tracker, such as ``textassay/dd``."""
         return {f"{prefix}{name}": value for name, value in self.values.items() if value is not None}
 
     @classmethod
@@ -52,7 +52,7 @@ class MonitorReading:
 
 
 class ReadingFile:
-    """Readings on disk, in the order in which they were taken."""
+    """Readings on disk, in the order they were taken."""
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
         self._path = path
@@ -74,17 +74,17 @@ class ReadingFile:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             of_monitor = False
         if not of_monitor:
-            raise InputError(f"{self._path} holds no readings of a monitor: move it away, or use another folder")
+            raise InputError(f"{self._path} is not a file of monitor readings: move it, or use another folder")
         changed = [name for name, value in self._settings.items() if header.get(name) != value]
         if changed:
             raise InputError(
-                f"the readings in {self._path} were taken with another {' and '.join(changed)}: "
-                "delete it to begin anew, or use another folder"
+                f"the readings in {self._path} have another {' and '.join(changed)}: "
+                "delete the file, or use another folder"
             )
         self._size = len(whole + newline)
 
     def append(self, reading: MonitorReading) -> None:
-        """Write one reading behind the others."""
+        """Append one reading."""
         lines = (self._header if self._size is None else b"") + _line(asdict(reading))
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

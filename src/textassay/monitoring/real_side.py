@@ -1,4 +1,4 @@
-"""The real side of a monitor: the real text, looked at once, and what the metrics say of draws against it."""
+"""The real side of a monitor: real text that is prepared once, and estimates of samples against it."""
 
 import math
 import time
@@ -14,11 +14,11 @@ from textassay.estimate import Estimate
 from textassay.metric import Metric
 from textassay.monitoring.open_vocabulary import OpenVocabulary
 
-_ROOM = 1 << 16  # tokens that the real text does not have, in one set of draws; more, and all is prepared anew
+_ROOM = 1 << 16  # new tokens in one sample; with more, the real text is prepared again
 
 
 class RealSide:
-    """Real text with what each family of metrics prepared for it."""
+    """Real text, prepared for each family of metrics."""
 
     def __init__(self, real: Corpus, metrics: Sequence[Metric], seed: int) -> None:
         self._families: dict[str, list[Metric]] = {}
@@ -35,28 +35,28 @@ class RealSide:
     def estimates(
         self, drawn: Corpus, *, seconds: MutableMapping[str, float], notes: MutableMapping[str, str], strict: bool
     ) -> dict[str, Estimate | None]:
-        """Return metric to estimate, None where there is none."""
-        found: dict[str, Estimate | None] = {}
+        """Return the estimate of each metric, None if it has none."""
+        estimates: dict[str, Estimate | None] = {}
         generated = self._admitted(drawn)
         for key, family in self._families.items():
             statistics = None
             with timed(seconds, family[0].name.split("(")[0]):
                 for metric in family:
-                    found[metric.name] = None
+                    estimates[metric.name] = None
                     try:
                         with noted(notes, metric.name):
                             if statistics is None:
                                 statistics = metric.statistics(self._states[key], generated, seed=self._seed)
                             estimate = metric.estimate(statistics)
                             if math.isfinite(estimate.value):
-                                found[metric.name] = estimate
-                    except Exception as error:  # whatever a model writes in training, the training goes on
+                                estimates[metric.name] = estimate
+                    except Exception as error:  # training goes on, whatever the model writes
                         if strict and isinstance(error, TextassayError):
                             raise
                         notes[metric.name] = f"{type(error).__name__}: {error}"
-                    if found[metric.name] is None:
+                    if estimates[metric.name] is None:
                         notes.setdefault(metric.name, "it is undefined for this text")
-        return found
+        return estimates
 
     def _admitted(self, drawn: Corpus) -> Corpus:
         generated = self._vocabulary.admit(drawn)

@@ -12,7 +12,7 @@ from textassay.training import require_neural
 if TYPE_CHECKING:
     from transformers import TrainerCallback as _Base
 else:
-    _Base = object  # importing this module does not load transformers: instances are made with its class
+    _Base = object  # importing this module does not load transformers; __new__ adds its class
 
 
 ModelSampler = Callable[[Any, int, int], Sequence[str] | Corpus]
@@ -31,8 +31,9 @@ class TransformersCallback(_Base):
     trainer
         The trainer that the callback is added to.
     sample
-        From the model, a number of sentences and a seed to so many drawn sentences; dropout and gradients are off.
-        `sampler_of_tokenizer` makes one of a tokenizer, for models that have ``generate``.
+        A function of the model, a number of texts and a seed that returns as many samples; dropout and gradients are
+        off.
+        `sampler_of_tokenizer` makes one for models that have ``generate``.
     every_n_steps
         Optimiser steps between readings, at least 1; None reads at the end of every epoch.
 
@@ -45,12 +46,12 @@ class TransformersCallback(_Base):
     """
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return an instance that is transformers', too."""
+        """Return an instance that also derives from transformers' ``TrainerCallback``."""
         require_neural("a callback for transformers")
         from transformers import TrainerCallback
 
-        made: Self = object.__new__(with_base(cls, TrainerCallback))
-        return made
+        instance: Self = object.__new__(with_base(cls, TrainerCallback))
+        return instance
 
     def __init__(
         self, monitor: TextMonitor, trainer: Any, sample: ModelSampler, *, every_n_steps: int | None = None
@@ -63,16 +64,16 @@ class TransformersCallback(_Base):
         self.every_n_steps = every_n_steps
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Raise where one process cannot draw."""
+        """Raise if the weights are spread over processes."""
         check_whole(kwargs["model"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Read where enough steps were taken."""
+        """Take a reading after every `every_n_steps` steps."""
         if self.every_n_steps is not None and state.global_step % self.every_n_steps == 0:
             self._read(state, kwargs["model"])
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Read where no number of steps was given."""
+        """Take a reading after each epoch if `every_n_steps` is None."""
         if self.every_n_steps is None:
             self._read(state, kwargs["model"])
 
@@ -88,16 +89,17 @@ class TransformersCallback(_Base):
 def sampler_of_tokenizer(
     tokenizer: Any, *, max_new_tokens: int = 128, batch_size: int = 100
 ) -> Callable[[Any, int, int], list[str]]:
-    """Return a `sample` for a model that has ``generate``: plain draws from the model, at temperature 1.
+    """Return a `sample` function for a model that has ``generate``: plain sampling at temperature 1.
 
     Parameters
     ----------
     tokenizer
-        Of the model. Every sentence begins with its ``bos_token`` (or ``eos_token``) and ends with its ``eos_token``.
+        The model's tokenizer. Every text begins with its ``bos_token`` (or ``eos_token``) and ends with its
+        ``eos_token``.
     max_new_tokens
-        A sentence that reaches so many tokens, at least 1, is cut there.
+        Tokens at which a text is cut, at least 1.
     batch_size
-        Sentences drawn together, at least 1.
+        Texts sampled together, at least 1.
 
     Raises
     ------
@@ -109,7 +111,7 @@ def sampler_of_tokenizer(
         if value < 1:
             raise OptionError(f"{setting} must be at least 1, got {value}")
     if begin is None:
-        raise OptionError("the tokenizer has neither bos_token nor eos_token to begin a sentence with")
+        raise OptionError("the tokenizer must have a bos_token or an eos_token to begin a text, and has neither")
     end = tokenizer.eos_token_id
 
     def sample(model: Any, n: int, seed: int) -> list[str]:
@@ -124,7 +126,7 @@ def sampler_of_tokenizer(
             eos_token_id=end,
             pad_token_id=begin if end is None else end,
         )
-        own, model.generation_config = model.generation_config, plain  # given as an argument, they would be mixed
+        previous, model.generation_config = model.generation_config, plain  # as an argument, the two would merge
         texts: list[str] = []
         try:
             while len(texts) < n:
@@ -132,7 +134,7 @@ def sampler_of_tokenizer(
                 drawn = model.generate(input_ids=starts, attention_mask=torch.ones_like(starts))
                 texts += tokenizer.batch_decode(drawn[:, 1:], skip_special_tokens=True)
         finally:
-            model.generation_config = own
+            model.generation_config = previous
         return texts
 
     return sample

@@ -118,10 +118,10 @@ class NoiseGru(FittedNetwork):
         """Return `n` rows of `length` tokens, at least 1 each, shape (n, length); tokens after ``<eos>`` stay."""
         return self._drawn(n, length, np.zeros((n, 0), dtype=np.int64), np.zeros(n, dtype=np.int64), seed=seed)
 
-    def step(self, gold_prefixes: IntArray, *, seed: int) -> IntArray:
+    def step(self, prefixes: IntArray, *, seed: int) -> IntArray:
         """Return one next token for each of B prefixes (B, t), shape (B,); see `SteppableGenerator`."""
-        unread = np.full((len(gold_prefixes), 1), EOS, dtype=np.int64)
-        return self.step_after(np.concatenate((gold_prefixes, unread), axis=1), seed=seed)[:, -1]
+        unread = np.full((len(prefixes), 1), EOS, dtype=np.int64)
+        return self.step_after(np.concatenate((prefixes, unread), axis=1), seed=seed)[:, -1]
 
     def step_after(self, windows: IntArray, *, seed: int) -> IntArray:
         """Return the likeliest token after each beginning of each window, (B, T), one noise vector a row.

@@ -19,5 +19,5 @@ from textassay.ngram.sentence_ends import with_ends as with_ends
 from textassay.ngram.side_counts import STRENGTHS as STRENGTHS
 from textassay.ngram.side_counts import SideCounts as SideCounts
 from textassay.ngram.skip_counts import PATTERNS as PATTERNS
-from textassay.ngram.skip_counts import PATTERNS_TOLD as PATTERNS_TOLD
+from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL as SKIP_PATTERNS_LABEL
 from textassay.ngram.skip_counts import SkipCounts as SkipCounts

@@ -1,15 +1,14 @@
-"""A back-off n-gram model as an automaton: walking it, scoring with it, drawing from it.
+"""A back-off n-gram model as an automaton: states, scores and samples.
 
 The model is a trie in breadth-first order. Node 0 is the empty context, node ``1 + token`` the unigram of `token`, and
-the children of a node stand side by side, sorted by token. The probability of a token in a context is stored where
-the context was seen with the token; elsewhere it is the context's back-off weight times the probability in the
-context without its oldest token. Tokens seen in a context were also seen in each shorter one, so the tokens that a
-context leaves to the shorter one are those of one row without those of another. Two cumulative sums a node are
-enough to sum over them and to search them: a draw is an exact inversion of the distribution, at any temperature,
-without looking at the whole vocabulary.
+the children of a node are adjacent, sorted by token. The probability of a token is stored if it was seen in the
+context; otherwise it is the back-off weight of the context times the probability in the context without its oldest
+token. Tokens seen in a context were also seen in each shorter one, so the tokens left to the shorter context are one
+row without another. Two cumulative sums per node suffice to sum over them and to search them: sampling inverts the
+distribution function exactly, at any temperature, without visiting the whole vocabulary.
 
-A temperature t raises each token's probability to the power 1/t and divides by the sum over all tokens, token by
-token (the convention of neural generators; it is not a temperature of whole sentences).
+A temperature t raises the probability of each token to the power 1/t and normalises over all tokens at each position
+(the convention of neural generators, not a temperature of whole sequences).
 """
 
 from dataclasses import dataclass
@@ -28,11 +27,11 @@ TokenArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Tempered:
-    """What drawing at one temperature needs."""
+    """Sums for sampling at one temperature."""
 
-    temperature: float  # The temperature
-    cumulative: FloatArray  # Sum of the tempered probabilities of a node and its siblings before it, shape (n_nodes,)
-    # The same of their probabilities in the context without its oldest token, shape (n_nodes,)
+    temperature: float
+    cumulative: FloatArray  # Cumulative tempered probabilities over siblings, shape (n_nodes,)
+    # The same for their probabilities in the context without its oldest token, shape (n_nodes,)
     cumulative_lower: FloatArray
     backoffs: FloatArray  # Tempered back-off weights, shape (n_contexts,)
     # Sum of the tempered probabilities of all tokens in a context, shape (n_contexts,); 1 at temperature 1
@@ -41,11 +40,11 @@ class Tempered:
 
 @dataclass(frozen=True)
 class Trace:
-    """Where a text goes in a trie; it holds for all models that share the trie."""
+    """The path of a text in a trie, valid for all models that share the trie."""
 
-    states: npt.NDArray[np.int32]  # State before each token, shape (T,), int32
-    nodes: npt.NDArray[np.int32]  # The longest stored n-gram that ends in the token, shape (T,), int32
-    n_backoffs: npt.NDArray[np.uint16]  # How many times the state was shortened to find it, shape (T,), uint16
+    states: npt.NDArray[np.int32]  # State before each token, shape (T,)
+    nodes: npt.NDArray[np.int32]  # Longest stored n-gram that ends in the token, shape (T,)
+    n_backoffs: npt.NDArray[np.uint16]  # Number of back-offs to find it, shape (T,)
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,8 @@ class BackoffModel:
 
     order: int  # Length of the longest n-gram, at least 1
     n_types: int  # Size of the vocabulary; every token but ``<pad>`` and ``<sos>`` can be predicted
-    # Number of the first child of each context, and the end of the last's children, shape (n_contexts + 1,). Nodes from
-    # n_contexts on are n-grams of the full order, which have no children.
+    # First child of each context, and the end of the children of the last, shape (n_contexts + 1,). Nodes from
+    # n_contexts on are n-grams of the full order, without children.
     first: IntArray
     tokens: TokenArray  # Last token of each node, shape (n_nodes,)
     suffixes: TokenArray  # The node without its oldest token, shape (n_nodes,)
@@ -64,16 +63,16 @@ class BackoffModel:
 
     @cached_property
     def start(self) -> int:
-        """State at the start of a sentence."""
+        """State at the start of a text."""
         return 1 + SOS if self.order > 1 else 0
 
     @cached_property
     def plain(self) -> Tempered:
-        """What drawing at temperature 1 needs."""
+        """Sums for sampling at temperature 1."""
         return self.tempered(1.0)
 
     def tempered(self, temperature: float) -> Tempered:
-        """Return what drawing at `temperature` needs, in time linear in the number of n-grams."""
+        """Return the sums for sampling at `temperature`, in time linear in the number of n-grams."""
         weights = self.probs if temperature == 1 else self.probs ** (1 / temperature)
         backoffs = self.backoffs if temperature == 1 else self.backoffs ** (1 / temperature)
         cumulative = np.empty_like(weights)
@@ -89,7 +88,7 @@ class BackoffModel:
     def token_log_probs(self, tokens: TokenArray, offsets: IntArray, tempered: Tempered) -> FloatArray:
         """Return the log-probability, in nats, of each token after those before it, shape (T,).
 
-        `tokens`, `offsets`: N sequences, shapes (T,) and (N + 1,), each with its ``<eos>`` if that is to be scored.
+        `tokens`, `offsets`: N sequences, shapes (T,) and (N + 1,), each with its ``<eos>`` if it is to be scored.
         """
         probs, states, _ = self._walk(tokens, offsets)
         scores = np.log(probs)
@@ -98,14 +97,14 @@ class BackoffModel:
         return scores
 
     def trace(self, tokens: TokenArray, offsets: IntArray) -> Trace:
-        """Return where N sequences go, shapes (T,) and (N + 1,); `traced_log_probs` then needs no search."""
+        """Return the paths of N sequences, shapes (T,) and (N + 1,), for repeated scoring by `traced_log_probs`."""
         states, nodes = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
         n_backoffs = np.empty(len(tokens), dtype=np.uint16)
         _trace(self.first, self.tokens, self.suffixes, tokens, offsets, self.start, states, nodes, n_backoffs)
         return Trace(states, nodes, n_backoffs)
 
     def traced_log_probs(self, trace: Trace) -> FloatArray:
-        """Return what `token_log_probs` does at temperature 1, for a text traced in this trie."""
+        """Return the result of `token_log_probs` at temperature 1, for a text traced in this trie."""
         scores = np.empty(len(trace.states))
         _score(self.suffixes, self.probs, self.backoffs, trace.states, trace.nodes, trace.n_backoffs, scores)
         return scores
@@ -120,7 +119,7 @@ class BackoffModel:
         return dense
 
     def draw(self, states: IntArray, uniforms: FloatArray, tempered: Tempered) -> tuple[TokenArray, IntArray]:
-        """Return one token drawn in each state and the state after it, both of shape (B,)."""
+        """Return one token sampled in each state and the state after it, both of shape (B,)."""
         drawn = np.empty(len(states), dtype=np.int32)
         after = np.empty(len(states), dtype=np.int64)
         _draw(
@@ -160,7 +159,7 @@ class BackoffModel:
 
 @njit(cache=True, nogil=True)
 def _upper_bound(tokens: TokenArray, low: int, high: int, token: int) -> int:
-    """Return the first place in the sorted `tokens` [low, high) that holds more than `token`."""
+    """Return the first index in the sorted `tokens` [low, high) with a larger value than `token`."""
     while low < high:
         middle = (low + high) // 2
         if tokens[middle] <= token:
@@ -208,7 +207,7 @@ def _walk(
                 node = _child(first, tokens, state, text[position])
             scores[position] = weight * probs[node]
             state = node
-            while state >= n_contexts:  # the longest context that was seen, shorter than the order
+            while state >= n_contexts:  # shorten to the longest context seen
                 state = suffixes[state]
         after[sentence] = state
 
@@ -307,7 +306,7 @@ def _draw(
         state = states[row]
         target = uniforms[row] * totals[state]
         begin, end = first[state], first[state + 1]
-        longer_begin, longer_end = 0, 0  # the row of the longer context, whose tokens are left out
+        longer_begin, longer_end = 0, 0  # the row of the longer context, whose tokens are excluded
         while state > 0:
             mass = cumulative[end - 1] if end > begin else 0.0
             if longer_end > longer_begin:

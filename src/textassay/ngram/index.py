@@ -1,9 +1,8 @@
-"""The n-gram index: an exact integer id for every n-gram of some corpora, and count matrices over those ids.
+"""The n-gram index: an exact integer id for every n-gram of some corpora, and count matrices over these ids.
 
 Ids are built order by order: an n-gram is the pair (id of its first n - 1 tokens, last token), and every distinct pair
-gets the next free number, in order of appearance. No n-gram is ever hashed to a number that another one shares. An
-n-gram is looked at only if both (n-1)-grams inside it were kept; this loses nothing, since an n-gram stands in no more
-sentences than its parts.
+gets the next free number, in order of appearance, so ids never collide. An n-gram is considered only if both
+(n-1)-grams inside it were kept, which loses nothing: an n-gram occurs in at most as many texts as its parts.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ _EMPTY = np.int64(-1)
 
 @dataclass(frozen=True)
 class _Order:
-    """The n-grams of one order: what each consists of, and a hash table (open addressing) from pair to id."""
+    """The n-grams of one order: the parts of each, and a hash table (open addressing) from pair to id."""
 
     prefixes: Ids
     last_tokens: Ids
@@ -34,11 +33,7 @@ class _Order:
 
 
 class NgramIndex:
-    """Exact integer ids of n-grams; made by `build`.
-
-    `max_order`: Longest n-grams of the index, in tokens; `min_sentences`: In how many sentences of the corpora it was
-    built from an n-gram stands at least; `sizes`: How many n-grams of each order there are, `max_order` numbers.
-    """
+    """Exact integer ids of n-grams, created by `build`; `sizes` is the number of n-grams of each order."""
 
     def __init__(self, orders: Sequence[_Order], vocabulary: Vocabulary, min_sentences: int) -> None:
         self._orders = tuple(orders)
@@ -53,7 +48,7 @@ class NgramIndex:
 
     @classmethod
     def build(cls, corpora: Sequence[Corpus], *, max_order: int, min_sentences: int = 1) -> "NgramIndex":
-        """Return the index of the n-grams of `corpora`."""
+        """Return the index of the n-grams that occur in at least `min_sentences` texts of `corpora`."""
         if not corpora:
             raise EmptyCorpusError("an n-gram index needs at least one corpus, got none")
         for name, value in (("max_order", max_order), ("min_sentences", min_sentences)):
@@ -80,7 +75,7 @@ class NgramIndex:
     def ids(self, corpus: Corpus, order: int) -> Ids:
         """Return the id, below ``sizes[order - 1]``, of the n-gram that starts at each token of `corpus`.
 
-        Shape (T,); -1 where the n-gram crosses the end of its sentence or is not in the index.
+        Shape (T,); -1 if the n-gram crosses the end of its text or is not in the index.
         """
         if not 1 <= order <= self.max_order:
             raise OptionError(f"order must be between 1 and {self.max_order}, got {order}")
@@ -92,10 +87,9 @@ class NgramIndex:
         return self._ids_up_to(corpus, self.max_order)
 
     def count_matrix(self, corpus: Corpus) -> csr_matrix:
-        """Return how often each n-gram of the index stands in each sentence.
+        """Return the count of each n-gram of the index in each text, shape (N, n_features), float64, indices sorted.
 
-        Shape (N, n_features), float64, indices sorted; features are numbered order after order, ids within. N-grams
-        that are not in the index are left out.
+        Features are ordered by n-gram order, then by id. Other n-grams are ignored.
         """
         ids = self.all_ids(corpus)
         data, indices, indptr = _count(ids, corpus.offsets, self._firsts)
@@ -133,13 +127,13 @@ class NgramIndex:
 def _check_vocabulary(corpus: Corpus, vocabulary: Vocabulary) -> None:
     if corpus.vocabulary is not vocabulary:
         raise OptionError(
-            "n-gram index: the corpora have different vocabularies; make them with one corpora_from_texts"
+            "n-gram index: the corpora have different vocabularies; build them with one call of corpora_from_texts"
         )
 
 
 @njit(cache=True, nogil=True)
 def _slot(keys, key):  # type: ignore[no-untyped-def]
-    """Return where `key` stands in the table or would be put."""
+    """Return the slot of `key` in the table, or the empty slot for it."""
     mask = np.uint64(len(keys) - 1)
     mixed = np.uint64(key) * _MULTIPLIER
     slot = (mixed ^ (mixed >> np.uint64(32))) & mask
@@ -173,7 +167,7 @@ def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untype
     last_tokens = np.empty(n_candidates, dtype=np.int32)
     n_sentences = np.zeros(n_candidates, dtype=np.int32)
     last_sentence = np.full(n_candidates, -1, dtype=np.int32)
-    n_found = 0
+    n_ngrams = 0
     for sentence in range(len(offsets) - 1):
         end = offsets[sentence + 1]
         for start in range(offsets[sentence], end):
@@ -185,20 +179,20 @@ def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untype
             slot = _slot(keys, key)
             if keys[slot] == _EMPTY:
                 keys[slot] = key
-                values[slot] = n_found
-                prefixes[n_found] = ids[start]
-                last_tokens[n_found] = token
-                n_found += 1
+                values[slot] = n_ngrams
+                prefixes[n_ngrams] = ids[start]
+                last_tokens[n_ngrams] = token
+                n_ngrams += 1
             number = values[slot]
             if last_sentence[number] != sentence:
                 last_sentence[number] = sentence
                 n_sentences[number] += 1
             ids[start] = number
     if min_sentences <= 1:
-        return prefixes[:n_found].copy(), last_tokens[:n_found].copy(), keys, values
-    renumbered = np.full(n_found, -1, dtype=np.int32)
+        return prefixes[:n_ngrams].copy(), last_tokens[:n_ngrams].copy(), keys, values
+    renumbered = np.full(n_ngrams, -1, dtype=np.int32)
     n_kept = 0
-    for number in range(n_found):
+    for number in range(n_ngrams):
         if n_sentences[number] >= min_sentences:
             renumbered[number] = n_kept
             prefixes[n_kept] = prefixes[number]
@@ -233,8 +227,8 @@ def _look_up(tokens, offsets, shorter, ids, order, keys, values):  # type: ignor
 def _count(ids, offsets, firsts):  # type: ignore[no-untyped-def]
     """Return data, indices and indptr of the count matrix of `ids`, shape (max_order, T).
 
-    Sentences are listed under each feature first; reading features in order then gives every row its columns sorted
-    and repeats side by side.
+    Texts are listed per feature first; reading features in order then fills every row with sorted columns and adjacent
+    repeats.
     """
     n_orders, n_tokens = ids.shape
     n_sentences = len(offsets) - 1

@@ -1,10 +1,10 @@
-"""Interpolated Kneser-Ney n-gram models of any order, by exact counts.
+"""Interpolated Kneser-Ney n-gram models of any order, with exact counts.
 
 Source: Chen, Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling", Harvard TR-10-98, 1998
 (interpolated and modified Kneser-Ney; discounts from counts of counts).
-Departs from it: a sentence starts with one ``<sos>``, before which nothing is looked at, and n-grams that start with it
-keep their raw counts at every order, since nothing can precede them (as SRILM and KenLM have it); the unigrams are
-interpolated with the uniform distribution over everything that can be predicted, so no sentence has probability 0.
+Departs from it: a text starts with one ``<sos>``, which has no context, and n-grams that start with it keep their raw
+counts at every order, because nothing can precede them (as in SRILM and KenLM); unigrams are interpolated with the
+uniform distribution over all predictable tokens, so no text has probability 0.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,14 +25,14 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-FALLBACK_DISCOUNT = 0.5  # ours: where a level has no n-gram seen once or none seen twice, nothing can be estimated
+FALLBACK_DISCOUNT = 0.5  # ours, for levels without n-grams seen once or without n-grams seen twice
 
 
 @dataclass(frozen=True)
 class Discounts:
-    """What is taken off the counts of one level."""
+    """The absolute discounts of one level."""
 
-    # Taken off a count of 1, of 2, and of 3 or more; each above 0 and below the count
+    # For counts of 1, of 2, and of 3 or more; each above 0 and below the count
     once: float
     twice: float
     more: float
@@ -44,20 +44,20 @@ class Discounts:
 class _Level:
     """All n-grams of one order, sorted by context and last token."""
 
-    parents: IntArray  # (n,) place of the context among the n-grams of the order below
+    parents: IntArray  # (n,) index of the context among the n-grams of the order below
     tokens: IntArray  # (n,)
-    suffixes: IntArray  # (n,) place of the n-gram without its first token
+    suffixes: IntArray  # (n,) index of the n-gram without its first token
     counts: IntArray  # (n,)
     at_start: npt.NDArray[np.bool_]  # (n,) whether it starts with <sos>
-    grams: npt.NDArray[np.int32]  # (m,) which n-gram stands at each place, the places of one group side by side
-    bounds: IntArray  # (n_groups + 1,) where the places of each group begin, and the end; (1,) without groups
+    grams: npt.NDArray[np.int32]  # (m,) n-gram of each occurrence, sorted by group
+    bounds: IntArray  # (n_groups + 1,) bounds of the groups in `grams`; (1,) without groups
 
 
 def estimate_discounts(counts: IntArray, kind: DiscountKind = "modified") -> Discounts:
     """Return the discounts for the (adjusted) `counts` of one level, shape (n,); zeros are ignored.
 
-    Where a count of counts is missing or a discount leaves its range, "modified" falls back to "single", and "single"
-    to a fixed 0.5.
+    If a count of counts is zero or a discount leaves its range, "modified" falls back to "single", and "single" to a
+    fixed 0.5.
 
     With n_k the number of n-grams counted k times and Y = n1 / (n1 + 2 n2): a single discount is Y; the modified ones
     are D1 = 1 - 2 Y n2 / n1, D2 = 2 - 3 Y n3 / n2, D3 = 3 - 4 Y n4 / n3.
@@ -75,16 +75,16 @@ def estimate_discounts(counts: IntArray, kind: DiscountKind = "modified") -> Dis
 
 @dataclass(frozen=True)
 class NgramCounts:
-    """The n-grams of a corpus, counted once: models of any order up to `order`, with groups of sentences left out.
+    """The n-grams of a corpus, counted once, for models of any order up to `order` without some groups of texts.
 
-    All models of one order share one trie, that of the whole corpus, so that a text is looked up in it only once (see
-    `BackoffModel.trace`). An n-gram that stands only in what was left out has a count of 0 there: its probability is
-    what the shorter contexts say, as if it were not stored.
+    All models of one order share the trie of the whole corpus, so that a text is traced only once (see
+    `BackoffModel.trace`). An n-gram that occurs only in groups left out has a count of 0: its probability is that of
+    the shorter contexts, as if it were not stored.
     """
 
     order: int  # Length of the longest n-gram
     n_types: int  # Size of the vocabulary, specials included
-    n_groups: int  # Groups of sentences; 0 where there are none
+    n_groups: int  # Groups of texts; 0 without groups
     levels: "tuple[_Level, ...]"  # The n-grams of each order
 
     @cached_property
@@ -94,7 +94,7 @@ class NgramCounts:
     def fit(
         self, order: int | None = None, *, discounts: DiscountKind = "modified", without: Collection[int] = ()
     ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
-        """Return the model and the discounts of its levels, unigrams first."""
+        """Return the model of all texts but the groups `without`, and the discounts of its levels, unigrams first."""
         order = self.order if order is None else order
         if not 1 <= order <= self.order:
             raise OptionError(f"order must be between 1 and {self.order}, got {order}")
@@ -112,11 +112,11 @@ class NgramCounts:
             if number == 0:
                 adjusted = np.where(np.arange(self.n_types) == SOS, 0, adjusted)
             discount = estimate_discounts(adjusted, discounts)
-            off = np.array([0.0, discount.once, discount.twice, discount.more])
+            discount_by_count = np.array([0.0, discount.once, discount.twice, discount.more])
             backoff = np.ones(1 if number == 0 else len(levels[number - 1].tokens))
             prob = np.empty(len(adjusted))
             suffixes = level.tokens if number == 0 else level.suffixes
-            _interpolate(level.parents, adjusted, off, suffixes, lower, backoff, prob)
+            _interpolate(level.parents, adjusted, discount_by_count, suffixes, lower, backoff, prob)
             probs.append(prob)
             backoffs.append(backoff)
             estimated.append(discount)
@@ -130,14 +130,13 @@ class NgramCounts:
 def fit_kneser_ney(
     tokens: TokenArray, offsets: IntArray, *, order: int, n_types: int, discounts: DiscountKind = "modified"
 ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
-    """Return the model of N sentences and the discounts of its levels, unigrams first.
+    """Return the model of N texts and the discounts of its levels, unigrams first.
 
-    `tokens`, `offsets`: the sentences, shapes (T,) and (N + 1,), N at least 1; no ``<pad>``, ``<sos>`` or ``<eos>``
-    among the tokens.
+    `tokens`, `offsets`: the texts, shapes (T,) and (N + 1,), N at least 1, without ``<pad>``, ``<sos>`` and ``<eos>``.
 
     p(w | c) = max(a(c w) - D, 0) / a(c .) + gamma(c) p(w | c without its first token), with a the raw count for the
     full order and for n-grams that start with ``<sos>``, else the number of distinct tokens seen before the n-gram;
-    gamma(c) is the discounted mass. In a context never seen the shorter one decides.
+    gamma(c) is the discounted mass. An unseen context backs off to the shorter one.
     """
     return count_ngrams(tokens, offsets, order=order, n_types=n_types).fit(discounts=discounts)
 
@@ -147,7 +146,7 @@ def count_ngrams(
 ) -> NgramCounts:
     """Return the n-grams of orders 1 to `order`; each ends in a token or ``<eos>`` and may start with ``<sos>``.
 
-    `groups`: group of each sentence, shape (N,), numbers from 0, none left out.
+    `groups`: group of each text, shape (N,), consecutive numbers from 0.
     """
     n_sentences = len(offsets) - 1
     n_groups = 0 if groups is None else int(groups.max()) + 1
@@ -158,7 +157,7 @@ def count_ngrams(
     text[inside] = tokens
     text[starts] = SOS
     text[offsets[1:] + 2 * np.arange(n_sentences) + 1] = EOS
-    depth = np.arange(len(text)) - np.repeat(starts, np.diff(offsets) + 2)  # tokens before it in the sentence
+    depth = np.arange(len(text)) - np.repeat(starts, np.diff(offsets) + 2)  # position in the text
     owners = None if groups is None else np.repeat(groups, np.diff(offsets) + 2)
 
     def occurrences(places: IntArray, grams: IntArray) -> tuple[npt.NDArray[np.int32], IntArray]:
@@ -170,7 +169,7 @@ def count_ngrams(
 
     counts = np.bincount(text, minlength=n_types)
     types, zeros = np.arange(n_types), np.zeros(n_types, dtype=np.int64)
-    places, grams = np.arange(len(text)), text  # where the n-grams of the last level end, and which they are
+    places, grams = np.arange(len(text)), text  # end positions and ids of the n-grams of the last level
     levels = [_Level(zeros, types, zeros, counts, types == SOS, *occurrences(places, grams))]
     at = text.copy()  # at[i]: the n-gram of the last level that ends at i
     for length in range(2, order + 1):
@@ -179,20 +178,20 @@ def count_ngrams(
         keys = at[places - 1] * n_types + text[places]
         ranking = np.argsort(keys)
         ranked = keys[ranking]
-        fresh = np.empty(len(ranked), dtype=np.bool_)
-        fresh[:1] = True
-        np.not_equal(ranked[1:], ranked[:-1], out=fresh[1:])
-        found = np.flatnonzero(fresh)
+        is_new = np.empty(len(ranked), dtype=np.bool_)
+        is_new[:1] = True
+        np.not_equal(ranked[1:], ranked[:-1], out=is_new[1:])
+        first_of_each = np.flatnonzero(is_new)
         grams = np.empty(len(keys), dtype=np.int64)
-        grams[ranking] = np.cumsum(fresh) - 1
+        grams[ranking] = np.cumsum(is_new) - 1
         at[places] = grams
-        parents, last = np.divmod(ranked[found], n_types)
+        parents, last = np.divmod(ranked[first_of_each], n_types)
         levels.append(
             _Level(
                 parents,
                 last,
-                suffixes[ranking[found]],
-                np.diff(np.append(found, len(ranked))),
+                suffixes[ranking[first_of_each]],
+                np.diff(np.append(first_of_each, len(ranked))),
                 levels[-1].at_start[parents],
                 *occurrences(places, grams),
             )
@@ -211,7 +210,7 @@ def _counts_without(level: _Level, without: Collection[int]) -> IntArray:
 
 @njit(cache=True, nogil=True)
 def _adjust(counts, at_start, suffixes, longer_counts):  # type: ignore[no-untyped-def]
-    """Return the raw counts of n-grams that start with <sos>, and of the others how many tokens stand before them."""
+    """Return raw counts of n-grams that start with <sos>, and for others the number of distinct preceding tokens."""
     adjusted = np.zeros_like(counts)
     for longer in range(len(suffixes)):
         if longer_counts[longer] > 0:
@@ -224,7 +223,7 @@ def _adjust(counts, at_start, suffixes, longer_counts):  # type: ignore[no-untyp
 
 @njit(cache=True, nogil=True)
 def _interpolate(parents, adjusted, off, suffixes, lower, backoffs, probs):  # type: ignore[no-untyped-def]
-    """Fill the back-off weights of the contexts (1 where nothing was seen) and the probabilities of their n-grams."""
+    """Fill the back-off weights of the contexts (1 for unseen ones) and the probabilities of their n-grams."""
     begin = 0
     while begin < len(parents):
         end, total, removed = begin, 0, 0.0

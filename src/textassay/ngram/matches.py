@@ -1,12 +1,11 @@
-"""How many n-grams of each sentence stand in other sentences too, clipped at the largest count any one of them has.
+"""Clipped n-gram matches of each text with all others: the numerator of BLEU's modified precision.
 
-This is the numerator of BLEU's modified precision against a whole corpus, in time linear in the number of tokens: of
-all references only the largest count of an n-gram matters, and to leave one sentence out, the two largest. Positions
-are grouped by their first token and the groups split token by token; a group whose positions lie on one side only (or,
-when a corpus is matched with itself, in one sentence only) is dropped, and with it all longer n-grams that start so.
+They take time linear in the number of tokens: of all references only the largest count of an n-gram matters, and to
+leave one text out, the two largest. Positions are grouped by their first token and the groups split token by token; a
+group on one side only (or, if a corpus is matched with itself, in one text only) is dropped with all longer n-grams.
 
-Beside each count stands what it would lose without one group of the sentences it is matched with, for the
-delete-a-group jackknife: at most one group matters to a match, the one that alone reaches the clipped count.
+For the delete-a-group jackknife, each count comes with its loss without one group of references: at most one group
+matters to a match, the one that alone reaches the clipped count.
 """
 
 import itertools
@@ -25,40 +24,40 @@ IntArray = npt.NDArray[np.int64]
 _LOW = np.int64(0xFFFFFFFF)
 _NONE = np.int64(-1)
 _MAX_GROUPS = 127
-_MAX_TOKENS = 2**24 - 1  # in one sentence, so that a loss and its group fit an int32
-_N_PARTS = 4  # independent pieces of work; more would keep more copies of the counts in memory
-_PART_TOKENS = 50_000  # below this many tokens one piece is quickest
+_MAX_TOKENS = 2**24 - 1  # in one text, so that a loss and its group fit an int32
+_N_PARTS = 4  # tasks run in parallel; each has its own copy of the counts
+_PART_TOKENS = 50_000  # with fewer tokens one task is fastest
 
 
 @dataclass(frozen=True)
 class Matches:
-    """Clipped n-gram matches of each sentence of a corpus."""
+    """Clipped n-gram matches of each text of a corpus."""
 
-    # Matched n-grams of each sentence and order, shape (N, max_order), int32. An n-gram that stands c times in the
-    # sentence and at most m times in any one of the others counts min(c, m).
+    # Matched n-grams of each text and order, shape (N, max_order), int32. An n-gram that occurs c times in the text and
+    # at most m times in any one of the others counts min(c, m).
     counts: npt.NDArray[np.int32]
-    # For the first place of each n-gram in each sentence: ``128 * loss + group``, where without `group` it would match
-    # `loss` less; 0 where there is no such group. A sentence's own group is never named. Shape (max_order, T), int32.
+    # For the first occurrence of each n-gram in each text: ``128 * loss + group``, if without `group` it would match
+    # `loss` fewer times, else 0. The text's own group is never named. Shape (max_order, T), int32.
     losses: npt.NDArray[np.int32]
 
 
 def match_references(hypotheses: Corpus, references: Corpus, *, max_order: int, groups: IntArray) -> Matches:
-    """Return the n-grams of each hypothesis that stand in references.
+    """Return the n-gram matches of each hypothesis with the references.
 
     `groups`: jackknife group of each reference, shape (n_references,), numbers from 0 to 126.
     """
     if hypotheses.vocabulary is not references.vocabulary:
         raise OptionError(
-            "n-gram matches: the corpora have different vocabularies; make them with one corpora_from_texts"
+            "n-gram matches: the corpora have different vocabularies; build them with one call of corpora_from_texts"
         )
     no_groups = np.zeros(len(hypotheses), dtype=np.int64)
     return _match([hypotheses, references], max_order, np.concatenate((no_groups, groups)))
 
 
 def match_each_other(corpus: Corpus, *, max_order: int, groups: IntArray) -> Matches:
-    """Return the n-grams of each sentence that stand in other sentences of the same corpus.
+    """Return the n-gram matches of each text with the other texts of the same corpus.
 
-    `groups`: jackknife group of each sentence, shape (N,), numbers from 0 to 126.
+    `groups`: jackknife group of each text, shape (N,), numbers from 0 to 126.
     """
     return _match([corpus], max_order, groups)
 
@@ -68,9 +67,9 @@ def _match(corpora: list[Corpus], max_order: int, groups: IntArray) -> Matches:
     if max_order < 1:
         raise OptionError(f"max_order must be at least 1, got {max_order}")
     if len(groups) != n_sentences or groups.min(initial=0) < 0 or groups.max(initial=0) >= _MAX_GROUPS:
-        raise OptionError(f"groups must have one number from 0 to {_MAX_GROUPS - 1} a sentence")
+        raise OptionError(f"groups must have one number from 0 to {_MAX_GROUPS - 1} per text")
     if max(int(corpus.lengths.max(initial=0)) for corpus in corpora) > _MAX_TOKENS:
-        raise InputError(f"n-gram matches: a sentence may have at most {_MAX_TOKENS} tokens")
+        raise InputError(f"n-gram matches: a text may have at most {_MAX_TOKENS} tokens")
     tokens, sentences = _lay_out(corpora)
     places, starts = _by_first_token(tokens, sentences, len(corpora[0].vocabulary))
     losses = np.zeros((max_order, len(corpora[0].tokens)), dtype=np.int32)
@@ -88,9 +87,9 @@ def _match(corpora: list[Corpus], max_order: int, groups: IntArray) -> Matches:
 
 
 def _lay_out(corpora: list[Corpus]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return the tokens of all sentences in one row, -1 after each sentence, and the sentence of each place.
+    """Return the tokens of all texts in one row, -1 after each text, and the text of each position.
 
-    The place of a token in the row is its place in the corpora plus the number of its sentence.
+    The position of a token in the row is its position in the corpora plus the number of its text.
     """
     lengths = np.concatenate([corpus.lengths for corpus in corpora])
     sentences = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths + 1)
@@ -104,7 +103,7 @@ def _lay_out(corpora: list[Corpus]) -> tuple[npt.NDArray[np.int32], npt.NDArray[
 
 @njit(cache=True, nogil=True)
 def _by_first_token(tokens, sentences, n_types):  # type: ignore[no-untyped-def]
-    """Return all places, each with its sentence in the upper half; those of token t at ``starts[t]:starts[t + 1]``."""
+    """Return all positions, with the text in the upper 32 bits; those of token t at ``starts[t]:starts[t + 1]``."""
     starts = np.zeros(n_types + 2, dtype=np.int64)
     for token in tokens:
         if token >= 0:
@@ -122,14 +121,16 @@ def _by_first_token(tokens, sentences, n_types):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _match_part(tokens, places, starts, first, last, one_side, groups, counts, losses):  # type: ignore[no-untyped-def]
-    """Match all n-grams that start with a token from `first` to `last` - 1; add to `counts`, fill `losses`."""
+    """Match all n-grams whose first token is from `first` to `last` - 1; add to `counts`, fill `losses`."""
     n_hypotheses, max_order = counts.shape
     longest = 0
     for token in range(first, last):
         longest = max(longest, starts[token + 1] - starts[token])
     here, there = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     here_starts, there_starts = np.empty(longest + 1, dtype=np.int64), np.empty(longest + 1, dtype=np.int64)
-    runs = np.empty((longest, 2), dtype=np.int64)  # sentence and place of the first of several in a sentence; how many
+    runs = np.empty(
+        (longest, 2), dtype=np.int64
+    )  # first occurrence in a text (text and position), and number of occurrences
     slots = np.empty(longest, dtype=np.int32)
     slot_sizes = np.empty(longest, dtype=np.int64)
     slot_firsts = np.empty(longest, dtype=np.int64)
@@ -174,7 +175,7 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
                     slots[entry] = slot
                     slot_sizes[slot] += 1
                     slot_lasts[slot] = place
-                # Keep the slots that can match. Two places need no further grouping.
+                # Keep the slots that can match. Two positions need no further grouping.
                 n_before = n_there
                 for slot in range(n_slots):
                     size = slot_sizes[slot]
@@ -205,13 +206,13 @@ def _match_part(tokens, places, starts, first, last, one_side, groups, counts, l
 
 @njit(cache=True, nogil=True)
 def _can_match(first, last, one_side, n_hypotheses):  # type: ignore[no-untyped-def]
-    """Return whether places whose first and last sentences are these match anything."""
+    """Return whether positions from text `first` to text `last` can match."""
     return first != last if one_side else first < n_hypotheses <= last
 
 
 @njit(cache=True, nogil=True)
 def _visit_pair(tokens, one, two, one_side, groups, counts, losses, order):  # type: ignore[no-untyped-def]
-    """Count the matches of two places that share an n-gram of `order` + 1 tokens, and of all longer ones they share."""
+    """Count the matches of two positions that share an n-gram of `order` + 1 tokens, and of all longer ones."""
     place, other = one & _LOW, two & _LOW
     sentence, other_sentence = one >> 32, two >> 32
     group, other_group = groups[sentence], groups[other_sentence]
@@ -231,7 +232,7 @@ def _visit_pair(tokens, one, two, one_side, groups, counts, losses, order):  # t
 
 @njit(cache=True, nogil=True)
 def _visit(places, start, end, one_side, groups, runs, counts, losses, row):  # type: ignore[no-untyped-def]
-    """Count the matches of one n-gram, given its places in ascending order."""
+    """Count the matches of one n-gram, given its positions in ascending order."""
     n_hypotheses = len(counts)
     n_runs, largest = 0, 0
     entry = start
@@ -274,10 +275,10 @@ def _visit(places, start, end, one_side, groups, runs, counts, losses, row):  # 
 
 @njit(cache=True, nogil=True)
 def _match_runs(groups, runs, n_runs, largest, counts, losses, row):  # type: ignore[no-untyped-def]
-    """Count what each sentence's run of an n-gram matches in the runs of the other sentences.
+    """Count the matches of each text's run of an n-gram with the largest run of another text.
 
-    That is the best run, or for the best run's own sentence the best of the others; and what is left of it without the
-    group it is in is the best run elsewhere. At equal counts any choice gives the same result.
+    That is the best run, or for its own text the second best; without the group of that run, the best run in any other
+    group is left. Ties do not change the result.
     """
     best = _best_run(groups, runs, n_runs, largest, _NONE, _NONE)
     owner = groups[runs[best, 0] >> 32]
@@ -301,7 +302,7 @@ def _match_runs(groups, runs, n_runs, largest, counts, losses, row):  # type: ig
 
 @njit(cache=True, nogil=True)
 def _best_run(groups, runs, n_runs, largest, but_run, but_group):  # type: ignore[no-untyped-def]
-    """Return the first run with the largest count, apart from one run and one group; -1 if there is none."""
+    """Return the first run with the largest count, excluding one run and one group; -1 if there is none."""
     best, most = int(_NONE), 0
     for run in range(n_runs):
         if runs[run, 1] > most and run != but_run and groups[runs[run, 0] >> 32] != but_group:

@@ -1,8 +1,7 @@
-"""The longest n-gram a sentence shares with a collection of others, and which of those are most like it.
+"""The longest n-gram that a text shares with a collection, and the most similar texts of the collection.
 
-A suffix array lists every place of the collection in the order of the tokens that follow, up to the end of the
-sentence. Where a sentence's own continuation would stand in it, the places just before and after share the most tokens
-with it. Nothing is hashed or left out: the longest shared n-gram is exact.
+A suffix array sorts all positions of the collection by the tokens that follow, up to the end of the text. The
+neighbours of the insertion point of a suffix share the most tokens with it. The longest shared n-gram is exact.
 
 Source: Manber, Myers, "Suffix arrays: a new method for on-line string searches", SIAM Journal on Computing 22, 1993
 (sorted by doubling).
@@ -21,23 +20,22 @@ from textassay.ngram.index import NgramIndex
 
 IntArray = npt.NDArray[np.int64]
 
-_BLOCK = 2048  # sentences looked up at a time
-_EACH_SIDE = 5  # places looked at before and after where a continuation would stand
+_BLOCK = 2048  # texts per task
+_EACH_SIDE = 5  # neighbours before and after the insertion point
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """What each of N sentences shares with a collection."""
+    """Longest shared n-grams and most similar texts of N texts."""
 
-    # Tokens of the longest n-gram of the sentence that stands in the collection, shape (N,); 0 where none does
+    # Length in tokens of the longest n-gram shared with the collection, shape (N,); 0 if none is
     lengths: IntArray
-    # Numbers of the sentences of the collection that are most like it, best first, shape (N, n_candidates); -1 where
-    # there are fewer
+    # Indices of the most similar texts of the collection, best first, shape (N, n_candidates); -1 if there are fewer
     sentences: IntArray
 
 
 class SuffixArray:
-    """The places of a corpus in the order of what follows them; made by `build`."""
+    """The positions of a corpus sorted by the tokens that follow them; created by `build`."""
 
     def __init__(self, corpus: Corpus, places: IntArray) -> None:
         self._corpus = corpus
@@ -45,16 +43,16 @@ class SuffixArray:
         self._sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
 
     def __repr__(self) -> str:
-        return f"SuffixArray({len(self._corpus)} sentences, {len(self._places)} places)"
+        return f"SuffixArray({len(self._corpus)} texts, {len(self._places)} positions)"
 
     @classmethod
     def build(cls, corpus: Corpus) -> "SuffixArray":
-        """Return the suffix array of `corpus`, at least one sentence."""
+        """Return the suffix array of `corpus`, at least one text."""
         if len(corpus) == 0:
-            raise EmptyCorpusError("a suffix array needs at least one sentence")
+            raise EmptyCorpusError("a suffix array needs at least one text, got 0")
         n = len(corpus.tokens)
-        left = np.repeat(corpus.offsets[1:], corpus.lengths) - np.arange(n)  # tokens to the end of the sentence
-        ranks = corpus.tokens.astype(np.int64) + 1  # 0 is the end of a sentence, before every token
+        left = np.repeat(corpus.offsets[1:], corpus.lengths) - np.arange(n)  # tokens to the end of the text
+        ranks = corpus.tokens.astype(np.int64) + 1  # 0 is the end of a text, before every token
         step, longest = 1, int(corpus.lengths.max(initial=0))
         while step < longest:
             goes_on = np.flatnonzero(left > step)
@@ -66,17 +64,17 @@ class SuffixArray:
         return cls(corpus, np.argsort(ranks, kind="stable"))
 
     def nearest(self, corpus: Corpus, *, n_candidates: int = 20) -> Nearest:
-        """Return what each sentence of `corpus` shares with this collection."""
+        """Return the longest shared n-gram and the most similar texts of the collection for each text of `corpus`."""
         if corpus.vocabulary is not self._corpus.vocabulary:
             raise OptionError(
-                "suffix array: the corpora have different vocabularies; make them with one corpora_from_texts"
+                "suffix array: the corpora have different vocabularies; build them with one call of corpora_from_texts"
             )
         if n_candidates < 1:
             raise OptionError(f"n_candidates must be at least 1, got {n_candidates}")
 
         def look_up(start: int) -> tuple[IntArray, IntArray]:
             offsets = corpus.offsets[start : start + _BLOCK + 1]
-            found: tuple[IntArray, IntArray] = _look_up(
+            result: tuple[IntArray, IntArray] = _look_up(
                 corpus.tokens,
                 offsets,
                 self._corpus.tokens,
@@ -85,7 +83,7 @@ class SuffixArray:
                 self._sentences,
                 n_candidates,
             )
-            return found
+            return result
 
         parts = parallel_map(look_up, range(0, len(corpus), _BLOCK))
         if not parts:
@@ -96,10 +94,10 @@ class SuffixArray:
 def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_order: int) -> npt.NDArray[np.int32]:
     """Return the clipped n-gram matches of hypotheses with single references.
 
-    `pairs`: numbers of the references of each hypothesis, shape (N, k).
+    `pairs`: indices of the references of each hypothesis, shape (N, k), -1 for none.
 
-    Shape (N, k, max_order), int32: an n-gram that stands c times in the hypothesis and m times in the reference counts
-    min(c, m); 0 where there is no reference.
+    Shape (N, k, max_order), int32: an n-gram that occurs c times in the hypothesis and m times in the reference counts
+    min(c, m).
     """
     index = NgramIndex.build([hypotheses], max_order=max_order)
     ids, reference_ids = index.all_ids(hypotheses), index.all_ids(references)
@@ -115,7 +113,7 @@ def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_
 
 @njit(cache=True, nogil=True)
 def _common(tokens, start, end, others, other_start, other_end):  # type: ignore[no-untyped-def]
-    """Return how many tokens two continuations share."""
+    """Return the length of the common prefix of two suffixes."""
     n = min(end - start, other_end - other_start)
     for step in range(n):
         if tokens[start + step] != others[other_start + step]:
@@ -127,18 +125,18 @@ def _common(tokens, start, end, others, other_start, other_end):  # type: ignore
 def _look_up(  # type: ignore[no-untyped-def]
     tokens, offsets, others, other_offsets, places, sentences, n_candidates
 ):
-    """Return the longest n-gram and the similar sentences of each sentence in ``offsets``."""
+    """Return the length of the longest n-gram and the most similar texts of each text in ``offsets``."""
     n_sentences = len(offsets) - 1
     longest = np.zeros(n_sentences, dtype=np.int64)
     similar = np.full((n_sentences, n_candidates), -1, dtype=np.int64)
     most = 0
     for sentence in range(n_sentences):
         most = max(most, offsets[sentence + 1] - offsets[sentence])
-    found = np.empty(2 * _EACH_SIDE * most, dtype=np.int64)
+    neighbours = np.empty(2 * _EACH_SIDE * most, dtype=np.int64)
     weights = np.empty(2 * _EACH_SIDE * most, dtype=np.int64)
     for sentence in range(n_sentences):
         end = offsets[sentence + 1]
-        n_found = 0
+        n_neighbours = 0
         for start in range(offsets[sentence], end):
             low, high = 0, len(places)
             while low < high:
@@ -162,22 +160,22 @@ def _look_up(  # type: ignore[no-untyped-def]
                 shared = _common(tokens, start, end, others, place, other_offsets[other + 1])
                 if shared > 0:
                     longest[sentence] = max(longest[sentence], shared)
-                    found[n_found], weights[n_found] = other, shared
-                    n_found += 1
-        _choose(found[:n_found], weights[:n_found], similar[sentence])
+                    neighbours[n_neighbours], weights[n_neighbours] = other, shared
+                    n_neighbours += 1
+        _choose(neighbours[:n_neighbours], weights[:n_neighbours], similar[sentence])
     return longest, similar
 
 
 @njit(cache=True, nogil=True)
-def _choose(found, weights, chosen):  # type: ignore[no-untyped-def]
-    """Write the sentences with the largest summed weights into `chosen`, the largest first."""
-    order = np.argsort(found, kind="mergesort")
+def _choose(neighbours, weights, chosen):  # type: ignore[no-untyped-def]
+    """Write the texts with the largest summed weights into `chosen`, the largest first."""
+    order = np.argsort(neighbours, kind="mergesort")
     n_distinct = 0
-    names = np.empty(len(found), dtype=np.int64)
-    sums = np.empty(len(found), dtype=np.int64)
+    names = np.empty(len(neighbours), dtype=np.int64)
+    sums = np.empty(len(neighbours), dtype=np.int64)
     for entry in order:
-        if n_distinct == 0 or names[n_distinct - 1] != found[entry]:
-            names[n_distinct] = found[entry]
+        if n_distinct == 0 or names[n_distinct - 1] != neighbours[entry]:
+            names[n_distinct] = neighbours[entry]
             sums[n_distinct] = 0
             n_distinct += 1
         sums[n_distinct - 1] += weights[entry]

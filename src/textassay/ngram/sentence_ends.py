@@ -1,4 +1,4 @@
-"""Sentences with tokens of their own where they begin and end, so that what stands at the edges can be counted, too."""
+"""Add start and end tokens to texts, so that n-grams at the edges can be counted."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ TokenArray = npt.NDArray[np.int32]
 
 
 def mark_ends(corpus: Corpus) -> Corpus:
-    """Return `corpus` with each sentence between a start and an end token."""
+    """Return `corpus` with each text between a start and an end token."""
     n = len(corpus)
     offsets = corpus.offsets + 2 * np.arange(n + 1)
     tokens = np.empty(len(corpus.tokens) + 2 * n, dtype=np.int32)
@@ -24,7 +24,7 @@ def mark_ends(corpus: Corpus) -> Corpus:
 
 
 def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArray]:
-    """Return N sentences, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
+    """Return N texts, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
     ended = offsets + np.arange(len(offsets))
     text = np.full(ended[-1], EOS, dtype=np.int32)
     inside = np.ones(len(text), dtype=np.bool_)

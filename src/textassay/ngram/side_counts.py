@@ -1,16 +1,16 @@
-"""Counts of n-grams on two sides, from which the sentence that is looked at can be taken out for a moment.
+"""Leave-one-out n-gram features of texts: smoothed log-ratios of real and generated probability.
 
-A training sentence is described as if it had never been counted: its n-grams are taken off its side, its numbers are
-computed, and they are put back. So its description follows the law of that of a new sentence, and no text has to be
-kept apart to learn what descriptions mean. Sentences of one group leave together.
+The features of a training text are computed as if it had never been counted: its n-grams are subtracted from the counts
+of its side, its features are computed, and the counts are restored. They then have the distribution of features of new
+texts, so a classifier can be trained on them without held-out text. Texts of one group are left out together.
 
-For each n-gram and each of three sides (real, generated, both pooled) four counts are kept: how often it stands there,
-how many different tokens follow it, how many stand before it, and how many pairs of tokens stand around it. That is all
-that Witten-Bell and Kneser-Ney smoothing need; one n-gram's twelve counts lie side by side in memory.
+For each n-gram and each of three sides (real, generated, pooled) there are four counts: occurrences, distinct following
+tokens, distinct preceding tokens, and distinct pairs of tokens around it. Witten-Bell and Kneser-Ney smoothing need no
+more; the twelve counts of an n-gram are adjacent in memory.
 
 Sources: Chen, Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling", Harvard TR-10-98, 1998
-(the smoothings, here with one discount a level); leave-one-out counts are those of jackknifed smoothing: Ney, Essen,
-Kneser, "On the estimation of 'small' probabilities by leaving-one-out", PAMI 17, 1995.
+(the smoothings, here with one discount per level); leave-one-out counts: Ney, Essen, Kneser, "On the estimation of
+'small' probabilities by leaving-one-out", PAMI 17, 1995.
 """
 
 from dataclasses import dataclass
@@ -26,23 +26,23 @@ from textassay.ngram.index import NgramIndex
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-STRENGTHS = (1.0, 4.0)  # pseudo-counts that hold a ratio to that of the shorter context
+STRENGTHS = (1.0, 4.0)  # pseudo-counts that shrink a ratio to that of the shorter context
 
 _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
-_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 0, 3, 6, 9  # where the counts of the first side stand in a row
-_OF_AN_ORDER = 6  # numbers a sentence has for each order, beside those of `STRENGTHS`
+_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 0, 3, 6, 9  # columns of the first side
+_PER_ORDER = 6  # features for each order, besides those of `STRENGTHS`
 _FALLBACK_DISCOUNT = 0.5
-_SMALLEST_SHARE = 0.01  # no shorter context makes a side less likely than this: its counts are part of the longer one's
+_SMALLEST_SHARE = 0.01  # lower limit of the expected share of a side
 
 
 @dataclass(frozen=True)
 class SideCounts:
-    """n-grams of real and generated sentences, counted by side; made by `build`."""
+    """Counts of the n-grams of real and generated texts by side, created by `build`."""
 
     index: NgramIndex  # The n-grams of both sides
     counts: npt.NDArray[np.int32]  # Shape (n_features + 1, 12); the last row is the empty n-gram
-    discounts: FloatArray  # What is taken off counts, shape (3, max_order)
+    discounts: FloatArray  # Absolute discounts, shape (3, max_order)
     _ids: npt.NDArray[np.int32]
     _offsets: IntArray
     _sides: IntArray
@@ -51,7 +51,9 @@ class SideCounts:
     def build(cls, real: Corpus, generated: Corpus, *, max_order: int) -> "SideCounts":
         """Return the counts of two corpora that share a vocabulary."""
         if len(real) == 0 or len(generated) == 0:
-            raise EmptyCorpusError("counting by side needs at least one sentence on each side")
+            raise EmptyCorpusError(
+                f"counting by side needs at least one text per side, got {len(real)} and {len(generated)}"
+            )
         index = NgramIndex.build([real, generated], max_order=max_order)
         ids = np.concatenate([index.all_ids(real), index.all_ids(generated)], axis=1)
         offsets = np.concatenate([real.offsets, generated.offsets[1:] + real.offsets[-1]])
@@ -72,33 +74,33 @@ class SideCounts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns of `describe` are."""
+        """Names of the features."""
         of_an_order = ["wb_ratio", "kn_real", "kn_generated", "kn_pooled", "real_over_pooled", "generated_over_pooled"]
         of_an_order += [f"shrunk_ratio({strength:g})" for strength in STRENGTHS]
         return tuple(f"{name}[{order}]" for order in range(1, self.index.max_order + 1) for name in of_an_order)
 
     def describe(self, corpus: Corpus) -> FloatArray:
-        """Return the numbers of new sentences, shape (N, n_names): sums over their tokens, in nats; see `names`.
+        """Return the features of new texts, shape (N, n_names): sums over tokens, in nats; see `names`.
 
-        ``wb_ratio`` is the log of real over generated probability by Witten-Bell smoothing, ``kn_*`` a log-probability
-        by Kneser-Ney smoothing, ``*_over_pooled`` one of a side whose shorter contexts are the pooled ones, and
-        ``shrunk_ratio`` the log-ratio that c real and d generated occurrences give, ``ln[(c + a s) / (d + a (1 - s))]``
-        less that of the contexts, where s is the share that the ratio of the shorter context leads to expect.
+        ``wb_ratio``: log-ratio of real to generated probability with Witten-Bell smoothing; ``kn_*``: log-probability
+        with Kneser-Ney smoothing; ``*_over_pooled``: log-probability of a side that backs off to pooled counts;
+        ``shrunk_ratio``: log-ratio of c real and d generated occurrences, ``ln[(c + a s) / (d + a (1 - s))]`` less that
+        of the contexts, where s is the share expected from the ratio of the shorter context and a the strength.
         """
         ids = self.index.all_ids(corpus)
         order = np.arange(len(corpus))
         return self._run(ids, corpus.offsets, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
 
     def describe_own(self, groups: IntArray | None = None) -> FloatArray:
-        """Return the numbers of the counted sentences, real ones first, each without the counts of its group.
+        """Return the leave-one-out features of the counted texts, real ones first.
 
-        The counts change on the way and are put back: no other thread may use them at the same time.
+        The counts are changed and restored, so no other thread may use them at the same time.
 
-        `groups`: group of each sentence of both sides, shape (n_real + n_generated,).
+        `groups`: group of each text of both sides, shape (n_real + n_generated,); by default each text is a group.
         """
         n = len(self._sides)
         if groups is not None and len(groups) != n:
-            raise OptionError(f"groups must have one number a sentence: {n}, got {len(groups)}")
+            raise OptionError(f"groups must have one number per text: {n}, got {len(groups)}")
         groups = np.arange(n) if groups is None else groups
         order = np.argsort(groups, kind="stable")
         return self._run(self._ids, self._offsets, self._sides, order, groups[order], take_out=True)
@@ -113,7 +115,7 @@ class SideCounts:
         *,
         take_out: bool,
     ) -> FloatArray:
-        found = np.zeros((len(order), self.index.max_order * (_OF_AN_ORDER + len(STRENGTHS))))
+        rows = np.zeros((len(order), self.index.max_order * (_PER_ORDER + len(STRENGTHS))))
         _describe(
             ids,
             offsets,
@@ -126,9 +128,9 @@ class SideCounts:
             self.discounts,
             np.array(STRENGTHS),
             1.0 / self.index.sizes[0],
-            found,
+            rows,
         )
-        return found
+        return rows
 
 
 def _firsts(index: NgramIndex) -> IntArray:
@@ -136,7 +138,7 @@ def _firsts(index: NgramIndex) -> IntArray:
 
 
 def _columns(max_order: int) -> list[tuple[int, int]]:
-    """Return for each level which counts its smoothing starts from: raw ones for the longest n-grams."""
+    """Return the column of the counts that smoothing uses at each level: raw counts for the longest n-grams only."""
     return [(level, _COUNT if level == max_order - 1 else _BEFORE) for level in range(max_order)]
 
 
@@ -146,19 +148,19 @@ def _discount(counts: npt.NDArray[np.int32]) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _bump(ids, begin, end, firsts, side, step, counts):  # type: ignore[no-untyped-def]
-    """Add the n-grams of a sentence to one side (step 1) or take them off it (step -1)."""
+def _add_text(ids, begin, end, firsts, side, step, counts):  # type: ignore[no-untyped-def]
+    """Add the n-grams of a text to one side (step 1) or subtract them (step -1)."""
     empty = len(counts) - 1
     for level in range(len(ids)):
         for start in range(begin, end - level):
             gram = firsts[level] + ids[level, start]
             counts[gram, _COUNT + side] += step
             if level == 0:
-                if start == begin:  # the token at the beginning is never predicted
+                if start == begin:  # the first token is never predicted
                     continue
                 counts[empty, _COUNT + side] += step
             now = counts[gram, _COUNT + side]
-            if now == (1 if step == 1 else 0):  # it has appeared or vanished
+            if now == (1 if step == 1 else 0):  # it is new or gone
                 prefix = empty if level == 0 else firsts[level - 1] + ids[level - 1, start]
                 counts[prefix, _FOLLOWERS + side] += step
                 if level > 0:
@@ -171,12 +173,12 @@ def _bump(ids, begin, end, firsts, side, step, counts):  # type: ignore[no-untyp
 def _count_all(ids, offsets, firsts, sides, counts):  # type: ignore[no-untyped-def]
     for sentence in range(len(sides)):
         for side in (sides[sentence], _POOLED):
-            _bump(ids, offsets[sentence], offsets[sentence + 1], firsts, side, 1, counts)
+            _add_text(ids, offsets[sentence], offsets[sentence + 1], firsts, side, 1, counts)
 
 
 @njit(cache=True, nogil=True)
-def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, discounts, strengths, uniform, found):  # type: ignore[no-untyped-def]
-    """Fill the rows of `found`; sentences come in `order`, those of a group side by side."""
+def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, discounts, strengths, uniform, rows):  # type: ignore[no-untyped-def]
+    """Fill the rows of `rows`; texts are visited in `order`, in which groups are adjacent."""
     begin = 0
     while begin < len(order):
         end = begin + 1
@@ -187,10 +189,10 @@ def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, disc
                 sentence = order[place]
                 first, last = offsets[sentence], offsets[sentence + 1]
                 if step == 0:
-                    _sum_tokens(ids, first, last, firsts, counts, discounts, strengths, uniform, found[sentence])
+                    _sum_tokens(ids, first, last, firsts, counts, discounts, strengths, uniform, rows[sentence])
                 elif take_out:
-                    _bump(ids, first, last, firsts, sides[sentence], step, counts)
-                    _bump(ids, first, last, firsts, _POOLED, step, counts)
+                    _add_text(ids, first, last, firsts, sides[sentence], step, counts)
+                    _add_text(ids, first, last, firsts, _POOLED, step, counts)
         begin = end
 
 
@@ -198,7 +200,7 @@ def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, disc
 def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, sums):  # type: ignore[no-untyped-def]
     n_levels, n_strengths = len(ids), len(strengths)
     empty = len(counts) - 1
-    width = _OF_AN_ORDER + n_strengths
+    width = _PER_ORDER + n_strengths
     witten_bell, kneser_ney, over_pooled = np.empty(_N_SIDES), np.empty(_N_SIDES), np.empty(2)
     ratios = np.empty(n_strengths)
     for position in range(begin + 1, end):
@@ -214,7 +216,7 @@ def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, 
                     context = firsts[level - 1] + ids[level - 1, start] if ids[level - 1, start] >= 0 else -1
                 lower = kneser_ney[_POOLED]
                 over_pooled[:] = lower
-                # a context that stood in this sentence alone is as unknown as one that is not in the index
+                # a context that occurs in this text alone is as unknown as one that is not in the index
                 if context >= 0 and counts[context, _COUNT + _POOLED] > 0:
                     gram = firsts[level] + ids[level, start] if ids[level, start] >= 0 else -1
                     raw = start == begin or level == n_levels - 1
@@ -253,4 +255,4 @@ def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, 
             for side in range(2):
                 sums[column + 4 + side] += np.log(over_pooled[side])
             for which in range(n_strengths):
-                sums[column + _OF_AN_ORDER + which] += np.log(ratios[which])
+                sums[column + _PER_ORDER + which] += np.log(ratios[which])

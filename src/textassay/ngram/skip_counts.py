@@ -1,11 +1,11 @@
-"""Counts of n-grams with a gap on two sides, from which the sentence that is looked at can be taken out for a moment.
+"""Leave-one-out features of skip-grams: n-grams with a gap.
 
-A model with a short memory gets pairs of words right that stand side by side, not those with others between them. For
-each pattern of `PATTERNS` a token is predicted from the tokens that stand so many places before it, on the real, the
-generated and the pooled side: absolute discounting towards how frequent the token is altogether.
+A model with a short context gets adjacent words right, but not pairs of words with others between them. For each of
+`PATTERNS` a token is predicted from the tokens at these distances before it, on the real, the generated and the pooled
+side, with absolute discounting towards the frequency of the token.
 
-Sources: Guthrie et al., "A Closer Look at Skip-gram Modelling", LREC 2006; the discounting as in
-`textassay.ngram.side_counts`, where it is also said what taking a sentence out is good for.
+Sources: Guthrie et al., "A Closer Look at Skip-gram Modelling", LREC 2006; discounting and leaving out as in
+`textassay.ngram.side_counts`.
 """
 
 from dataclasses import dataclass
@@ -19,35 +19,35 @@ from textassay.corpus import Corpus
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-# How many places before the predicted token those stand that predict it.
+# Distances from the predicted token to the tokens that predict it
 PATTERNS = ((2,), (3,), (4,), (3, 2))
-PATTERNS_TOLD = f"skip-grams {', '.join('+'.join(map(str, places)) for places in PATTERNS)} back"
+SKIP_PATTERNS_LABEL = f"skip-grams {', '.join('+'.join(map(str, places)) for places in PATTERNS)} back"
 
 _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
-_UNKNOWN, _OUTSIDE = -1, -2  # never counted; the pattern reaches over the beginning of the sentence
+_UNKNOWN, _OUTSIDE = -1, -2  # never counted; the pattern extends beyond the start of the text
 _FALLBACK_DISCOUNT = 0.5
 
 
 @dataclass(frozen=True)
 class _Pattern:
-    """The counted contexts and n-grams of one pattern, as sorted keys, and how often they stand on each side."""
+    """The counted contexts and n-grams of one pattern, as sorted keys, with their counts on each side."""
 
     distances: tuple[int, ...]
     pair_keys: IntArray  # of contexts of two tokens
     context_keys: IntArray
     gram_keys: IntArray
-    contexts: npt.NDArray[np.int32]  # (n_contexts, 3) how often
-    followers: npt.NDArray[np.int32]  # (n_contexts, 3) how many different tokens follow
-    grams: npt.NDArray[np.int32]  # (n_grams, 3) how often
+    contexts: npt.NDArray[np.int32]  # (n_contexts, 3) occurrences
+    followers: npt.NDArray[np.int32]  # (n_contexts, 3) distinct following tokens
+    grams: npt.NDArray[np.int32]  # (n_grams, 3) occurrences
     discounts: FloatArray  # (3,)
-    own_contexts: IntArray  # (T,) which context each counted token has
-    own_grams: IntArray  # (T,) which n-gram ends there
+    own_contexts: IntArray  # (T,) context of each counted token
+    own_grams: IntArray  # (T,) n-gram that ends in each counted token
 
 
 @dataclass(frozen=True)
 class SkipCounts:
-    """n-grams with gaps of real and generated sentences, counted by side; made by `build`."""
+    """Counts of the skip-grams of real and generated texts by side, created by `build`."""
 
     n_types: int  # Size of the vocabulary
     unigrams: IntArray  # How often each token was counted, both sides together, shape (n_types,)
@@ -57,8 +57,8 @@ class SkipCounts:
 
     @classmethod
     def build(cls, real: Corpus, generated: Corpus) -> "SkipCounts":
-        """Return the counts of two corpora that share a vocabulary, sentences with tokens of their own at both ends."""
-        train = Corpus.concatenate([_bare(real), _bare(generated)])
+        """Return the counts of two corpora that share a vocabulary, with start and end tokens (`mark_ends`)."""
+        train = Corpus.concatenate([_tokens_only(real), _tokens_only(generated)])
         sides = np.repeat([0, 1], [len(real), len(generated)])
         n_types = len(train.vocabulary)
         of_tokens = np.repeat(sides, train.lengths)
@@ -67,30 +67,30 @@ class SkipCounts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns of `describe` are."""
+        """Names of the features."""
         kinds = ("real", "generated", "pooled", "shrunk_ratio")
         return tuple(f"skip_{kind}[{','.join(map(str, places))}]" for places in PATTERNS for kind in kinds)
 
     def describe(self, corpus: Corpus) -> FloatArray:
-        """Return the numbers of new sentences, shape (N, n_names): sums over tokens, in nats.
+        """Return the features of new texts, shape (N, n_names): sums over tokens, in nats.
 
-        A side's number is the log of the probability that the pattern gives a token over how frequent it is; the
-        shrunk ratio is the log of the real over the generated count, each with what would be expected, in all 1, added.
+        For each side, the log-ratio of the token's probability in the pattern to its frequency; and the shrunk
+        log-ratio of real to generated counts, with expected counts that sum to 1 added.
         """
         order = np.arange(len(corpus))
         return self._run(corpus, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
 
     def describe_own(self, groups: IntArray | None = None) -> FloatArray:
-        """Return the numbers of the counted sentences, real ones first, each without the counts of its group.
+        """Return the leave-one-out features of the counted texts, real ones first.
 
-        The counts change on the way and are put back: no other thread may use them at the same time.
+        The counts are changed and restored, so no other thread may use them at the same time.
         """
         groups = np.arange(len(self._train)) if groups is None else groups
         order = np.argsort(groups, kind="stable")
         return self._run(self._train, self._sides, order, groups[order], take_out=True)
 
     def _run(self, corpus: Corpus, sides: IntArray, order: IntArray, groups: IntArray, *, take_out: bool) -> FloatArray:
-        found = np.zeros((len(corpus), len(self.names)))
+        rows = np.zeros((len(corpus), len(self.names)))
         for number, pattern in enumerate(self._patterns):
             if take_out:
                 own_contexts, own_grams = pattern.own_contexts, pattern.own_grams
@@ -114,20 +114,20 @@ class SkipCounts:
                 int(self.unigrams.sum()),
                 int(np.count_nonzero(self.unigrams)),
                 pattern.discounts,
-                found[:, 4 * number : 4 * number + 4],
+                rows[:, 4 * number : 4 * number + 4],
             )
-        return found
+        return rows
 
 
-def _bare(corpus: Corpus) -> Corpus:
-    """Return `corpus` without what tells it from another part of the text."""
+def _tokens_only(corpus: Corpus) -> Corpus:
+    """Return `corpus` without groups and columns."""
     return Corpus(corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer)
 
 
 def _keys(
     corpus: Corpus, distances: tuple[int, ...], n_types: int, pair_keys: IntArray | None
 ) -> tuple[IntArray, IntArray]:
-    """Return a key of the context and of the whole n-gram that ends in each token, shapes (T,)."""
+    """Return a key of the context of each token and one of the whole n-gram, shapes (T,)."""
     tokens = corpus.tokens.astype(np.int64)
     place = np.arange(len(tokens)) - np.repeat(corpus.offsets[:-1], corpus.lengths)
     inside = place >= max(distances)
@@ -144,7 +144,7 @@ def _keys(
 
 
 def _places(keys: IntArray, wanted: IntArray) -> IntArray:
-    """Return where each of `wanted` stands in the sorted `keys`; negative ones stay, those not there are -1."""
+    """Return the index of each of `wanted` in the sorted `keys`, -1 if absent; negative ones are unchanged."""
     if len(keys) == 0:
         return np.where(wanted < 0, wanted, _UNKNOWN)
     place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
@@ -193,9 +193,9 @@ def _describe(  # type: ignore[no-untyped-def]
     n_tokens,
     n_known,
     discounts,
-    found,
+    rows,
 ):
-    """Fill the rows of `found`; sentences come in `order`, those of a group side by side."""
+    """Fill `rows`; texts are visited in `order`, in which groups are adjacent."""
     probs = np.empty(_N_SIDES)
     begin = 0
     while begin < len(order):
@@ -230,12 +230,12 @@ def _describe(  # type: ignore[no-untyped-def]
                             gain = max(n_gram - discounts[side], 0.0)
                             left = discounts[side] * followers[context, side]
                             probs[side] = (gain + left * frequency) / of_context[context, side]
-                        found[sentence, side] += np.log(probs[side] / frequency)
+                        rows[sentence, side] += np.log(probs[side] / frequency)
                     n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
                     share = n_real / (n_real + n_generated)
                     real, generated = 0, 0
                     if gram >= 0:
                         real, generated = of_gram[gram, 0], of_gram[gram, 1]
                     ratio = (real + share) / (generated + 1.0 - share) * (n_generated / n_real)
-                    found[sentence, 3] += np.log(ratio)
+                    rows[sentence, 3] += np.log(ratio)
         begin = end

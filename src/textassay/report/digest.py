@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, Giveaway, Result, Standings
+from textassay.comparison import FLOOR, TRAIN, DiscriminativeNgram, Result, Standings
 from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
@@ -151,7 +151,7 @@ class Digest(Standings):
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
 
 
-def excerpt(text: str, width: int, evidence: Sequence[Giveaway]) -> str:
+def excerpt(text: str, width: int, evidence: Sequence[DiscriminativeNgram]) -> str:
     """Return `text` in at most `width` characters, cut at spaces around the first n-gram of `evidence` it holds."""
     return words.excerpt(text, width, [phrase_of(found.ngram) for found in evidence])
 

@@ -66,6 +66,7 @@ class Table:
     notes: tuple[str, ...] = ()
     main: bool = False  # one of those that a paper would print
     extra: bool = False  # for those who look for it: folded on the page, left out of the terminal's short form
+    fits: bool = False  # on a terminal, columns for which there is no room are left out from the right
 
     @classmethod
     def of(
@@ -250,6 +251,16 @@ def with_unique_names(document: Document) -> Document:
         return replace(part, name=name)
 
     return replace(document, sections=tuple(replace(s, parts=tuple(map(renamed, s.parts))) for s in document.sections))
+
+
+def without_extras(document: Document) -> Document:
+    """Return the document without what is marked as extra."""
+
+    def kept(section: Section) -> Section:
+        parts = (one for one in section.parts if not (isinstance(one, Section | Table) and one.extra))
+        return replace(section, parts=tuple(kept(one) if isinstance(one, Section) else one for one in parts))
+
+    return replace(document, sections=tuple(kept(one) for one in document.sections if not one.extra))
 
 
 def _walk(part: Part) -> Iterator[Part]:

@@ -334,6 +334,7 @@ def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
             of.set_major_formatter(lambda value, _: f"{value:,.10g}")
     elif axis.scale == "linear":
         of.set_major_locator(MaxNLocator(most, steps=_STEPS))
+        axes.ticklabel_format(axis="x" if which == "x" else "y", useOffset=False)  # 1.0002, not 1 + 2e-4
     else:
         of.set_minor_locator(NullLocator())
         of.set_major_formatter(lambda value, _: f"{value:g}")

@@ -12,15 +12,16 @@ from textassay.report.svg import on_white
 from textassay.storage import Content
 
 
-def document_files(document: Document, *, stem: str = "report") -> dict[str, Content]:
+def document_files(document: Document, *, stem: str = "report", brief_markdown: bool = False) -> dict[str, Content]:
     """Return name to content of what a document is written as, for `textassay.storage.write_files`.
 
     ``STEM.md``, ``STEM.html``, ``STEM.tex`` where it has tables of a paper, a CSV file a record, ``figures/*.svg``.
+    `brief_markdown`: whether Markdown goes without what is marked as extra.
     """
     document = with_unique_names(document)
     drawings = {figure.name: draw_svg(figure) for figure in document.figures}
     files: dict[str, Content] = {f"{table.name}.csv": to_csv(table) for table in document.records}
-    files[f"{stem}.md"] = to_markdown(document)
+    files[f"{stem}.md"] = to_markdown(document, everything=not brief_markdown)
     files[f"{stem}.html"] = to_html(document, drawings)
     if any(table.main for table in document.tables):
         files[f"{stem}.tex"] = to_latex(document)

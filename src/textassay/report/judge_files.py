@@ -12,8 +12,8 @@ from textassay.report.judge_words import findings_told, gold_told, verdict_told,
 from textassay.report.number import level, number, p_value, span
 from textassay.report.old_drawing import Drawing
 from textassay.report.old_markdown import escaped, markdown_rows
+from textassay.report.old_text import finding_lines
 from textassay.report.svg import on_white
-from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
 
 

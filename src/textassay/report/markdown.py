@@ -3,15 +3,32 @@
 from collections.abc import Iterator, Sequence
 
 from textassay.report.console import ARROWS
-from textassay.report.document import Cell, Column, Document, Paragraph, Part, Section, Table, Terms, Texts, is_item
+from textassay.report.document import (
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    Terms,
+    Texts,
+    is_item,
+    without_extras,
+)
 from textassay.report.words import excerpt, printable
 
 _TEXT_WIDTH = 160
 _MOST_TEXTS = 5
 
 
-def to_markdown(document: Document, *, figures: str | None = "figures") -> str:
-    """Return the document; `figures` is the folder of the figures beside it, none to leave them out."""
+def to_markdown(document: Document, *, figures: str | None = "figures", everything: bool = True) -> str:
+    """Return the document; `figures` is the folder of the figures beside it, none to leave them out.
+
+    Without `everything`, what is marked as extra is left out.
+    """
+    if not everything:
+        document = without_extras(document)
     lines = [f"# {escaped(document.title)}"]
     if document.answer:
         lines += ["", " ".join(map(escaped, document.answer))]

@@ -6,10 +6,10 @@ from pathlib import Path
 from textassay.corpus import csv_text
 from textassay.meta_evaluation import DAMAGES, Stress
 from textassay.report.number import count, level
+from textassay.report.old_text import finding_lines
 from textassay.report.stress_figures import draw_stress
 from textassay.report.stress_text import LEGEND, verdict_text
 from textassay.report.svg import on_white
-from textassay.report.tables import finding_lines
 from textassay.report.whole_files import write_whole
 
 _COLUMNS = (

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -100,6 +101,24 @@ def _print_terms(items: Sequence[tuple[str, str]], console: Console, *, indent: 
 
 def _print_table(table: Table, console: Console) -> None:
     shown = [place for place, column in enumerate(table.columns) if not column.hidden]
+    grid = _grid(table, shown, console)
+    while table.fits and len(shown) > 2 and _width(grid, console) > console.width - 2:
+        shown.pop()
+        grid = _grid(table, shown, console)
+    console.print()
+    if table.title:
+        console.print(Padding(safe(console, table.title, "bold"), (0, 0, 0, 2), expand=False))
+    print_table(console, grid)
+    for note in table.notes:
+        console.print(Padding(safe(console, note, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def _width(grid: Grid, console: Console) -> int:
+    return Measurement.get(console, console.options.update(max_width=10_000), grid).maximum
+
+
+def _grid(table: Table, shown: Sequence[int], console: Console) -> Grid:
+    """Return the columns of a table at the places `shown`."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim",
                 show_header=any(table.columns[place].name for place in shown))  # fmt: skip
     grouped = any(table.columns[place].group for place in shown)
@@ -119,12 +138,7 @@ def _print_table(table: Table, console: Console) -> None:
             continue
         style = "dim" if row.kind == "reference" else ""
         grid.add_row(*(_cell(row.cells[place], console, style) for place in shown))
-    console.print()
-    if table.title:
-        console.print(Padding(safe(console, table.title, "bold"), (0, 0, 0, 2), expand=False))
-    print_table(console, grid)
-    for note in table.notes:
-        console.print(Padding(safe(console, note, "dim"), (0, 0, 0, 2), expand=False))
+    return grid
 
 
 def _head(column: Column, group: str | None) -> str:

@@ -5,8 +5,8 @@ from textassay.resampling.clusters import clustered_means as clustered_means
 from textassay.resampling.e_value import EProcess as EProcess
 from textassay.resampling.e_value import e_value as e_value
 from textassay.resampling.exchange import Blocks as Blocks
-from textassay.resampling.exchange import deal_labels as deal_labels
 from textassay.resampling.exchange import exchange_blocks as exchange_blocks
+from textassay.resampling.exchange import permute_labels as permute_labels
 from textassay.resampling.independence import fisher_p_values as fisher_p_values
 from textassay.resampling.independence import signed_likelihood_ratios as signed_likelihood_ratios
 from textassay.resampling.jackknife import assign_groups as assign_groups

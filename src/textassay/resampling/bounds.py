@@ -1,23 +1,21 @@
-"""A lower bound of the total variation from the scores of a fixed classifier, chosen on validation text.
+"""A lower bound of the total variation from the scores of a fixed classifier, at a threshold chosen on validation text.
 
-Any classifier and threshold fixed before the test bound the total variation: it is at least the share of real sentences
-called real less the share of generated ones called real. What is left to choose is the threshold, and the best one for
-a bound is not that of the best accuracy: where a small part of the generated text differs strongly, a threshold that
-finds this part and little else gives nearly the same difference with a fraction of its variance. So `choose_bound`
-looks for the threshold with the highest bound to be expected at the size of the test, on validation scores, and all of
-the error rate is spent once, on test scores that had no part in the choice.
+Any classifier and threshold fixed before the test bound the total variation: it is at least the fraction of real texts
+classified as real less the fraction of generated texts classified as real. The best threshold for a bound is not that
+of the best accuracy: if a small part of the generated text differs strongly, a threshold that isolates this part gives
+nearly the same difference with a fraction of its variance. `choose_bound` therefore picks, on validation scores, the
+threshold with the highest expected bound at the size of the test; the whole error rate is then spent once, on test
+scores that had no part in the choice.
 
-Alternatives were tried on made-up scores (``benchmarks/bounds.py`` prints the table) and are left out. Lower nearly
-everywhere, mostly by far: two one-sided limits of Clopper and Pearson, also with the error rate divided between them by
-an oracle; the Jensen-Shannon divergence from clipped cross-entropy, which in bits is at most the total variation (no
-better inequality holds: two distributions that share a part and are disjoint in the rest attain it); the scan over all
-thresholds with uniform bands. Never higher by more than 0.001: the scan over eight
-thresholds, each at an eighth of the error rate. Higher by up to 0.014 with 200 sentences a side, but exact only in the
-limit, and wrong where no error was seen: the area under the curve A, by which the total variation is at least
-1 - sqrt(2 (1 - A)).
+Alternatives were tried on simulated scores (``benchmarks/bounds.py`` prints the table). Lower almost everywhere, mostly
+by far: two one-sided Clopper-Pearson limits, even with the error rate divided between them by an oracle; the
+Jensen-Shannon divergence from clipped cross-entropy, which in bits is at most the total variation (no better inequality
+holds: two distributions that share a part and are disjoint in the rest attain it); a scan over all thresholds with
+uniform bands. Never higher by more than 0.001: a scan over eight thresholds, each at an eighth of the error rate.
+Higher by up to 0.014 with 200 texts per side, but exact only asymptotically, and wrong if no error was observed: the
+area under the curve A, by which the total variation is at least 1 - sqrt(2 (1 - A)).
 
-The choice has a price where the usual threshold is the best one: up to 0.004 with 4,000 sentences a side, 0.013 with
-200.
+The choice costs up to 0.004 with 4,000 texts per side, and 0.013 with 200, if the usual threshold is the best one.
 
 Sources: the paper's objective, Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation";
 Michel, Naef, Meinshausen, "High-Probability Bounds for the Total Variation Distance", arXiv 2005.06006 (the idea of
@@ -35,23 +33,23 @@ from textassay.resampling.proportion import certified_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 
-_STANDARD_ERRORS = 0.5  # by so many of its own must the expected gain be clear for another threshold than the usual one
+_STANDARD_ERRORS = 0.5  # by which the expected gain must exceed 0 for a threshold other than the usual one
 
 
 @dataclass(frozen=True)
 class LowerBound:
-    """What the total variation is at least."""
+    """A lower bound of the total variation."""
 
-    value: float  # In [0, 1); 0 says nothing
-    kind: str  # How it was found: ``"threshold"``
-    exact: bool  # Whether the error rate holds at any sample size; False where it holds in the limit
-    threshold: float  # A score above it says real
-    alpha: float  # Probability that `value` is too high, at most
+    value: float  # In [0, 1); 0 is no information
+    kind: str  # ``"threshold"``
+    exact: bool  # Whether the error rate holds at any sample size, not only asymptotically
+    threshold: float  # Scores above it mean real
+    alpha: float  # Upper bound of the probability that `value` is too high
 
 
 @dataclass(frozen=True)
 class BoundRule:
-    """What was fixed before the test: the kind of bound and its threshold."""
+    """The kind of bound and its threshold, fixed before the test."""
 
     threshold: float
     kind: str = "threshold"
@@ -60,7 +58,7 @@ class BoundRule:
     def bound(self, real: FloatArray, generated: FloatArray, *, alpha: float) -> LowerBound:
         """Return the bound from test scores.
 
-        `real`, `generated`: scores of independent sentences that neither the classifier nor this rule saw, shapes
+        `real`, `generated`: scores of independent texts that neither the classifier nor this rule saw, shapes
         (n_real,) and (n_generated,), at least one each.
         """
         counts = (int(np.count_nonzero(side > self.threshold)) for side in (real, generated))
@@ -77,17 +75,19 @@ def choose_bound(
     alpha: float,
     usual: float = 0.5,
 ) -> BoundRule:
-    """Return the threshold that promises the highest bound, from validation scores.
+    """Return the threshold with the highest expected bound.
 
-    `valid_real`, `valid_generated`: scores of validation sentences, shapes (n,), at least one each.
+    `valid_real`, `valid_generated`: scores of validation texts, shapes (n,), at least one each.
 
-    The bound to be expected at a threshold is the difference of shares less the normal quantile times its standard
-    error, that of the test and that of the validation scores added in squares; shares are (count + 1/2) / (n + 1).
+    The expected bound at a threshold is the difference of shares less the normal quantile times its standard error,
+    which adds the variances of test and validation scores; shares are (count + 1/2) / (n + 1).
     """
     if not (len(valid_real) and len(valid_generated)):
-        raise EmptyCorpusError(f"a bound needs a score a side, got {len(valid_real)} and {len(valid_generated)}")
+        raise EmptyCorpusError(
+            f"a bound needs at least one score per side, got {len(valid_real)} and {len(valid_generated)}"
+        )
     if min(n_real, n_generated) < 1:
-        raise OptionError(f"at least one sentence a side must be tested, got {n_real} and {n_generated}")
+        raise OptionError(f"a bound needs at least one test text per side, got {n_real} and {n_generated}")
     if not 0 < alpha < 1:
         raise OptionError(f"alpha must be between 0 and 1, got {alpha}")
     scores = np.unique(np.concatenate([valid_real, valid_generated, [usual]]))

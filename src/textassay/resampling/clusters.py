@@ -1,15 +1,15 @@
-"""Means of values that come in clusters, such as judgements of one page: variances, intervals, differences.
+"""Means of clustered values, such as judgements of one page: variances, intervals, differences.
 
-A mean is a ratio of two sums over clusters (how many values a cluster has is chance, too), and its variance is that of
-the clusters' sums of ``value - mean``. Where values belong to two kinds of clusters that cross, as judgements belong to
-a page and to a rater who judged several pages, the variances of both are added and that of their intersections is taken
-off, but none is taken to be smaller than with either kind alone.
+A mean is a ratio of two sums over clusters (cluster sizes are random, too), and its variance is that of the clusters'
+sums of ``value - mean``. With two crossed kinds of clusters, such as pages and raters who judged several pages, the
+variances of both are added and that of their intersections is subtracted; the result is never smaller than with either
+kind alone.
 
 Sources: Cameron, Gelbach, Miller, "Robust Inference With Multiway Clustering", Journal of Business and Economic
 Statistics 29, 2011 (two kinds of clusters, fewest clusters for the degrees of freedom); Dean, Pagano, "Evaluating
 Confidence Interval Methods for Binomial Proportions in Clustered Surveys", Journal of Survey Statistics and Methodology
 3, 2015 (Wilson's interval with the effective sample size, Student's quantile); Newcombe, "Interval estimation for the
-difference between independent proportions", Statistics in Medicine 17, 1998 (from the intervals of both shares).
+difference between independent proportions", Statistics in Medicine 17, 1998 (from the intervals of both proportions).
 """
 
 import math
@@ -29,7 +29,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of two means; all but `value` are NaN where one of them has a single cluster."""
+    """A difference of two means; all but `value` are NaN if one of them has a single cluster."""
 
     value: float
     low: float
@@ -43,15 +43,15 @@ class ClusteredMeans:
 
     values: FloatArray  # Shape (D,)
     sizes: IntArray  # Values in each group, shape (D,)
-    n_clusters: IntArray  # Clusters that each group has values in, of the kind that has fewest, shape (D,)
-    covariances: FloatArray  # One matrix for each way to cluster, shape (K, D, D); the largest variance counts
+    n_clusters: IntArray  # Number of clusters of each group, of the kind with fewest, shape (D,)
+    covariances: FloatArray  # One matrix per way to cluster, shape (K, D, D); the largest variance is used
 
     def variance(self, group: int) -> float:
-        """Return the variance of a mean; NaN where it has a single cluster."""
+        """Return the variance of a mean; NaN with a single cluster."""
         return float(self.covariances[:, group, group].max())
 
     def interval(self, group: int, *, level: float, method: str) -> Interval | None:
-        """Return Student's interval of a mean; None where it has a single cluster."""
+        """Return Student's interval of a mean; None with a single cluster."""
         value, variance = float(self.values[group]), self.variance(group)
         if not math.isfinite(variance):
             return None
@@ -59,10 +59,10 @@ class ClusteredMeans:
         return Interval(value - margin, value + margin, level, method)
 
     def share_interval(self, group: int, *, level: float, method: str) -> Interval | None:
-        """Return Wilson's interval of a mean of zeros and ones; None where it has a single cluster.
+        """Return Wilson's interval of a mean of zeros and ones; None with a single cluster.
 
-        The effective number of values is the one whose mean would vary as much if they were independent, and at most
-        their number; the number of clusters where all are equal and nothing can be said of it.
+        The effective sample size is that of independent values with the same variance of the mean, at most the number
+        of values; if all values are equal, it is the number of clusters.
         """
         value, variance = float(self.values[group]), self.variance(group)
         if not math.isfinite(variance):
@@ -82,8 +82,8 @@ class ClusteredMeans:
     def difference(self, first: int, second: int, *, level: float, shares: bool = False) -> Difference:
         """Return the mean of one group less that of another, with Student's interval and two-sided p-value.
 
-        The degrees of freedom are those of the group with fewer clusters. Where nothing varies, each cluster counts as
-        one answer, and p is that of Fisher's exact test.
+        The degrees of freedom are those of the group with fewer clusters. If nothing varies, each cluster counts as one
+        answer, and p is that of Fisher's exact test.
         """
         value = float(self.values[first] - self.values[second])
         both = self.covariances[:, [first, first, second], [first, second, second]]
@@ -94,12 +94,12 @@ class ClusteredMeans:
         error = math.sqrt(max(0.0, variance))
         below = above = self._quantile(level, clusters) * error
         if shares and not all(0 < share < 1 for share in self.values[[first, second]].tolist()):
-            one, other = (self.share_interval(group, level=level, method="") for group in (first, second))
-            assert one is not None
-            assert other is not None
-            share, beside = self.values[[first, second]].tolist()
-            below = max(below, math.hypot(share - one.low, other.high - beside))
-            above = max(above, math.hypot(one.high - share, beside - other.low))
+            interval_a, interval_b = (self.share_interval(group, level=level, method="") for group in (first, second))
+            assert interval_a is not None
+            assert interval_b is not None
+            share_a, share_b = self.values[[first, second]].tolist()
+            below = max(below, math.hypot(share_a - interval_a.low, interval_b.high - share_b))
+            above = max(above, math.hypot(interval_a.high - share_a, share_b - interval_b.low))
         if error > 0:
             p_value = 2 * float(stdtr(clusters - 1, -abs(value) / error))
         else:
@@ -110,9 +110,9 @@ class ClusteredMeans:
         return Difference(value, value - below, value + above, p_value)
 
     def log_ratio_margin(self, first: int, second: int, *, level: float) -> float:
-        """Return half of Student's interval of the logarithm of one mean by another, both above 0.
+        """Return the half-width of Student's interval of the log-ratio of two means, both above 0.
 
-        NaN where one of them has a single cluster. The degrees of freedom are those of `difference`.
+        NaN if one of them has a single cluster. The degrees of freedom are those of `difference`.
         """
         weights = np.array([1 / self.values[first], -1 / self.values[second]])
         both = self.covariances[:, [[first], [second]], [first, second]]  # (K, 2, 2)
@@ -128,11 +128,11 @@ class ClusteredMeans:
 def clustered_means(
     values: FloatArray, groups: IntArray, clusters: IntArray, crossed: IntArray | None = None
 ) -> ClusteredMeans:
-    """Return the mean of each group of values, and how these means vary together.
+    """Return the mean of each group of values, with their covariances.
 
-    `values`: shape (n,), at least one; `groups`: group of each value, shape (n,), numbers from 0, none left out;
-    `clusters`: cluster of each value, shape (n,), any numbers; `crossed`: cluster of another kind of each value, shape
-    (n,), or none.
+    `values`: shape (n,), at least one; `groups`: group of each value, shape (n,), consecutive numbers from 0;
+    `clusters`: cluster of each value, shape (n,), any numbers; `crossed`: cluster of a second kind, shape (n,), or
+    None.
     """
     if not len(values):
         raise EmptyCorpusError("a mean needs at least one value")
@@ -144,9 +144,9 @@ def clustered_means(
         _, first = np.unique(clusters, return_inverse=True)
         _, second = np.unique(crossed, return_inverse=True)
         kinds += [crossed, first * (int(second.max()) + 1) + second]
-    found = [_covariance(influence, groups, kind, len(sizes)) for kind in kinds]
-    covariances = [covariance for covariance, _ in found]
-    counts: Sequence[IntArray] = [count for _, count in found]
+    by_kind = [_covariance(influence, groups, kind, len(sizes)) for kind in kinds]
+    covariances = [covariance for covariance, _ in by_kind]
+    counts: Sequence[IntArray] = [count for _, count in by_kind]
     if crossed is not None:
         covariances[2] = covariances[0] + covariances[1] - covariances[2]
         counts = counts[:2]
@@ -161,12 +161,12 @@ def clustered_means(
 def _covariance(
     influence: FloatArray, groups: IntArray, clusters: IntArray, n_groups: int
 ) -> tuple[FloatArray, IntArray]:
-    """Return the covariance of the means by one kind of clusters, and how many clusters each group is in."""
+    """Return the covariance of the means for one kind of clusters, and the number of clusters of each group."""
     from scipy import sparse
 
     _, places = np.unique(clusters, return_inverse=True)
     shape = (int(places.max()) + 1, n_groups)
-    sums = sparse.csc_matrix(sparse.coo_matrix((influence, (places, groups)), shape=shape))  # adds what is in one cell
+    sums = sparse.csc_matrix(sparse.coo_matrix((influence, (places, groups)), shape=shape))  # sums duplicates
     counts = np.diff(sums.indptr).astype(np.int64)
     scale = np.sqrt(np.divide(counts, counts - 1, out=np.full(n_groups, np.nan), where=counts > 1))
     covariance = np.asarray((sums.T @ sums).toarray(), dtype=np.float64)

@@ -1,26 +1,24 @@
-"""E-values: evidence against equal distributions that may be read at any time, while sentences arrive.
+"""E-values: evidence against equal distributions that may be read at any time, while texts arrive.
 
-A gambler who bets on which sentence of a handful is the real one cannot expect to gain where real and generated
-sentences have one distribution, whatever the odds offered, since all orders are then equally likely. What the stake has
-grown to is the e-value: with probability at least 1 - 1/c it never reaches c, however long one watches and whenever one
-stops. So 20 is what a p-value of 0.05 claims, and 1 / (the largest e so far) is a p-value at any time.
+A gambler who bets on which text of a small set is the real one cannot expect to gain if real and generated texts have
+the same distribution, because all orders are then equally likely. The e-value is the factor by which the stake has
+grown: with probability at least 1 - 1/c it never reaches c, whenever one stops. So an e-value of 20 corresponds to a
+p-value of 0.05, and 1 / (the largest e so far) is a p-value at any time.
 
-The handful is one sentence of the side that has fewer and one or more of the other, so that no sentence is left out.
-With L the odds of a sentence's being real by the classifier, the payoff for a real sentence among k generated ones is
-``(k + 1) L^s / sum of L^s`` (1/L for a generated one among real ones), whose mean over all orders is 1; the share b of
-the stake is bet on it. It is the likelihood ratio where L is the true one and s and b are 1. Since a classifier may be
-too sure of itself, a grid of s and b starts with equal stakes, and their mean is what counts.
+A set holds one text of the smaller side and one or more of the larger, so that every text is used. With L the
+classifier's odds that a text is real, the payoff for a real text among k generated ones is ``(k + 1) L^s / sum of L^s``
+(1/L for a generated text among real ones), whose mean over all orders is 1; the share b of the stake is bet on it. This
+is the likelihood ratio if L is exact and s and b are 1. Because classifiers may be overconfident, a grid of s and b
+starts with equal stakes, and their mean is the e-value.
 
 Sources: Pandeva, Bakker, Naesseth, Forre, "E-Valuating Classifier Two-Sample Tests", TMLR 2024, arXiv 2210.13027
-(betting batch by batch on a classifier's held-out answers); Ramdas, Grunwald, Vovk, Shafer, "Game-Theoretic Statistics
-and Safe Anytime-Valid Inference", Statistical Science 38, 2023 (mixtures, optional stopping).
-Departs from them: payoffs compare real with generated sentences instead of taking a classifier's probabilities as they
-are, so that they stay fair for one that is partial to a side, and sides may be unequal.
+(betting batch by batch on a classifier's held-out predictions); Ramdas, Grunwald, Vovk, Shafer, "Game-Theoretic
+Statistics and Safe Anytime-Valid Inference", Statistical Science 38, 2023 (mixtures, optional stopping).
+Departs from them: payoffs compare real with generated texts instead of using the classifier's probabilities directly,
+so that they stay fair for a classifier biased to one side, and sides may be unequal.
 
-In dd, ``e_value(real_scores, generated_scores, rng=stream(seed, "dd", "e-value"))`` of the test scores of one fold that
-was named beforehand belongs beside the p-value and the bound, under the same condition (no groups). The folds' e-values
-must not be multiplied, since what is bet on in one fold was learnt from the sentences of another; their mean is an
-e-value again, but that of five short tests.
+E-values of cross-fitting folds must not be multiplied, because the classifier of one fold was trained on the texts of
+another; their mean is an e-value again, but that of several short tests.
 """
 
 import math
@@ -33,9 +31,9 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 FloatArray = npt.NDArray[np.float64]
 
-_SCALES = (0.125, 0.5, 1.0, 2.0, 4.0)  # s: how much of the classifier's confidence is believed
-_SHARES = (0.5, 0.99)  # b: of the stake
-_LARGEST = math.log(1e300)  # e is said to be no more; less than it is would still be honest
+_SCALES = (0.125, 0.5, 1.0, 2.0, 4.0)  # s: exponents of the odds
+_SHARES = (0.5, 0.99)  # b: shares of the stake
+_LARGEST = math.log(1e300)  # e is cut here, which is conservative
 _SMALLEST = 1e-12  # probabilities are kept this far from 0 and 1
 _PAIRINGS = 16
 
@@ -43,8 +41,8 @@ _PAIRINGS = 16
 class EProcess:
     """Evidence against equal distributions, one batch after another.
 
-    Sentences must be independent draws, and the classifier must not have seen those of a batch when it scores them; it
-    may learn from them afterwards. The size of a batch must be settled before its scores are known.
+    Texts must be independent draws, and the classifier must not have seen those of a batch when it scores them; it may
+    learn from them afterwards. The size of a batch must be fixed before its scores are known.
 
     Examples
     --------
@@ -65,9 +63,8 @@ class EProcess:
         Parameters
         ----------
         real_scores, generated_scores
-            Probabilities of being real in the order in which the sentences came, shapes (n_real,) and (n_generated,),
-            at least one each. Each sentence of the smaller side meets the next ones of the larger, as evenly as whole
-            numbers allow.
+            Probabilities of being real in the order of arrival, shapes (n_real,) and (n_generated,), at least one
+            each. Each text of the smaller side is matched with the next ones of the larger, as evenly as possible.
 
         Returns
         -------
@@ -77,10 +74,10 @@ class EProcess:
         Raises
         ------
         EmptyCorpusError
-            If a side has no score: bet on a larger batch. Sentences of two batches are never compared, since the
+            If a side has no score: use a larger batch. Texts of different batches are never compared, because the
             classifier may have changed.
         InputError
-            If a score is no probability.
+            If a score is not a probability.
         """
         real, generated = _log_odds("real", real_scores), _log_odds("generated", generated_scores)
         self._log_stakes += _log_growth(real, generated)
@@ -115,13 +112,13 @@ def e_value(
     rng: np.random.Generator,
     n_pairings: int = _PAIRINGS,
 ) -> float:
-    """Return the e-value of a finished test: the mean over random ways to bring sentences together.
+    """Return the e-value of a finished test, in [0, 1e300]: the mean over random pairings.
 
-    `real_scores`, `generated_scores`: probabilities of being real of independent sentences that the classifier did not
+    `real_scores`, `generated_scores`: probabilities of being real of independent texts that the classifier did not
     see, shapes (n_real,) and (n_generated,), at least one each.
 
-    In [0, 1e300]; the probability that it reaches c is at most 1/c if both distributions are equal. Unlike that of
-    `EProcess` it is read once: the sizes must not depend on it.
+    If both distributions are equal, it reaches c with probability at most 1/c. Unlike `EProcess` it may be read only
+    once: the sizes must not depend on it.
     """
     if n_pairings < 1:
         raise OptionError(f"n_pairings must be at least 1, got {n_pairings}")
@@ -136,13 +133,13 @@ def _log_odds(side: str, scores: npt.ArrayLike) -> FloatArray:
     if probabilities.ndim != 1 or probabilities.size == 0:
         raise EmptyCorpusError(f"an e-value needs a list of at least one {side} score, got shape {probabilities.shape}")
     if not (np.all(probabilities >= 0) and np.all(probabilities <= 1)):
-        raise InputError(f"{side} scores must be probabilities between 0 and 1")
+        raise InputError(f"{side} scores must be between 0 and 1, got {probabilities.min()} to {probabilities.max()}")
     clipped = np.clip(probabilities, _SMALLEST, 1 - _SMALLEST)
     return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
 
 
 def _log_growth(real: FloatArray, generated: FloatArray) -> FloatArray:
-    """Return the logarithm of what each stake of the grid grows by, shape (n_scales, n_shares)."""
+    """Return the logarithm of the growth of each stake of the grid, shape (n_scales, n_shares)."""
     one, several = (real, generated) if len(real) <= len(generated) else (-generated, -real)
     starts = np.arange(len(one)) * len(several) // len(one)
     sizes = np.diff(np.append(starts, len(several)))

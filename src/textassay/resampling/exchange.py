@@ -1,9 +1,8 @@
-"""Blocks of sentences whose labels may be exchanged: permutation tests of statistics that are sums over pairs.
+"""Permutation tests by blocks, for statistics that are sums over pairs of texts.
 
-A statistic that sums a kernel over pairs of sentences costs n^2 steps a permutation. Sentences are therefore dealt into
-blocks, at random and once, and blocks are permuted: the sums over pairs of blocks give every permutation. Exchanging
-blocks of equal size is a subgroup of exchanging sentences, so that the p-value is as exact as with sentences alone, and
-a few hundred blocks lose next to no power: a permutation leaves a label in place for about one pair of blocks.
+A kernel summed over pairs of texts costs n^2 steps per permutation. Texts are therefore assigned to blocks once, at
+random, and blocks are permuted, which needs only the sums over pairs of blocks. Exchanging blocks of equal size is a
+subgroup of exchanging texts, so the p-value stays exact, and a few hundred blocks lose almost no power.
 
 Source: Hemerik and Goeman, "Exact testing with random permutations", TEST 27, 2018, on subgroups.
 """
@@ -20,17 +19,17 @@ from textassay.resampling.permutation import joint_groups
 IntArray = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.bool_]
 
-BLOCKS = 200  # on the side with fewer sentences
-MOST_BLOCKS = 2000  # on the other side; what is left of it keeps its label
-_FEWEST = 20  # on a side whose groups are exchanged whole
-_FEWEST_SLOTS = 4  # of a group that stands on both sides, on that with fewer of its sentences
+BLOCKS = 200  # on the side with fewer texts
+MAX_BLOCKS = 2000  # on the other side; the rest of it keeps its label
+_MIN_BLOCKS = 20  # on a side whose groups are exchanged whole
+_MIN_SLOTS = 4  # of a group with texts on both sides, on the side with fewer of them
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks of sentences, numbered from 0, those of one stratum one after another."""
+    """Blocks of texts, numbered from 0; those of one stratum are consecutive."""
 
-    # Block of each sentence, shapes (n_real,) and (n_generated,)
+    # Block of each text, shapes (n_real,) and (n_generated,)
     real: IntArray
     generated: IntArray
     # Stratum of each block, shape (n_blocks,), in increasing order: labels are exchanged inside a stratum
@@ -49,7 +48,7 @@ def exchange_blocks(
 ) -> Blocks:
     """Return the blocks of two samples."""
     if min(n_real, n_generated) < 1:
-        raise EmptyCorpusError(f"an exchange needs a sentence a side, got {n_real} and {n_generated}")
+        raise EmptyCorpusError(f"a permutation test needs at least one text per side, got {n_real} and {n_generated}")
     n = n_real + n_generated
     is_real = np.arange(n) < n_real
     if real_groups is None and generated_groups is None:
@@ -59,15 +58,17 @@ def exchange_blocks(
     counts = np.stack([np.bincount(groups[side], minlength=int(groups.max()) + 1) for side in (is_real, ~is_real)])
     shared = counts.min(axis=0) > 0
     rngs = (real_rng, generated_rng)
-    keys = np.full((n, 2), -1, dtype=np.int64)  # stratum, and block in it; -1 where nothing is exchanged
+    keys = np.full((n, 2), -1, dtype=np.int64)  # stratum, and block in it; -1 if never exchanged
     inside = shared[groups]
     n_strata = _exchange_inside(keys, groups, counts, is_real, inside, rngs) if inside.any() else 0
-    whole = [np.flatnonzero(~inside & side) for side in (is_real, ~is_real)]
-    if min(map(len, whole)) > 0:
-        for label, (rows, rng) in enumerate(zip(whole, rngs, strict=True)):
-            share = round(2 * BLOCKS * len(rows) / sum(map(len, whole)))
-            dealt = assign_groups(len(rows), rng, n_groups=max(share, _FEWEST), units=groups[rows])
-            keys[rows] = np.stack([np.full(len(rows), n_strata), dealt + label * (dealt.max() + n)], axis=1)
+    rows_by_side = [np.flatnonzero(~inside & side) for side in (is_real, ~is_real)]
+    if min(map(len, rows_by_side)) > 0:
+        for label, (rows, rng) in enumerate(zip(rows_by_side, rngs, strict=True)):
+            share = round(2 * BLOCKS * len(rows) / sum(map(len, rows_by_side)))
+            block_numbers = assign_groups(len(rows), rng, n_groups=max(share, _MIN_BLOCKS), units=groups[rows])
+            keys[rows] = np.stack(
+                [np.full(len(rows), n_strata), block_numbers + label * (block_numbers.max() + n)], axis=1
+            )
     left = keys[:, 0] < 0
     keys[left] = np.stack([int(keys[:, 0].max()) + 1 + is_real[left], np.zeros(np.count_nonzero(left))], axis=1)
     blocks, members = np.unique(keys, axis=0, return_inverse=True)
@@ -77,8 +78,8 @@ def exchange_blocks(
     return Blocks(members[:n_real], members[n_real:], blocks[:, 0].astype(np.int64), labels)
 
 
-def deal_labels(blocks: Blocks, rng: np.random.Generator, n_resamples: int) -> Labels:
-    """Return the labels of blocks after `n_resamples` random exchanges inside strata, shape (n_resamples, n_blocks)."""
+def permute_labels(blocks: Blocks, rng: np.random.Generator, n_resamples: int) -> Labels:
+    """Return `n_resamples` random permutations of the block labels inside strata, shape (n_resamples, n_blocks)."""
     labels = np.tile(blocks.is_real, (n_resamples, 1))
     for stratum in np.split(labels, np.flatnonzero(np.diff(blocks.strata)) + 1, axis=1):
         if stratum.shape[1] > 1:
@@ -94,15 +95,15 @@ def _exchange_inside(
     inside: Labels,
     rngs: tuple[np.random.Generator, np.random.Generator],
 ) -> int:
-    """Set the keys of sentences in groups of both sides; return the number of strata.
+    """Set the keys of texts in groups with both sides; return the number of strata.
 
-    The sentences of a group are dealt into slots of equal size, some real and some generated. Groups with equally many
-    slots of both kinds are bundled, so that a block is one slot of all groups in a bundle.
+    The texts of a group are assigned to slots of equal size, some real and some generated. Groups with equal numbers of
+    both kinds of slots are bundled; a block is one slot of all groups in a bundle.
     """
     shared = np.flatnonzero(counts.min(axis=0) > 0)
     sizes = np.ones(counts.shape[1], dtype=np.int64)
-    sizes[shared] = np.maximum(counts[:, shared].min(axis=0) // max(BLOCKS // len(shared), _FEWEST_SLOTS), 1)
-    slots = np.minimum(counts // sizes, max(MOST_BLOCKS // len(shared), 10))  # (2, groups)
+    sizes[shared] = np.maximum(counts[:, shared].min(axis=0) // max(BLOCKS // len(shared), _MIN_SLOTS), 1)
+    slots = np.minimum(counts // sizes, max(MAX_BLOCKS // len(shared), 10))  # (2, groups)
     patterns, pattern_of = np.unique(slots[:, shared], axis=1, return_inverse=True)
     pattern_of = pattern_of.reshape(-1)
     stratum_of = np.full(counts.shape[1], -1, dtype=np.int64)

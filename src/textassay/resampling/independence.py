@@ -1,4 +1,4 @@
-"""Is a trait as frequent in one sample as in another? Exact tests of many 2x2 tables at once, and how telling each is.
+"""Compare how frequent many traits are in two samples: exact tests and likelihood ratios of 2x2 tables.
 
 Sources: Fisher, "Statistical Methods for Research Workers", 1925 (the exact test; two-sided p-values are twice the
 smaller tail here); Dunning, "Accurate Methods for the Statistics of Surprise and Coincidence", Computational
@@ -17,10 +17,10 @@ FloatArray = npt.NDArray[np.float64]
 def fisher_p_values(first: Counts, n_first: int, second: Counts, n_second: int) -> FloatArray:
     """Return Fisher's exact two-sided p-value of every trait.
 
-    `first`, `second`: items of each sample that have the trait, shape (n_traits,).
+    `first`, `second`: number of items of each sample that have the trait, shape (n_traits,).
 
-    Shape (n_traits,), in [0, 1]: twice the smaller tail of the hypergeometric distribution. Under the null hypothesis
-    at most `alpha` of them fall to `alpha` or below, at any counts.
+    Shape (n_traits,), in [0, 1]: twice the smaller tail of the hypergeometric distribution. The test is exact at any
+    counts.
     """
     tables, where = np.unique(np.stack([first, first + second]), axis=1, return_inverse=True)
     n_with_trait = tables[1]
@@ -34,7 +34,10 @@ def fisher_p_values(first: Counts, n_first: int, second: Counts, n_second: int) 
 def signed_likelihood_ratios(
     first: npt.ArrayLike, n_first: npt.ArrayLike, second: npt.ArrayLike, n_second: npt.ArrayLike
 ) -> FloatArray:
-    """Return twice the log-likelihood ratio of "two shares" to "one share", in nats, signed."""
+    """Return the signed log-likelihood ratio statistic of two proportions: twice the ratio in nats.
+
+    Positive where the trait is more frequent in the first sample.
+    """
     a, n, b, m = (np.asarray(argument, dtype=np.float64) for argument in (first, n_first, second, n_second))
     share = (a + b) / np.maximum(n + m, 1)
     ratio = 2 * (

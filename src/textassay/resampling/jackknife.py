@@ -1,14 +1,14 @@
 """Delete-a-group jackknife, terms of means, and intervals from terms.
 
-A value's terms linearise it: its sampling variance is ``var(terms) / len(terms)`` with ddof 1, summed over the
-independent samples that the value was made of. A mean has its observations as terms; a value whose parts depend on
-one another (the number of distinct n-grams, say) is computed anew without each of G groups, without repeats, since a
-bootstrap's repeated sentences would pass for copies.
+The terms of a value linearise it: its sampling variance is ``var(terms) / len(terms)`` with ddof 1, summed over the
+independent samples behind the value. The terms of a mean are its observations. A value whose parts depend on one
+another (the number of distinct n-grams, say) is recomputed without each of G groups; a bootstrap would repeat texts,
+which such a value takes for copies.
 
 Source: Busing, Meijer, van der Leeden, "Delete-m jackknife for unequal m", Statistics and Computing 9, 1999.
-Departs from it: the point estimate is not corrected for bias, since values that depend on the number of sentences are
-reported for the number there is; pseudo-values of unequal groups are scaled and shifted so that their mean is the value
-and their plain variance the paper's.
+Departs from it: the point estimate is not corrected for bias, because values that depend on the number of texts are
+reported at that number; pseudo-values of unequal groups are scaled and shifted so that their mean is the value and
+their plain variance is the paper's.
 """
 
 import math
@@ -32,10 +32,10 @@ def assign_groups(
 ) -> IntArray:
     """Return a random jackknife group for each item.
 
-    `units`: unit of each item, shape (n_items,), or none: items of one unit (sentences of one document) stay together.
+    `units`: unit of each item, shape (n_items,), or None; items of one unit (texts of one document) stay together.
 
-    Shape (n_items,): numbers from 0, none left out. Without units, sizes differ by at most one; with units, sizes are
-    as even as whole units allow, and there may be fewer groups than asked for.
+    Shape (n_items,), consecutive numbers from 0. Sizes differ by at most one; with units they are as even as whole
+    units allow, and there may be fewer than `n_groups` groups.
     """
     for name, number in (("n_items", n_items), ("n_groups", n_groups)):
         if number < 1:
@@ -43,7 +43,7 @@ def assign_groups(
     if units is None:
         members, sizes = np.arange(n_items), np.ones(n_items, dtype=np.int64)
     elif len(units) != n_items:
-        raise OptionError(f"units must have one number an item: {n_items}, got {len(units)}")
+        raise OptionError(f"units must have one number per item: {n_items}, got {len(units)}")
     else:
         _, members, sizes = np.unique(units, return_inverse=True, return_counts=True)
     n_units = len(sizes)
@@ -60,13 +60,12 @@ def assign_groups(
 
 
 def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> FloatArray | None:
-    """Return terms of a value from what it is without each group.
+    """Return the terms of a value, shape (G,), mean `value`, from its jackknife replicates.
 
-    `replicates`: the same computed without group g, shape (G,); `sizes`: items in each group, shape (G,), each at least
-    1.
+    `replicates`: the value without group g, shape (G,); `sizes`: items in each group, shape (G,), each at least 1.
 
-    Shape (G,), mean `value`. With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``,
-    shifted. None where there are fewer than two groups or a replicate is not finite.
+    With groups of equal size they are the pseudo-values ``G value - (G - 1) replicate``, shifted. None with fewer than
+    two groups or if a replicate is not finite.
 
     With h = sum(sizes) / sizes, the pseudo-value of a group is ``h value - (h - 1) replicate``, and the variance is the
     mean of ``(pseudo-value - their weighted mean)^2 / (h - 1)``, which ``var(terms, ddof=1) / G`` equals.
@@ -84,12 +83,10 @@ def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> Fl
 
 
 def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) -> IntArray:
-    """Return the one group in which each kind of item stands: what is lost with a group, such as its own words.
+    """Return the only group in which each kind of item (a word, say) occurs, shape (n_kinds,); -1 if several or none.
 
     `kinds`: kind of each item, from 0 to `n_kinds` - 1, shape (n_items,); `groups`: jackknife group of each item, shape
     (n_items,).
-
-    Shape (n_kinds,); -1 for a kind that stands in several groups or in none.
     """
     sole = np.full(n_kinds, -1, dtype=np.int64)
     sole[kinds] = groups
@@ -98,14 +95,12 @@ def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) ->
 
 
 def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArray | None:
-    """Return terms of ``values.mean()``: the values themselves, or one term a unit where items share units.
+    """Return the terms of ``values.mean()``: the values themselves, or one term per unit.
 
-    `values`: shape (n_items,); `units`: unit of each item, shape (n_items,), or none where items are independent.
+    `values`: shape (n_items,); `units`: unit of each item, shape (n_items,), or None for independent items.
 
-    Shape (n_items,) or (n_units,), mean equal to that of `values`; None where there are fewer than two.
-
-    The term of a unit is ``mean + n_units / n_items * sum of (value - mean) over its items``: the mean over items is a
-    ratio of two sums over units, and this is its linearisation.
+    Shape (n_items,) or (n_units,), with the mean of `values`; None if there are fewer than two. The term of a unit is
+    ``mean + n_units / n_items * sum of (value - mean) over its items``, which linearises a ratio of two sums.
     """
     if units is None:
         return values if len(values) > 1 else None
@@ -127,11 +122,9 @@ def terms_interval(
     low: float = -math.inf,
     high: float = math.inf,
 ) -> Interval | None:
-    """Return Student's interval around `value` from the terms of the independent samples it was made of.
+    """Return Student's interval around `value` from the terms of its independent samples, shapes (n,).
 
-    `samples`: terms of each sample, shapes (n,).
-
-    None where the value is not finite, or a sample has no terms or undefined ones.
+    None if the value is not finite, or a sample has no terms or undefined ones.
     """
     terms = [sample for sample in samples if sample is not None]
     if not math.isfinite(value) or not terms or len(terms) < len(samples):

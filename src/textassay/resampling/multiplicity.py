@@ -1,9 +1,9 @@
-"""Several tests at once: p-values adjusted for the chance of any false finding, or for the share of false ones.
+"""Multiple testing: p-values adjusted for the family-wise error rate or the false discovery rate.
 
 Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979;
 Benjamini, Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57, 1995, by
-statsmodels. Holm's is written out here: the library collects garbage at each call, a tenth of a second in a large
-program.
+statsmodels. Holm's is written out here, because the library runs the garbage collector at each call, which takes a
+tenth of a second in a large program.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ from textassay.errors import OptionError
 def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return `p_values` adjusted by Benjamini and Hochberg's method.
 
-    Of the findings at a level, at most that share is false on average, where the tests are independent or depend
-    positively. Parameters and result as for `holm`.
+    Controls the false discovery rate for independent or positively dependent tests. Parameters and result as for
+    `holm`.
     """
 
     def step_up(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -50,10 +50,12 @@ def _adjusted(
     p_values: npt.NDArray[np.float64], adjust: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 ) -> npt.NDArray[np.float64]:
     p_values = np.asarray(p_values, dtype=np.float64)
-    made = ~np.isnan(p_values)
-    if np.any((p_values[made] < 0) | (p_values[made] > 1)):
-        raise OptionError(f"p-values must be between 0 and 1, got {p_values[made].min()} to {p_values[made].max()}")
-    adjusted = np.where(made, p_values, np.nan)
-    if made.sum() > 1:
-        adjusted[made] = adjust(p_values[made])
+    is_defined = ~np.isnan(p_values)
+    if np.any((p_values[is_defined] < 0) | (p_values[is_defined] > 1)):
+        raise OptionError(
+            f"p-values must be between 0 and 1, got {p_values[is_defined].min()} to {p_values[is_defined].max()}"
+        )
+    adjusted = np.where(is_defined, p_values, np.nan)
+    if is_defined.sum() > 1:
+        adjusted[is_defined] = adjust(p_values[is_defined])
     return adjusted

@@ -1,8 +1,7 @@
-"""Permutation test: whether the scores of real and generated sentences could differ by luck alone.
+"""Permutation test of whether the scores of real and generated texts differ by chance.
 
-If both samples come from one distribution, every way of dealing the "real" labels out is equally likely, so the
-observed difference of means is one draw among those of dealt-out labels. Where sentences come in groups (of one
-document, of one prompt), the groups are what may be dealt out.
+If both samples come from one distribution, all assignments of the labels "real" and "generated" are equally likely.
+Texts in groups (of one document, of one prompt) are permuted by group.
 
 Source: Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
 Molecular Biology 9, 2010 (the observed difference counts as one of the draws).
@@ -28,38 +27,40 @@ def permutation_p_value(
     real_groups: Groups | None = None,
     generated_groups: Groups | None = None,
 ) -> float:
-    """Return how often dealt-out labels give a difference of means at least as large as the observed one.
+    """Return the one-sided p-value of a permutation test of the difference of means.
 
-    `real`, `generated`: scores, shapes (n_real,) and (n_generated,), each at least one.
+    `real`, `generated`: scores, shapes (n_real,) and (n_generated,), at least one each.
 
-    ``(count + 1) / (n_resamples + 1)``, one-sided: small where the real scores are the higher ones. Exact under the
-    null hypothesis for scores of a function that saw none of these sentences.
+    ``(count + 1) / (n_resamples + 1)``, small if real scores are higher. Exact if the scores come from a function that
+    saw none of these texts.
     """
     if len(real) == 0 or len(generated) == 0:
-        raise EmptyCorpusError(f"a permutation test needs a score a side, got {len(real)} and {len(generated)}")
+        raise EmptyCorpusError(
+            f"a permutation test needs at least one score per side, got {len(real)} and {len(generated)}"
+        )
     if n_resamples < 1:
         raise OptionError(f"n_resamples must be at least 1, got {n_resamples}")
     scores = np.concatenate([real, generated]).astype(np.float64)
     observed = np.mean(real) - np.mean(generated)
-    margin = 1e-12 * (1 + abs(observed))  # equal sums added in another order still count as ties
+    margin = 1e-12 * (1 + abs(observed))  # so that rounding does not break ties
     if real_groups is None and generated_groups is None:
-        differences = _deal_sentences(scores, len(real), rng, n_resamples)
+        differences = _permute_texts(scores, len(real), rng, n_resamples)
     else:
         groups = joint_groups(real_groups, generated_groups, len(real), len(generated))
-        differences = _deal_groups(scores, groups, len(real), rng, n_resamples)
+        differences = _permute_groups(scores, groups, len(real), rng, n_resamples)
     return float((np.count_nonzero(differences >= observed - margin) + 1) / (n_resamples + 1))
 
 
-def _deal_sentences(scores: FloatArray, n_real: int, rng: np.random.Generator, n_resamples: int) -> FloatArray:
-    """Return the difference of means under `n_resamples` ways to call `n_real` of `scores` real."""
+def _permute_texts(scores: FloatArray, n_real: int, rng: np.random.Generator, n_resamples: int) -> FloatArray:
+    """Return the differences of means under `n_resamples` random permutations, shape (n_resamples,)."""
     n_generated = len(scores) - n_real
     smaller = min(n_real, n_generated)
     block = max(1, _SCORES_AT_ONCE // len(scores))
     sums = np.empty(n_resamples)
     for start in range(0, n_resamples, block):
         stop = min(start + block, n_resamples)
-        dealt = rng.permuted(np.tile(scores, (stop - start, 1)), axis=1)
-        sums[start:stop] = dealt[:, :smaller].sum(axis=1)
+        permuted = rng.permuted(np.tile(scores, (stop - start, 1)), axis=1)
+        sums[start:stop] = permuted[:, :smaller].sum(axis=1)
     rest: FloatArray = scores.sum() - sums
     of_real, of_generated = (sums, rest) if smaller == n_real else (rest, sums)
     differences: FloatArray = of_real / n_real - of_generated / n_generated
@@ -67,7 +68,7 @@ def _deal_sentences(scores: FloatArray, n_real: int, rng: np.random.Generator, n
 
 
 def joint_groups(real: Groups | None, generated: Groups | None, n_real: int, n_generated: int) -> Groups:
-    """Return group numbers from 0 of all sentences; a side without groups gets a new one for each sentence."""
+    """Return group numbers from 0 of all texts; on a side without groups each text is a group of its own."""
     used = max((int(groups.max()) for groups in (real, generated) if groups is not None), default=-1) + 1
     parts = [
         np.arange(first, first + n, dtype=np.int64) if groups is None else groups
@@ -76,12 +77,12 @@ def joint_groups(real: Groups | None, generated: Groups | None, n_real: int, n_g
     return np.unique(np.concatenate(parts), return_inverse=True)[1].astype(np.int64)
 
 
-def _deal_groups(
+def _permute_groups(
     scores: FloatArray, groups: Groups, n_real: int, rng: np.random.Generator, n_resamples: int
 ) -> FloatArray:
-    """Return the difference of means under `n_resamples` ways to deal labels out by group.
+    """Return the differences of means under `n_resamples` random permutations by group, shape (n_resamples,).
 
-    Groups of one side are exchanged whole, so that the number of sentences called real varies with their sizes.
+    Groups of one side are exchanged whole, so the number of texts labelled real varies with their sizes.
     """
     is_real = np.arange(len(scores)) < n_real
     n_groups = int(groups.max()) + 1
@@ -92,7 +93,7 @@ def _deal_groups(
     pure_sums = np.bincount(groups, weights=scores, minlength=n_groups)[pure]
     pure_is_real = reals[pure] > 0
     inside = np.flatnonzero(mixed[groups])
-    inside = inside[np.argsort(groups[inside], kind="stable")]  # real ones first within each group
+    inside = inside[np.argsort(groups[inside], kind="stable")]  # real texts first within each group
     differences = np.empty(n_resamples)
     for resample in range(n_resamples):
         chosen = rng.permutation(pure_is_real)

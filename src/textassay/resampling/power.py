@@ -1,8 +1,8 @@
-"""How many sentences are enough: for an interval of a given width, or for a difference to be found with given power.
+"""Sample sizes for an interval of given width, or to detect a difference with given power.
 
-The discrepancy is a sum of two shares of right answers, less one. With n sentences tested on each side its variance is
-``factor (p_r (1 - p_r) + p_g (1 - p_g)) / n``, where `factor` allows for cross-fitting. At a given discrepancy d it is
-largest where both shares are (1 + d) / 2, which is assumed wherever they are not given; then it is
+The discrepancy is the sum of the accuracies p_r on real and p_g on generated text, less one. With n test texts per side
+its variance is ``factor (p_r (1 - p_r) + p_g (1 - p_g)) / n``, where `factor` allows for cross-fitting. At a given
+discrepancy d it is largest if both accuracies are (1 + d) / 2, the default assumption; then it is
 ``factor (1 - d^2) / (2 n)``.
 
 Sources: Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine 17,
@@ -15,16 +15,16 @@ import math
 from textassay.errors import OptionError
 from textassay.resampling.proportion import newcombe_interval
 
-_MOST = 10**12
+_MAX_TEXTS = 10**12
 
 
 def sentences_for_margin(
     margin: float, *, share_real: float, share_generated: float, level: float, variance_factor: float
 ) -> int:
-    """Return how many sentences a side make Newcombe's interval reach at most `margin` to either side."""
+    """Return the number of texts per side at which Newcombe's interval extends at most `margin` to either side."""
     _check_inside("margin", margin)
 
-    def reaches(n: int) -> float:
+    def half_width(n: int) -> float:
         counted = n / variance_factor
         interval = newcombe_interval(
             share_real * counted, counted, (1 - share_generated) * counted, counted, level=level
@@ -33,14 +33,14 @@ def sentences_for_margin(
         return max(value - interval.low, interval.high - value)
 
     enough = 1
-    while reaches(enough) > margin:
-        if enough > _MOST:
-            raise OptionError(f"margin must be larger: {margin} takes more than {_MOST:.0e} sentences")
+    while half_width(enough) > margin:
+        if enough > _MAX_TEXTS:
+            raise OptionError(f"margin must be larger: {margin} takes more than {_MAX_TEXTS:.0e} texts")
         enough *= 2
     too_few = enough // 2
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
-        if reaches(middle) <= margin:
+        if half_width(middle) <= margin:
             enough = middle
         else:
             too_few = middle
@@ -48,7 +48,7 @@ def sentences_for_margin(
 
 
 def sentences_to_detect(discrepancy: float, *, level: float, power: float, variance_factor: float) -> int:
-    """Return how many sentences a side make the interval of a discrepancy lie above 0 with probability `power`."""
+    """Return the number of texts per side at which the interval of a discrepancy excludes 0 with chance `power`."""
     _check_inside("discrepancy", discrepancy)
     return _sample_size(
         discrepancy,
@@ -68,13 +68,15 @@ def sentences_to_separate(
     power: float,
     variance_factor: float,
 ) -> int:
-    """Return how many sentences a side make the difference of two generators significant with probability `power`.
+    """Return the number of texts per side at which two generators differ significantly with chance `power`.
 
-    Both are measured against the same real text, with as many sentences as each of them.
+    Both are measured against the same real text, with as many texts as each of them.
     """
     _check_inside("difference", difference)
     if not 0 <= discrepancy <= 1 - difference:
-        raise OptionError(f"dd must be between 0 and {1 - difference:g} for two that differ by {difference:g}")
+        raise OptionError(
+            f"dd must be between 0 and {1 - difference:g} for two generators that differ by {difference:g}"
+        )
     if not -1 <= correlation <= 1:
         raise OptionError(f"correlation must be between -1 and 1, got {correlation}")
     one, other = (variance_factor * (1 - value**2) / 4 for value in (discrepancy, discrepancy + difference))
@@ -89,8 +91,8 @@ def _sample_size(difference: float, *, spread_null: float, spread: float, level:
     _check_inside("power", power)
     alpha = (1 - level) / 2
     size = float(normal_sample_size_one_tail(difference, power, alpha, std_null=spread_null, std_alternative=spread))
-    if not size <= _MOST:
-        raise OptionError(f"a difference of {difference} takes more than {_MOST:.0e} sentences")
+    if not size <= _MAX_TEXTS:
+        raise OptionError(f"a difference of {difference} takes more than {_MAX_TEXTS:.0e} texts")
     return max(1, math.ceil(size))
 
 

@@ -1,13 +1,13 @@
-"""Proportions: how many of a sample's sentences a fixed classifier gets right, and what follows for its discrepancy.
+"""Intervals and bounds of proportions, such as the accuracies of a fixed classifier.
 
-A fixed classifier's discrepancy is a difference of two independent proportions, the real sentences called real less the
-generated ones called real. `newcombe_interval` says where that difference lies; `certified_lower_bound` gives a bound
-that is exact at any sample size and, since no classifier exceeds it, also bounds the total variation from below.
+The discrepancy of a fixed classifier is a difference of two independent proportions: real texts classified as real less
+generated texts classified as real. `newcombe_interval` is its interval; `certified_lower_bound` is exact at any sample
+size and also a lower bound of the total variation, which no classifier exceeds.
 
 Sources: Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven
 methods", Statistics in Medicine 17, 1998 (method 10: Wilson's interval for each side), by statsmodels; Clopper and
 Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika 26, 1934.
-Departs from Newcombe: counts may be fractional, for sentences that several classifiers have judged (`effective_size`).
+Departs from Newcombe: counts may be fractional, for texts scored by several classifiers (`effective_size`).
 """
 
 from typing import Literal
@@ -23,10 +23,7 @@ from textassay.resampling.two_proportions import sum_lower_bound
 def newcombe_interval(
     k_real_correct: float, n_real: float, k_generated_wrong: float, n_generated: float, *, level: float
 ) -> Interval:
-    """Return the interval of ``k_real_correct / n_real - k_generated_wrong / n_generated``.
-
-    Inside [-1, 1].
-    """
+    """Return the interval of ``k_real_correct / n_real - k_generated_wrong / n_generated``, inside [-1, 1]."""
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     _check_level("level", level)
@@ -39,10 +36,7 @@ def newcombe_interval(
 
 
 def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", "upper"]) -> float:
-    """Return the exact one-sided bound of a proportion: it is on the wrong side of the truth at most `alpha` often.
-
-    In [0, 1]; the lower bound of no success is 0, the upper bound of nothing but successes 1.
-    """
+    """Return the exact one-sided bound of a proportion with error rate at most `alpha`, in [0, 1]."""
     from scipy.stats import beta
 
     _check_level("alpha", alpha)
@@ -55,9 +49,9 @@ def clopper_pearson(count: int, n: int, *, alpha: float, side: Literal["lower", 
 def certified_lower_bound(
     k_real_correct: int, n_real: int, k_generated_wrong: int, n_generated: int, *, alpha: float
 ) -> float:
-    """Return a lower bound of the total variation that is too high with probability at most `alpha`.
+    """Return a lower bound of the total variation, in [0, 1), too high with probability at most `alpha`.
 
-    In [0, 1): exact at any sample size, see `textassay.resampling.two_proportions`.
+    Exact at any sample size, see `textassay.resampling.two_proportions`.
     """
     _check_level("alpha", alpha)
     _check_counts(k_real_correct, n_real)
@@ -66,9 +60,9 @@ def certified_lower_bound(
 
 
 def effective_size(terms: npt.NDArray[np.float64]) -> float:
-    """Return the number of yes-or-no answers whose mean varies as much as the mean of `terms`.
+    """Return the number of binary observations whose mean has the variance of the mean of `terms`.
 
-    `terms`: shares in [0, 1], shape (n,), such as how many of several classifiers got a sentence right.
+    `terms`: fractions in [0, 1], shape (n,), such as the share of several classifiers that got a text right.
     """
     mean, variance = float(np.mean(terms)), float(np.var(terms))
     if variance == 0:
@@ -83,6 +77,6 @@ def _check_level(name: str, level: float) -> None:
 
 def _check_counts(count: float, n: float) -> None:
     if n <= 0:
-        raise EmptyCorpusError(f"a proportion needs at least one sentence, got {n}")
+        raise EmptyCorpusError(f"a proportion needs at least one text, got {n}")
     if not 0 <= count <= n:
         raise OptionError(f"a count must be between 0 and its total {n}, got {count}")

@@ -1,8 +1,8 @@
-"""How many texts, judged by how many people, are enough: to tell an accuracy from guessing, or two generators apart.
+"""Sample sizes and power of human studies: texts and judges needed to detect or separate accuracies.
 
-Judgements of one text resemble one another, and so do judgements by one person: with k judges a text, m of a
-generator's texts for each of them, and correlations rho_t and rho_r, the mean of all judgements varies ``1 + (k - 1)
-rho_t + (m - 1) rho_r`` times as much as that of as many independent ones (the design effect).
+Judgements of one text are correlated (rho_t), and so are judgements by one person (rho_r). With k judges per text, each
+of whom judges m texts of a generator, the variance of the mean of all judgements is ``1 + (k - 1) rho_t + (m - 1)
+rho_r`` times that of independent judgements (the design effect).
 
 Sources: Fleiss, Levin, Paik, "Statistical Methods for Rates and Proportions", 2003, chapter 4 (sample sizes by the
 normal approximation, with a standard error of its own under the null hypothesis); Kish, "Survey Sampling", 1965 (the
@@ -21,14 +21,11 @@ from textassay.errors import OptionError
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_MOST = 10**12
+_MAX_TEXTS = 10**12
 
 
 def tie_share(judges: int) -> float:
-    """Return the share of texts on which `judges` people who guess are tied; 0 for an odd number.
-
-    Judges who are better than guessing, or who agree, are tied less often.
-    """
+    """Return the fraction of texts on which `judges` people who guess are tied; 0 for an odd number."""
     return 0.0 if judges % 2 else math.exp(math.log(math.comb(judges, judges // 2)) - judges * math.log(2))
 
 
@@ -39,7 +36,7 @@ def design_effect(
     texts_per_rater: float = 1.0,
     rater_correlation: float = 0.0,
 ) -> float:
-    """Return how much more the mean of all judgements of a generator varies than that of independent ones."""
+    """Return the ratio of the variance of the mean judgement of a generator to that of independent judgements."""
     if judges < 1:
         raise OptionError(f"judges must be at least 1, got {judges}")
     if not texts_per_rater >= 1:
@@ -59,7 +56,7 @@ def texts_to_detect(
     judges: int = 1,
     effect: float = 1.0,
 ) -> int:
-    """Return how many texts make a generator's accuracy differ from guessing with probability `power`."""
+    """Return the number of texts at which an accuracy differs significantly from chance with probability `power`."""
     _check(accuracy=accuracy, chance=chance, level=level, power=power)
     spread_null, spread = _spread(chance), _spread(accuracy)
     return _texts(accuracy - chance, spread_null, spread, level, power, judges, effect)
@@ -74,7 +71,7 @@ def texts_to_separate(
     judges: int = 1,
     effect: float = 1.0,
 ) -> int:
-    """Return how many texts of each of two generators make their accuracies differ with probability `power`."""
+    """Return the number of texts of each of two generators at which their accuracies differ significantly."""
     _check(accuracy=accuracy, other=other, level=level, power=power)
     spread_null = math.sqrt(2) * _spread((accuracy + other) / 2)
     return _texts(
@@ -85,7 +82,7 @@ def texts_to_separate(
 def power_to_detect(
     texts: int, accuracy: float, *, chance: float = 0.5, level: float = 0.95, judges: int = 1, effect: float = 1.0
 ) -> float:
-    """Return the probability that `texts` texts tell `accuracy` from guessing; the rest as in `texts_to_detect`."""
+    """Return the power to detect that `accuracy` differs from chance; see `texts_to_detect`."""
     _check(accuracy=accuracy, chance=chance, level=level)
     return _power(texts, accuracy - chance, _spread(chance), _spread(accuracy), level, judges, effect)
 
@@ -93,7 +90,7 @@ def power_to_detect(
 def power_to_separate(
     texts: int, accuracy: float, other: float, *, level: float = 0.95, judges: int = 1, effect: float = 1.0
 ) -> float:
-    """Return the probability that `texts` texts of each tell two generators apart; see `texts_to_separate`."""
+    """Return the power to separate two generators with `texts` texts each; see `texts_to_separate`."""
     _check(accuracy=accuracy, other=other, level=level)
     spread_null = math.sqrt(2) * _spread((accuracy + other) / 2)
     return _power(
@@ -102,13 +99,13 @@ def power_to_separate(
 
 
 def shared_correlation(values: FloatArray, strata: IntArray, clusters: IntArray) -> float:
-    """Return the correlation between two judgements that share a text, or a rater.
+    """Return the correlation between two judgements that share a text or a rater, in [-1, 1].
 
-    `values`: judgements, shape (J,); `strata`: what each is compared within, such as the generator, shape (J,): its
-    mean is taken off; `clusters`: what is shared, shape (J,): the text, or the rater.
+    `values`: judgements, shape (J,); `strata`: strata such as generators, whose means are subtracted, shape (J,);
+    `clusters`: text or rater, shape (J,).
 
-    The mean product of deviations over all pairs in a cluster, by the mean square, in [-1, 1]; NaN where no two
-    judgements share a cluster, or none deviates.
+    The mean product of deviations over all pairs in a cluster, over the mean square; NaN if no two judgements share a
+    cluster or nothing deviates.
     """
     _, place = np.unique(strata, return_inverse=True)
     place = place.reshape(-1)
@@ -127,13 +124,13 @@ def _texts(
     difference: float, spread_null: float, spread: float, level: float, power: float, judges: int, effect: float
 ) -> int:
     if difference == 0:
-        raise OptionError("the rates to tell apart must differ")
+        raise OptionError("the two accuracies must differ, got equal ones")
     if effect < 1:
         raise OptionError(f"effect must be at least 1, got {effect}")
     reach = float(norm.isf((1 - level) / 2)) * spread_null + float(norm.isf(1 - power)) * spread
     size = (max(0.0, reach) / difference) ** 2 * effect / judges
-    if not size <= _MOST:
-        raise OptionError(f"a difference of {abs(difference):g} takes more than {_MOST:.0e} texts")
+    if not size <= _MAX_TEXTS:
+        raise OptionError(f"a difference of {abs(difference):g} takes more than {_MAX_TEXTS:.0e} texts")
     return max(1, math.ceil(size - 1e-9))
 
 

@@ -1,18 +1,18 @@
-"""Checkpoints: tensors and a JSON document in one safetensors file, without code, written whole or not at all.
+"""Checkpoints: tensors and a JSON document in one safetensors file, without code, written atomically.
 
-The document stands in the header of the file, with a checksum of itself and of all tensors (CRC-32: it finds damage,
-not malice, and is faster than writing).
+The document is in the header of the file, with a checksum of itself and all tensors (CRC-32 detects damage, not
+tampering, and is faster than writing).
 """
 
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textassay.corpus import is_running, parse_json
+from textassay.corpus import parse_json
 from textassay.errors import InputError, OutputError
+from textassay.storage import draft_of, remove_stale_drafts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,32 +25,27 @@ _CHECKSUM = "checksum"
 
 
 def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mapping[str, Any]) -> None:
-    """Write `tensors` and the JSON-ready `document` to `path`, over what is there.
+    """Write `tensors` and the JSON-ready `document` to `path`, replacing an earlier file.
 
-    The file is written under a temporary name, flushed to the disk and then renamed: a run that is killed, even while
-    it writes, leaves the one before whole. What killed runs left half-written beside it is removed.
+    The file is written under a temporary name, flushed to disk and renamed, so that a run killed while writing leaves
+    the earlier file intact. Temporary files of killed runs are removed.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    apart = _apart(tensors)
+    apart = _unshared(tensors)
     text = json.dumps(document, allow_nan=False)
     metadata = {_DOCUMENT: text, _FORMAT: str(FORMAT), _CHECKSUM: _checksum(apart, text)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        remove_leftovers(path)
-        temporary.touch()
-        usual = temporary.stat().st_mode  # safetensors makes files that nobody else may read
-        save_file(apart, temporary, metadata=metadata)
-        temporary.chmod(usual)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        remove_stale_drafts(path.parent)
+        with draft_of(path) as draft:
+            draft.touch()
+            usual = draft.stat().st_mode  # safetensors creates files that only the owner may read
+            save_file(apart, draft, metadata=metadata)
+            draft.chmod(usual)
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OutputError(f"cannot write the checkpoint {path}: {reason}; the one before is untouched") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise OutputError(f"cannot write the checkpoint {path}: {reason}; the previous checkpoint is intact") from error
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
@@ -65,27 +60,27 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
             if metadata.get(_FORMAT) != str(FORMAT):
                 raise InputError(
                     f"the checkpoint {path} has format {metadata.get(_FORMAT, '1')}, this version of textassay reads "
-                    f"{FORMAT}: go on with the version that wrote it, or delete it to begin anew"
+                    f"{FORMAT}: continue with the version that wrote it, or delete it to start again"
                 )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        reason = getattr(error, "strerror", None) or "truncated, or no checkpoint of textassay"
-        raise InputError(f"cannot read the checkpoint {path}: {reason}; delete it to begin anew") from None
+        reason = getattr(error, "strerror", None) or "truncated, or not a checkpoint of textassay"
+        raise InputError(f"cannot read the checkpoint {path}: {reason}; delete it to start again") from None
     if _checksum(tensors, metadata[_DOCUMENT]) != metadata.get(_CHECKSUM):
-        raise InputError(f"the checkpoint {path} is damaged (its checksum differs): delete it to begin anew")
+        raise InputError(f"the checkpoint {path} is damaged (its checksum differs): delete it to start again")
     return tensors, parse_json(metadata[_DOCUMENT], str(path))
 
 
-def _apart(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
-    """Return all on the CPU, contiguous; what shares memory with one before it is copied, as the format wants it."""
-    apart: dict[str, Tensor] = {}
+def _unshared(tensors: Mapping[str, "Tensor"]) -> dict[str, "Tensor"]:
+    """Return contiguous CPU copies that share no memory, as safetensors requires."""
+    separate: dict[str, Tensor] = {}
     seen = set()
     for name, tensor in tensors.items():
         plain = tensor.detach().cpu().contiguous()
         place = plain.untyped_storage().data_ptr()
-        apart[name] = plain.clone() if place in seen else plain
+        separate[name] = plain.clone() if place in seen else plain
         seen.add(place)
-    return apart
+    return separate
 
 
 def _checksum(tensors: Mapping[str, "Tensor"], text: str) -> str:
@@ -97,11 +92,3 @@ def _checksum(tensors: Mapping[str, "Tensor"], text: str) -> str:
         described = f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         checksum = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, zlib.crc32(described, checksum))
     return f"{checksum:08x}"
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove what processes that are no more left half-written beside `path`, named ``.NAME.PROCESS.tmp``."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        number = leftover.name.split(".")[-2]
-        if number.isdigit() and int(number) != os.getpid() and not is_running(int(number)):
-            leftover.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Dropout that draws from a generator of its own, so that a training goes on to the same bits, whatever else draws.
+"""Dropout with a random generator of its own, so that a resumed training gives the same bits.
 
 Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", JMLR 15, 2014.
 """
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def dropped(vectors: "Tensor", share: float, rng: "torch.Generator | None") -> "Tensor":
-    """Return `vectors` with a `share` set to 0 and the rest scaled up, drawn from `rng`; as they are where none."""
+    """Apply dropout with probability `share` to `vectors`; return them unchanged without `rng`."""
     import torch
 
     if rng is None or share == 0:

@@ -1,4 +1,4 @@
-"""What a training run tells: its progress while it goes on, its epochs and what monitors read."""
+"""History of a training run: progress, epochs and monitor readings."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the monitors said after so many steps of the run, in the epoch numbered `epoch`; None: no finite number."""
+    """The values of the monitors after `step` steps of the run, in epoch `epoch`; None for values not finite."""
 
     step: int
     epoch: int
@@ -29,7 +29,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class History:
-    """All epochs and readings of a training run, in order, and the precision it was computed in."""
+    """All epochs and monitor readings of a training run, in order, and its numerical precision."""
 
     epochs: tuple[Epoch, ...] = ()
     readings: tuple[Reading, ...] = ()
@@ -37,10 +37,12 @@ class History:
 
     @classmethod
     def from_dict(cls, document: Any) -> Self:
-        """Return the history that was written as JSON; raises `InputError`, or `OptionError`, where it is none."""
+        """Return the history in a JSON object; raise `InputError` or `OptionError` if it is not one."""
         check_type("the history of the training", document, Mapping[str, Any])
         if document.keys() != {"epochs", "readings", "precision"}:
-            raise InputError("the history of the training must have epochs, readings and precision")
+            raise InputError(
+                f"the history of the training must have epochs, readings and precision, got {', '.join(document)}"
+            )
         rows: dict[type, list[Any]] = {}
         for name, kind in (("epochs", Epoch), ("readings", Reading)):
             hints = get_type_hints(kind)
@@ -56,24 +58,23 @@ class History:
 
     @property
     def best(self) -> Epoch:
-        """The epoch whose weights were kept: of those with the highest score, the first."""
+        """The epoch whose weights were kept: the first with the highest score."""
         return max(self.epochs, key=lambda epoch: epoch.score)
 
     def converged(self, recipe: Recipe) -> bool:
-        """Return whether the last epochs, as many as `Recipe.patience`, brought nothing better."""
+        """Return whether the last `Recipe.patience` epochs brought no better score."""
         return bool(self.epochs) and self.epochs[-1].number - self.best.number >= (recipe.patience or math.inf)
 
 
 @dataclass(frozen=True)
 class Step:
-    """How far a run is."""
+    """The progress of a run."""
 
-    epoch: int  # Number of the epoch, from 1
-    # Steps of this epoch that are done, and all of them
-    step: int
-    n_steps: int
+    epoch: int  # From 1
+    step: int  # Steps of this epoch that are done
+    n_steps: int  # Steps of this epoch
     loss: float  # Mean loss of this epoch so far, over batches or their tokens, as last read from the device
-    tokens_per_second: float | None  # In the steps of this epoch, or since it was resumed; None without `size`
-    seconds_left: float  # At most: for all epochs, as if none brought the end before `Recipe.max_epochs`
-    # The epoch, when it has been scored and its checkpoint is written; None inside an epoch
+    tokens_per_second: float | None  # In this epoch, or since it was resumed; None without `size`
+    seconds_left: float  # Upper estimate, for all `Recipe.max_epochs` epochs
+    # The epoch, once it is scored and its checkpoint written; None inside an epoch
     finished_epoch: Epoch | None = None

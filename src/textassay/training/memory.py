@@ -1,7 +1,7 @@
-"""Out of memory: notice it, and find the batch size that would have fitted.
+"""Out of memory: detect it, and find a batch size that fits.
 
-A GPU says that its memory is full. A CPU's allocator says so only for what no machine has; short of that the operating
-system may promise memory that is not there and end the process without a word.
+GPUs report that their memory is full. On a CPU only impossible allocations fail; otherwise the operating system may
+grant memory that does not exist and later kill the process.
 """
 
 import gc
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 Batch = TypeVar("Batch")
 Outcome = TypeVar("Outcome")
 
-_KEPT = "checkpoints are kept, but belong to the batch size they were made with"
-_SAYINGS = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+_KEPT = "checkpoints are kept, but can be resumed only with the same batch size"
+_PHRASES = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether `error` says that memory is used up: NumPy's, PyTorch's on a GPU, or that of its CPU allocator."""
+    """Return whether `error` is an out-of-memory error of NumPy or of PyTorch on a CPU or GPU."""
     if isinstance(error, MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(saying in str(error).lower() for saying in _SAYINGS)
+    return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in _PHRASES)
 
 
 def largest_batch(fits: Callable[[int], bool], start: int) -> int:
-    """Return `start`, at least 1, halved until it fits."""
+    """Return `start`, halved until it fits, at least 1."""
     n_sentences = start
     while not fits(n_sentences):
         if n_sentences == 1:
-            raise OptionError("not even a batch of 1 sentence fits into memory: take a smaller model or shorter text")
+            raise OptionError("not even a batch of 1 text fits into memory: use a smaller model or shorter texts")
         n_sentences //= 2
     return n_sentences
 
@@ -48,10 +48,9 @@ def step_fits(
     loss: Callable[[Batch, "torch.Generator"], "Tensor"],
     recipe: Recipe,
 ) -> bool:
-    """Return whether memory suffices for a step with `batch`, forwards and backwards, and all that training keeps.
+    """Return whether a training step with `batch` fits into memory, together with everything that training keeps.
 
-    `batch` should be the largest of its number of sentences, those with the most tokens. Weights stay as they are;
-    whatever the step took is free again.
+    `batch` should hold the longest texts. Weights are unchanged and the memory is released.
     """
     try:
         _try_step(weights, batch, loss, recipe)
@@ -62,14 +61,14 @@ def step_fits(
         fits = False
     for weight in weights.values():
         weight.grad = None
-    _give_back()  # here nothing of the step is held any more
+    _release_memory()  # nothing refers to the step any more
     return fits
 
 
 def _try_step(
     weights: Mapping[str, "Tensor"], batch: Batch, loss: Callable[[Batch, "torch.Generator"], "Tensor"], recipe: Recipe
 ) -> None:
-    """Take all the memory that training takes at its fullest: in a step, and where an epoch ends."""
+    """Allocate the peak memory of training: that of a step, and of the end of an epoch."""
     import torch
 
     device = next(iter(weights.values())).device
@@ -80,38 +79,38 @@ def _try_step(
         value = loss(batch, torch.Generator(device).manual_seed(0))
     value.backward()  # type: ignore[no-untyped-call]
     del value
-    kept += [torch.zeros_like(weight) for weight in weights.values()]  # new best weights, beside those before
+    kept += [torch.zeros_like(weight) for weight in weights.values()]  # new best weights, besides the previous ones
 
 
 def with_memory_explained(run: Callable[[], Outcome], *, batch_size: int, fits: Callable[[int], bool]) -> Outcome:
-    """Return ``run()``; where its memory does not suffice, raise one line that says which batch size would fit."""
+    """Return ``run()``; if it runs out of memory, raise one line that names a batch size that fits."""
     try:
         return run()
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
-    _give_back()  # here the error is gone, and with it what its frames held
+    _release_memory()  # the error is gone, and with it what its frames held
     if batch_size == 1:
-        raise OptionError("out of memory with batch_size 1: take a smaller model or shorter text")
+        raise OptionError("out of memory with batch_size 1: use a smaller model or shorter texts")
     if fits(batch_size):
         raise OptionError(
-            f"out of memory with batch_size {batch_size}, though a step on the longest sentences fits alone: free "
-            f"memory that others take, or try {batch_size // 2}; {_KEPT}"
+            f"out of memory with batch_size {batch_size}, though a single step on the longest texts fits: free "
+            f"memory that other programs use, or try {batch_size // 2}; {_KEPT}"
         )
     tried = batch_size // 2
     while not fits(tried):
         if tried == 1:
             raise OptionError(
-                f"out of memory with batch_size {batch_size}, and with all that were tried instead, down to 1: "
-                "free memory that others take, or take a smaller model or shorter text"
+                f"out of memory with batch_size {batch_size}, and with every smaller one down to 1: "
+                "free memory that other programs use, or use a smaller model or shorter texts"
             )
         tried //= 2
     raise OptionError(
-        f"out of memory with batch_size {batch_size}: {tried} fits, checked on the longest sentences; {_KEPT}"
+        f"out of memory with batch_size {batch_size}: {tried} fits, checked on the longest texts; {_KEPT}"
     )
 
 
-def _give_back() -> None:
+def _release_memory() -> None:
     import torch
 
     gc.collect()

@@ -1,4 +1,4 @@
-"""How fast a training run is, and how long it may still take."""
+"""Speed of a training run and its remaining time."""
 
 import time
 from collections.abc import Callable
@@ -7,48 +7,45 @@ from textassay.training.history import Epoch, Step
 
 
 class Pace:
-    """Measures the steps of each epoch and what comes after them, and tells of both.
-
-    `clock`: gives the time in seconds.
-    """
+    """Measures the time of steps and of the end of epochs, and calls `callback` at most every `seconds`."""
 
     def __init__(
         self,
         max_epochs: int,
-        tell: Callable[[Step], None] | None,
+        callback: Callable[[Step], None] | None,
         *,
         seconds: float = 0.25,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._max_epochs, self._tell, self._seconds, self._clock = max_epochs, tell, seconds, clock
-        self._told = clock()
-        self._after = 0.0  # seconds from the last step of an epoch to its end: the score, monitors, a checkpoint
+        self._max_epochs, self._callback, self._seconds, self._clock = max_epochs, callback, seconds, clock
+        self._last_report = clock()
+        self._after = 0.0  # seconds from the last step of an epoch to its end: score, monitors, checkpoint
         self.begin(1, 0, 1)
 
     def begin(self, epoch: int, step: int, n_steps: int) -> None:
-        """Begin to measure `epoch`, of which `step` of `n_steps` steps are done."""
+        """Start measuring `epoch`, of which `step` of `n_steps` steps are done."""
         self._epoch, self._first, self._step, self._n_steps = epoch, step, step, n_steps
         self._n_tokens: int | None = None
         self._began = self._stepped = self._clock()
 
     def count(self, step: int, n_tokens: int | None) -> None:
-        """Take note that `step` steps of the epoch are done, the last with `n_tokens` tokens, None if unknown."""
+        """Record that `step` steps of the epoch are done, the last with `n_tokens` tokens (None: unknown)."""
         self._step, self._stepped = step, self._clock()
         if n_tokens is not None:
             self._n_tokens = n_tokens + (self._n_tokens or 0)
 
-    def tell(self, loss: float, finished: Epoch | None = None) -> None:
-        """Tell how far the run is, if `finished` has ended or the last time is long enough ago."""
+    def report(self, loss: float, finished: Epoch | None = None) -> None:
+        """Report progress if an epoch is finished or the last report is long enough ago."""
         now = self._clock()
         if finished is not None:
             self._after = now - self._stepped
-        if self._tell is None or (finished is None and now - self._told < self._seconds):
+        if self._callback is None or (finished is None and now - self._last_report < self._seconds):
             return
-        self._told = now
+        self._last_report = now
         spent = self._stepped - self._began
-        a_step = spent / max(1, self._step - self._first)
+        seconds_per_step = spent / max(1, self._step - self._first)
         epochs_left = self._max_epochs - self._epoch
-        left = (self._n_steps - self._step + epochs_left * self._n_steps) * a_step
+        left = (self._n_steps - self._step + epochs_left * self._n_steps) * seconds_per_step
         left += (epochs_left + (finished is None)) * self._after
         rate = None if self._n_tokens is None or spent <= 0 else self._n_tokens / spent
-        self._tell(Step(self._epoch, self._step, self._n_steps, loss, rate, left, finished))
+        self._callback(Step(self._epoch, self._step, self._n_steps, loss, rate, left, finished))

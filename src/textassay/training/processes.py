@@ -1,13 +1,12 @@
-"""Several processes, on several GPUs or machines, that train one network together.
+"""Data-parallel training of one network by several processes, on several GPUs or machines.
 
 A launcher starts them: ``torchrun --nproc-per-node 2 --no-python -- textassay train ...``, say, or ``accelerate launch
---multi-gpu`` (on CPUs that one needs MPI). Each step takes as many batches as there are processes, one each; gradients
-are averaged, so all hold equal weights all the time. The first process, the main one, alone scores, calls monitors,
-writes checkpoints and tells of progress.
+--multi-gpu`` (which needs MPI on CPUs). Each step uses one batch per process; gradients are averaged, so weights stay
+equal in all. Only the first, the main process scores, calls monitors, writes checkpoints and reports progress.
 
-Why Hugging Face accelerate, not Lightning Fabric: its launcher starts machines, the extra brings it along already, and
-it finds the backend and the device of each process without owning the loop. What is averaged is one flat buffer,
-because weights here are plain tensors, not a module that a wrapper could hook into.
+Why Hugging Face accelerate, not Lightning Fabric: its launcher starts several machines, the extra already includes it,
+and it finds backend and device of each process without owning the loop. One flat buffer is averaged, because weights
+here are plain tensors, not a module that a wrapper could hook into.
 """
 
 import os
@@ -27,20 +26,20 @@ if TYPE_CHECKING:
 
 Batch = TypeVar("Batch")
 
-_TIMEOUT = timedelta(minutes=30)  # the others wait so long while the main process scores
-_TRAINING: ContextVar[bool] = ContextVar("training", default=False)  # whether the processes are at work already
+_TIMEOUT = timedelta(minutes=30)  # for which the others wait while the main process scores
+_TRAINING: ContextVar[bool] = ContextVar("training", default=False)  # whether the processes are training
 
 
 def is_main() -> bool:
-    """Return whether this process writes files and tells of progress; the only one does. Loads nothing."""
+    """Return whether this is the main (or only) process, which writes files and reports progress. Imports nothing."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def launched() -> "Processes | None":
-    """Return the processes that a launcher started together with this one; None without a launcher.
+    """Return the processes started by a launcher together with this one; None without a launcher.
 
-    Also None inside a training that uses them, for what its monitors train in the main process alone. Call it before
-    any other process has begun to train, in all processes alike.
+    Also None inside a training that uses them, so that monitors can train in the main process alone. All processes must
+    call it before any of them starts to train.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or _TRAINING.get():
         return None
@@ -55,13 +54,13 @@ def launched() -> "Processes | None":
         raise OptionError(f"several processes can train on cpu and cuda, got device '{device}'")
     n_threads = torch.get_num_threads()
     PartialState(cpu=device.type == "cpu", timeout=_TIMEOUT)
-    torch.set_num_threads(n_threads)  # it may have set another number
+    torch.set_num_threads(n_threads)  # PartialState may have changed it
     return Processes(torch.distributed.get_rank(), torch.distributed.get_world_size(), str(device))
 
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes that share a training: the number of this one, from 0, how many there are, and its device."""
+    """The processes of a training: rank of this one, their number, and the device of this one."""
 
     rank: int = 0
     count: int = 1
@@ -74,7 +73,7 @@ class Processes:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Keep the processes from being used by what is trained inside the ``with`` block."""
+        """Keep networks that are trained inside the ``with`` block from using the processes."""
         token = _TRAINING.set(_TRAINING.get() or self.count > 1)
         try:
             yield
@@ -82,15 +81,15 @@ class Processes:
             _TRAINING.reset(token)
 
     def share(self, batches: Sequence[Batch], step: int) -> tuple[Sequence[Batch], int | None]:
-        """Return the batches of a step, one a process but in the last, and the place of this process's among all."""
+        """Return the batches of a step, one per process (fewer in the last), and the index of this process's batch."""
         first = step * self.count
         place = first + self.rank
         return batches[first : first + self.count], place if place < len(batches) else None
 
     def average(self, weights: Mapping[str, "Tensor"], loss: "Tensor | None", n_batches: int) -> "Tensor":
-        """Put the mean gradient of the `n_batches` batches of a step in all processes, and return the sum of losses.
+        """Replace gradients by their mean over the `n_batches` batches of a step, and return the sum of losses.
 
-        `loss` is that of this process's batch, which has gone backward; None where it had none.
+        `loss`: that of this process's batch, after its backward pass; None if it had no batch.
         """
         import torch
 
@@ -98,8 +97,8 @@ class Processes:
             assert loss is not None  # there is a batch in each step
             return loss
         parts = [torch.zeros_like(weight) if weight.grad is None else weight.grad for weight in weights.values()]
-        told = torch.zeros((), device=self.device) if loss is None else loss.detach().float()
-        flat = torch.cat([*(part.reshape(-1) for part in parts), told.reshape(1)])
+        loss_value = torch.zeros((), device=self.device) if loss is None else loss.detach().float()
+        flat = torch.cat([*(part.reshape(-1) for part in parts), loss_value.reshape(1)])
         self._collective(torch.distributed.all_reduce, flat)
         gradients = torch.split(flat[:-1].div_(n_batches), [part.numel() for part in parts])
         for weight, gradient in zip(weights.values(), gradients, strict=True):
@@ -107,14 +106,14 @@ class Processes:
         return flat[-1]
 
     def take_from_main(self, weights: Mapping[str, "Tensor"]) -> None:
-        """Let `weights` be those of the main process, in all."""
+        """Copy the `weights` of the main process to all others."""
         import torch
 
         for weight in weights.values() if self.count > 1 else []:
             self._collective(torch.distributed.broadcast, weight.detach(), 0)
 
     def from_main(self, compute: Callable[[], float]) -> float:
-        """Return what `compute` gives in the main process, which alone calls it."""
+        """Return the result of `compute`, which only the main process calls, in all processes."""
         import torch
 
         value = float(compute()) if self.is_main else 0.0
@@ -125,7 +124,7 @@ class Processes:
         return float(box)
 
     def check_equal(self, number: int, what: str) -> None:
-        """Raise in all processes unless all hold the same `number`; `what` says what it means if they do not."""
+        """Raise `InputError` with the message `what` in all processes unless all have the same `number`."""
         import torch
 
         if self.count == 1:
@@ -142,5 +141,5 @@ class Processes:
             reason = (str(error).splitlines() or ["no reason given"])[0]
             raise InputError(
                 f"process {self.rank} lost the other {self.count - 1}: one of them ended ({reason}); "
-                "see its message, and start all of them again to go on from the checkpoint"
+                "read its message, and start all of them again to continue from the checkpoint"
             ) from error

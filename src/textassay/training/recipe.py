@@ -1,4 +1,4 @@
-"""How a network is trained: epochs, learning rate, precision.
+"""Training recipes: epochs, learning rate, precision.
 
 Sources: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015; Loshchilov, Hutter, "SGDR: Stochastic
 Gradient Descent with Warm Restarts", ICLR 2017 (the cosine, without restarts); Polyak, Juditsky, "Acceleration of
@@ -26,27 +26,21 @@ _SCHEDULES = ("constant", "linear", "cosine", "inverse-sqrt")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train, by Adam."""
+    """Settings of training by Adam."""
 
-    max_epochs: int  # Most epochs, at least 1
-    # Training has converged, and ends, when so many epochs in a row, at least 1, brought no better score; None trains
-    # all epochs
-    patience: int | None = None
-    learning_rate: float = 1e-3  # At its highest, above 0
-    # ``constant``; ``linear``: falling to 0 over `max_epochs`; ``cosine``: the same, slowly at both ends;
-    # ``inverse-sqrt``: after `warmup_steps`, falling as one over the square root of the step
+    max_epochs: int  # At least 1
+    patience: int | None = None  # Stop after so many epochs in a row without a better score; None: never
+    learning_rate: float = 1e-3  # The highest, above 0
+    # ``linear`` and ``cosine`` decay to 0 over `max_epochs`; ``inverse-sqrt`` decays as one over the square root of the
+    # step after `warmup_steps`
     schedule: Literal["constant", "linear", "cosine", "inverse-sqrt"] = "constant"
-    # Decay, in [0, 1), of the running mean of the weights that is scored and kept instead of the weights; 0 for the
-    # weights themselves. The mean begins short: after t steps its decay is at most t / (t + 10).
+    # Decay, in [0, 1), of the exponential moving average of the weights, which is scored and kept instead of them; 0:
+    # none. After t steps the decay is at most t / (t + 10).
     averaging: float = 0.0
-    # Gradients are scaled down to this length, above 0, where they are longer; None leaves them
-    max_norm: float | None = None
-    # ``float32``; ``bfloat16`` where PyTorch's autocast finds it safe, weights stay as they are; ``auto``: bfloat16
-    # where the device multiplies it natively, else float32
+    max_norm: float | None = None  # Gradient clipping by norm, above 0; None: none
+    # ``bfloat16``: mixed precision by PyTorch's autocast, with float32 weights; ``auto``: bfloat16 if native
     precision: Precision = "float32"
-    # The learning rate that `schedule` gives is multiplied by t / warmup_steps in step t until it is reached; at least
-    # 0
-    warmup_steps: int = 0
+    warmup_steps: int = 0  # Linear warm-up of the learning rate
 
     def __post_init__(self) -> None:
         allowed = {
@@ -64,7 +58,7 @@ class Recipe:
                 raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
 
     def rate(self, passed: float, step: int) -> float:
-        """Return the learning rate of step `step`, from 1, when the part `passed` of all epochs, in [0, 1), is over."""
+        """Return the learning rate of step `step`, from 1, after the fraction `passed`, in [0, 1), of all epochs."""
         falling = {
             "constant": 1.0,
             "linear": 1 - passed,
@@ -83,10 +77,10 @@ class Recipe:
 
 @dataclass(frozen=True)
 class DecayRecipe(Recipe):
-    """A recipe that also says how long Adam remembers squares, and draws weights towards 0."""
+    """A recipe for AdamW."""
 
-    beta2: float = 0.999  # Decay of the mean of squared gradients, in [0, 1)
-    weight_decay: float = 0.0  # In each step, weights lose this share times the learning rate, at least 0
+    beta2: float = 0.999  # Decay of the second moment, in [0, 1)
+    weight_decay: float = 0.0  # Decoupled, at least 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""All that changes while a network is trained, and its way into a checkpoint and back."""
+"""The state of a training run, and its checkpoints."""
 
 import json
 import warnings
@@ -23,10 +23,9 @@ Weights = Mapping[str, "Tensor"]
 
 
 class RunState:
-    """Weights, Adam's moments, running mean and best weights; whole epochs, and how far the present one is.
+    """Weights, optimizer state, moving average, best weights, finished epochs and the position in the current one.
 
-    `precision`: what products are computed in: ``float32`` or ``bfloat16``; `carried`: what goes from each batch to the
-    next, changed in place.
+    `carried`: tensors passed from each batch to the next, changed in place.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class RunState:
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = recipe.optimizer(weights.values(), fused=fused)
         self.average = _copy(weights) if recipe.averaging else {}
-        self.best: dict[str, Tensor] = {}  # none before the first epoch has ended
+        self.best: dict[str, Tensor] = {}  # empty until the first epoch has ended
         self.epochs: list[Epoch] = []
         self.readings: list[Reading] = []
         self.n_steps = 0  # of the run
@@ -57,15 +56,15 @@ class RunState:
             "version": version("textassay"),
             **settings,
         }
-        self._settings = json.loads(json.dumps(decisive))  # as it comes back from a checkpoint
+        self._settings = json.loads(json.dumps(decisive))  # as a checkpoint returns them
 
     @property
     def history(self) -> History:
-        """What the run tells."""
+        """Epochs and readings so far."""
         return History(tuple(self.epochs), tuple(self.readings), self.precision)
 
     def update(self) -> None:
-        """Take the step of Adam that the gradients ask for, and move the running mean along."""
+        """Do one step of the optimizer and update the moving average."""
         import torch
 
         if self.recipe.max_norm is not None:
@@ -79,8 +78,8 @@ class RunState:
                 mean.lerp_(self.weights[name], 1 - decay)
 
     @contextmanager
-    def judged(self) -> Iterator[None]:
-        """Let the weights be what is scored and kept, the running mean if there is one, inside the ``with`` block."""
+    def scored_weights(self) -> Iterator[None]:
+        """Set the weights to the moving average, if there is one, inside the ``with`` block."""
         if not self.average:
             yield
             return
@@ -92,22 +91,22 @@ class RunState:
             _put(trained, self.weights)
 
     def end_epoch(self, epoch: Epoch) -> None:
-        """Keep the weights if `epoch` is the best so far, and stand before the next one."""
+        """Record `epoch`, keep the weights if it is the best so far, and reset for the next one."""
         self.epochs.append(epoch)
         if self.history.best is epoch:
             self.best = _copy(self.average or self.weights)
         self.step, self.loss_sum = 0, 0.0
 
     def take_best(self) -> None:
-        """Let the weights be those of the best epoch."""
+        """Set the weights to those of the best epoch."""
         _put(self.best, self.weights)
 
     def all_finite(self) -> bool:
-        """Return whether every number that a checkpoint would keep is finite."""
+        """Return whether all numbers of a checkpoint are finite."""
         import torch
 
         groups = self._groups().values()
-        sums = [tensor.sum() for group in groups for tensor in group.values()]  # many times as fast as isfinite
+        sums = [tensor.sum() for group in groups for tensor in group.values()]  # much faster than isfinite on each
         return bool(torch.stack([each.to(self.device) for each in sums]).isfinite().all())
 
     def save(self, path: Path) -> None:
@@ -130,7 +129,7 @@ class RunState:
         save_checkpoint(path, tensors, document)
 
     def load(self, path: Path) -> None:
-        """Go on from the checkpoint at `path`."""
+        """Restore the checkpoint at `path`."""
         import torch
 
         tensors, document = load_checkpoint(path)
@@ -138,17 +137,17 @@ class RunState:
         if changed:
             raise InputError(
                 f"the checkpoint {path} was made with another {' and '.join(changed)}: "
-                "delete it to begin anew, or use another folder"
+                "delete it to start again, or use another folder"
             )
         if document["precision"] != self.precision:
             raise InputError(
-                f"the checkpoint {path} was trained in {document['precision']}, which precision 'auto' is not on this "
-                f"machine ({self.precision}): go on where it is, or delete it to begin anew"
+                f"the checkpoint {path} was trained in {document['precision']}, but this run uses {self.precision}: "
+                "set the precision, continue on the machine that wrote it, or delete it to start again"
             )
         if self.device.type == "cpu" and document["threads"] != torch.get_num_threads():
             warnings.warn(
                 f"the checkpoint {path} was made with {document['threads']} threads, now there are "
-                f"{torch.get_num_threads()}: the last bits of the weights may differ from those of an unbroken run",
+                f"{torch.get_num_threads()}: the last bits of the weights may differ from an uninterrupted run",
                 stacklevel=3,
             )
         self.rng.set_state(tensors.pop("random/state"))
@@ -167,7 +166,7 @@ class RunState:
         self.n_steps, self.step, self.loss_sum = document["n_steps"], document["step"], document["loss_sum"]
 
     def _groups(self) -> dict[str, Weights]:
-        """Return all tensors of the run; those of Adam are there after its first step."""
+        """Return all tensors of the run; the optimizer has some after its first step."""
         groups: dict[str, Weights] = {
             "weights": self.weights,
             "average": self.average,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from served_study import OWNER, SCRIPT, Site, make_next_word, make_study, serve_study
-from textassay.human.server import Service, create_app, hash_token, read_handed_in
+from textassay.human.server import Service, create_app, hash_token, read_submitted
 
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -108,7 +108,7 @@ def test_by_mouse(served: Served) -> None:
     assert served.answers() == {"0/0": "real", "0/1": "fake", "0/2": "fake", "0/3": "fake"}
     page.fill("#comment", "short ones")
     page.click("#hand-in")
-    (row,) = served.site.database.run_now(read_handed_in)
+    (row,) = served.site.database.run_now(read_submitted)
     assert (row.code, row.submission.comment, row.is_accepted) == (code(page), "short ones", True)
 
 

@@ -17,7 +17,7 @@ from textassay.human.server import (
     database_url,
     lock_statement,
     open_database,
-    read_handed_in,
+    read_submitted,
     tables,
     to_progress,
 )
@@ -81,7 +81,7 @@ def test_one_that_fails_takes_nobody_with_it(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "judgements.sqlite").write_text("hello " * 1000)
-    with pytest.raises(InputError, match="it is no SQLite database"):
+    with pytest.raises(InputError, match="it is not an SQLite database"):
         open_database(database_url(tmp_path))
 
 
@@ -109,7 +109,7 @@ def test_a_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be made or opened"):
+    with pytest.raises(InputError, match="cannot be created or opened"):
         open_database(database_url(tmp_path / "nowhere"))
 
 
@@ -169,7 +169,7 @@ def test_all_sql_is_postgresqls_too(tmp_path: Path) -> None:
     site.join()
     site.enter_owner()
     site.database.run_now(lambda connection: to_progress(connection, site.pool))
-    site.database.run_now(read_handed_in)
+    site.database.run_now(read_submitted)
     sites.close()
     assert len(seen) > 15
     assert str(lock_statement().compile(dialect=dialect)).rstrip().endswith("FOR UPDATE")

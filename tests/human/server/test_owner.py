@@ -123,8 +123,8 @@ def test_a_study_without_judgements_says_so(tmp_path: Path) -> None:
 
 
 def test_a_study_is_read_by_its_own_command(next_word_site: Site) -> None:
-    with pytest.raises(InputError, match="is a next-word task: 'textassay human exposure'"):
+    with pytest.raises(InputError, match="is a next-word task: analyse it with 'textassay human exposure'"):
         read_results(next_word_site.folder)
     save_study(make_study(), next_word_site.folder)
-    with pytest.raises(InputError, match="is a real-or-fake task: 'textassay human analyse'"):
+    with pytest.raises(InputError, match="is a real-or-fake task: analyse it with 'textassay human analyse'"):
         read_results(next_word_site.folder, kind="next-word")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from served_study import Site, hidden
-from textassay.human.server import HEADERS, MOST_BYTES, read_form
+from textassay.human.server import HEADERS, MAX_BODY_BYTES, read_form
 
 
 @pytest.mark.feature("JJ-17")
@@ -143,7 +143,7 @@ def test_nonsense_is_refused(site: Site, data: dict[str, str]) -> None:
 
 def test_bodies_have_a_limit(site: Site) -> None:
     person = site.join()
-    assert person.post("answer", person.fields(comment="x" * (MOST_BYTES + 1))).status_code == 413
+    assert person.post("answer", person.fields(comment="x" * (MAX_BODY_BYTES + 1))).status_code == 413
     assert site.client.post(f"{person.address}/answer", content=b"\xff\xfe", headers={
         "content-type": "application/x-www-form-urlencoded"}).status_code in (403, 413)  # fmt: skip
     assert site.client.post(f"{person.address}/answer", json={"proof": 1}).status_code == 413

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from served_study import Site
-from textassay.human.server import NotYours, Pool, database_url, open_database
+from textassay.human.server import PageNotHeld, Pool, database_url, open_database
 
 ALL = dict.fromkeys(range(4), "fake")
 
@@ -77,7 +77,7 @@ def test_who_comes_back_too_late_is_given_another_page(site: Site) -> None:
     assert [start(site, person)[1] for person in others] == ["0", "1", "0"]
     moment = site.database.run_now(lambda connection: site.pool.look(connection, late))
     assert (moment.stage, moment.was_late) == ("new", True)
-    with pytest.raises(NotYours):
+    with pytest.raises(PageNotHeld):
         hand_in(site, late, sheet)
     assert start(site, late)[:2] == ("judging", "1")
     site.clock.now += 3601  # everybody left: the first page is needed again, and its sheet is still there
@@ -94,7 +94,7 @@ def test_who_has_handed_in_enough_gets_no_lost_page_back(site: Site) -> None:
     site.clock.now += 3601  # page 0 is free again, and the sheet of it still there
     assert site.database.run_now(lambda connection: site.pool.look(connection, late)).stage == "done"
     assert start(site, late)[0] == "done"
-    with pytest.raises(NotYours):
+    with pytest.raises(PageNotHeld):
         hand_in(site, late, lost)
     assert site.database.run_now(site.pool.held)["0"] == 0
 
@@ -135,7 +135,7 @@ def test_sheets_of_others_are_out_of_reach(site: Site) -> None:
     sheet = start(site, one)[2]
     start(site, two)
     for action in (site.pool.judge, site.pool.hand_in):
-        with pytest.raises(NotYours):
+        with pytest.raises(PageNotHeld):
             site.database.run_now(lambda connection, do=action: do(connection, two, sheet, ALL, None))  # type: ignore[misc]
 
 

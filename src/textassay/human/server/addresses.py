@@ -1,6 +1,6 @@
-"""Where requests come from, and how much one address may take: nobody at one place fills a study alone.
+"""Limits on participants per internet address, so that nobody fills a study alone.
 
-Addresses are kept in memory while the server runs, and nowhere else.
+Addresses are kept in memory only, while the server runs.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ _DAY, _HOUR = 24 * 3600.0, 3600.0
 
 
 def address_name(host: str) -> str:
-    """Return what an address is counted as: itself, or the network of 64 bits that one subscriber has in IPv6."""
+    """Return the address under which requests are counted: for IPv6 the /64 network of a subscriber."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -31,30 +31,30 @@ def address_name(host: str) -> str:
 
 
 def usual_limit(n_places: int) -> int:
-    """Return how many pages one address may have unfinished where the owner says nothing: half the places, 5 to 50."""
+    """Return the default limit on unfinished participants per address: half the places, from 5 to 50."""
     return min(50, max(5, n_places // 2))
 
 
 class AddressLimit:
-    """How many participants of one address may join: `most` in an hour, and `most` who have not finished.
+    """At most `most` participants of one address may join per hour, and at most `most` may be unfinished.
 
-    Who joined a day ago or more no longer counts.
+    Participants count for a day.
     """
 
     def __init__(self, most: int, clock: Callable[[], float]) -> None:
         self.most, self._clock = most, clock
         self._joined: dict[str, dict[int, float]] = {}  # address to participants and when they joined
         self._rate = RateLimit(most / _HOUR, most, clock) if most else None
-        self._room = 10_000  # addresses, before old ones are forgotten
+        self._room = 10_000  # addresses, before old ones are dropped
 
     def admits(self, connection: "sa.Connection", address: str) -> bool:
-        """Return whether another participant may join from `address`, and count it towards those of the hour."""
+        """Return whether another participant may join from `address`, and count the request."""
         if self._rate is None:
             return True
         return self.n_unfinished(connection, address) < self.most and self._rate.allows(address)
 
     def note(self, address: str, participant: int) -> None:
-        """Remember who joined from `address`."""
+        """Record that `participant` joined from `address`."""
         if self._rate is None:
             return
         if len(self._joined) > self._room:
@@ -64,7 +64,7 @@ class AddressLimit:
         self._joined.setdefault(address, {})[participant] = self._clock()
 
     def n_unfinished(self, connection: "sa.Connection", address: str) -> int:
-        """Return how many participants of `address` have a page in hand, or none yet."""
+        """Return the number of participants of `address` who have not submitted their page."""
         import sqlalchemy as sa
 
         since = self._clock() - _DAY

@@ -1,4 +1,4 @@
-"""The web application of a study: its parts put together."""
+"""The web application of a study."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def create_app(service: Service) -> "FastAPI":
-    """Return the application; it closes the database of `service` when it ends."""
+    """Return the application; its shutdown closes the database of `service`."""
     try:
         from fastapi import FastAPI, Request, Response
         from fastapi.staticfiles import StaticFiles

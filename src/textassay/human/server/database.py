@@ -1,7 +1,7 @@
-"""The database of a study: opened and checked, then used by one thread that commits the work of many at once.
+"""The database of a study, used by one thread that commits the work of many requests at once.
 
-One commit waits for the disk, whether it holds one judgement or fifty. So requests queue their work, the thread does
-all that waits in one transaction, and only then does each request go on: what was acknowledged is on the disk.
+A commit waits for the disk, whether it holds one judgement or fifty. So requests queue their work, the thread does all
+of it in one transaction, and only then the requests continue: everything acknowledged is on the disk.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 DATABASE_FILE = "judgements.sqlite"
-_MOST_AT_ONCE = 200
+_MAX_BATCH = 200
 _PATIENCE = 5  # seconds to wait for another program that writes to the same file
 
 Result = TypeVar("Result")
@@ -31,12 +31,12 @@ _Job = tuple[Callable[["sa.Connection"], Any], "Future[Any]"]
 
 
 def database_url(folder: Path) -> str:
-    """Return the address of the database that a study in `folder` has where no other is named."""
+    """Return the address of the default database of a study in `folder`."""
     return f"sqlite:///{(folder / DATABASE_FILE).absolute()}"
 
 
 def open_database(url: str, *, may_be_new: bool = True) -> "Database":
-    """Return the database at `url`, with its tables; a file that is not there is made only if it `may_be_new`."""
+    """Open the database at `url` and create its tables; a new file is created only if it `may_be_new`."""
     try:
         import sqlalchemy as sa
     except ImportError as error:
@@ -51,7 +51,9 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
     except ModuleNotFoundError as error:
         raise OptionError(f"--database needs the Python package {error.name}: pip install {error.name}") from None
     if address.get_backend_name() == "sqlite" and address.database in (None, "", ":memory:"):
-        raise OptionError(f"--database must name a file, such as sqlite:///judgements.sqlite: {url} keeps nothing")
+        raise OptionError(
+            f"--database must name a file, such as sqlite:///judgements.sqlite; {url} would store nothing"
+        )
     if not may_be_new and address.get_backend_name() == "sqlite" and not Path(str(address.database)).is_file():
         raise InputError(f"there is no database {address.database}")
     file = None
@@ -64,10 +66,10 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
     try:
         with engine.begin() as connection:
             if engine.dialect.name == "sqlite":
-                found = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
-                if found != "ok":
+                status = str(connection.exec_driver_sql("PRAGMA quick_check(1)").scalar())
+                if status != "ok":
                     raise InputError(
-                        f"the database {name} is damaged ({_first(found)}); restore a copy, or move it away"
+                        f"the database {name} is damaged ({_first(status)}); restore a copy, or move it away"
                     )
             tables().metadata.create_all(connection)
     except (sa.exc.SQLAlchemyError, OSError) as error:
@@ -77,7 +79,7 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
 
 
 class Database:
-    """A database and the one thread that works on it."""
+    """A database and its single thread."""
 
     def __init__(self, engine: "sa.Engine") -> None:
         self.engine = engine
@@ -86,13 +88,13 @@ class Database:
         self._thread.start()
 
     async def run(self, work: Callable[["sa.Connection"], Result]) -> Result:
-        """Do `work` in the thread, in a transaction that others may share; return its result once committed."""
+        """Run `work` in the thread, in a transaction that others may share; return its result once committed."""
         future: Future[Result] = Future()
         self._jobs.put((work, future))
         return await asyncio.wrap_future(future)
 
     def run_now(self, work: Callable[["sa.Connection"], Result]) -> Result:
-        """Do the same from a program that has no event loop."""
+        """Do the same without an event loop."""
         future: Future[Result] = Future()
         self._jobs.put((work, future))
         return future.result()
@@ -106,7 +108,7 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Finish what waits and close the database; a second call does nothing."""
+        """Finish queued work and close the database; a second call does nothing."""
         if self._thread.is_alive():
             self._jobs.put(None)
             self._thread.join()
@@ -115,7 +117,7 @@ class Database:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             batch, ends = [job], False
-            while len(batch) < _MOST_AT_ONCE and not ends:
+            while len(batch) < _MAX_BATCH and not ends:
                 try:
                     following = self._jobs.get_nowait()
                 except Empty:
@@ -125,29 +127,29 @@ class Database:
                     batch.append(following)
             batch = [job for job in batch if job[1].set_running_or_notify_cancel()]
             try:
-                results = self._together([work for work, _ in batch])
+                results = self._run_batch([work for work, _ in batch])
             except Exception as error:
-                self._alone(batch, error)
+                self._run_separately(batch, error)
             else:
                 for (_, future), result in zip(batch, results, strict=True):
                     future.set_result(result)
             if ends:
                 return
 
-    def _together(self, batch: list[Callable[["sa.Connection"], Any]]) -> list[Any]:
+    def _run_batch(self, batch: list[Callable[["sa.Connection"], Any]]) -> list[Any]:
         with self.engine.begin() as connection:
-            if self.engine.dialect.name != "sqlite":  # which lets one write at a time anyway
+            if self.engine.dialect.name != "sqlite":  # SQLite allows one writer only
                 connection.execute(lock_statement())
             return [work(connection) for work in batch]
 
-    def _alone(self, batch: list[_Job], error: Exception) -> None:
-        """Do each work in a transaction of its own, so that only what fails by itself fails."""
+    def _run_separately(self, batch: list[_Job], error: Exception) -> None:
+        """Run each job in its own transaction, so that only the failing ones fail."""
         for work, future in batch:
             if len(batch) == 1:
                 future.set_exception(error)
                 continue
             try:
-                (result,) = self._together([work])
+                (result,) = self._run_batch([work])
             except Exception as own:
                 future.set_exception(own)
             else:
@@ -155,33 +157,33 @@ class Database:
 
 
 def lock_statement() -> "sa.Select[Any]":
-    """Return the statement that holds other servers back until the transaction ends, so no place is given twice."""
+    """Return the statement that locks out other servers until the transaction ends, so no place is given twice."""
     import sqlalchemy as sa
 
     return sa.select(tables().study.c.id).with_for_update()
 
 
 def explain(error: BaseException) -> str:
-    """Return in one line what an error of a database or a file means."""
+    """Return a one-line explanation of an error of a database or file."""
     import sqlalchemy as sa
 
     text = _first(error.orig if isinstance(error, sa.exc.DBAPIError) else error)
     known = {
-        "database is locked": "another program has locked it; end that, or name another with --database",
-        "file is not a database": "it is no SQLite database; move it away or name another with --database",
+        "database is locked": "another program has locked it; end it, or name another database with --database",
+        "file is not a database": "it is not an SQLite database; move it away or name another with --database",
         "malformed": "it is damaged; restore a copy, or move it away",
-        "unable to open database file": "it cannot be made or opened there",
+        "unable to open database file": "it cannot be created or opened there",
         "readonly database": "it cannot be written to",
     }
     return next((meaning for symptom, meaning in known.items() if symptom in text), text)
 
 
 def _keep_private(file: Path) -> None:
-    """Make the database's file, if it is not there, for its owner alone; SQLite gives those beside it the same mode."""
-    with contextlib.suppress(OSError):  # SQLite says what is wrong
+    """Create the file, if necessary, readable by its owner only; SQLite gives its side files the same mode."""
+    with contextlib.suppress(OSError):  # SQLite reports the problem
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     for one in (file, *(file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal"))):
-        with contextlib.suppress(OSError):  # another's
+        with contextlib.suppress(OSError):  # owned by somebody else
             if one.is_file():
                 one.chmod(0o600)
 
@@ -191,7 +193,7 @@ def _first(error: BaseException | str | None) -> str:
 
 
 def _prepare_sqlite(engine: "sa.Engine") -> None:
-    """Let SQLite write ahead, reach the disk at each commit, and hold other writers back from the beginning."""
+    """Set SQLite to write-ahead logging, full synchronisation and immediate transactions."""
     import sqlalchemy as sa
 
     @sa.event.listens_for(engine, "connect")

@@ -1,14 +1,14 @@
-"""What participants see: joining, instructions, the page to judge, thanks.
+"""Participants' pages: joining, instructions, the page to judge, thanks.
 
 Who wrote a text, which one is a check, and whether a page counted never leave the server. Everything works without
-scripts; with them, each answer is saved when it is given.
+JavaScript; with it, each answer is saved at once.
 """
 
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from textassay.human.server.pool import Moment, NotYours
+from textassay.human.server.pool import PageNotHeld, ParticipantState
 from textassay.human.server.security import form_proof, hash_token, is_forged, new_token, read_form
 from textassay.human.server.service import Service, is_secure
 from textassay.human.study import NONE_OF_THEM
@@ -26,7 +26,7 @@ _Work = Callable[[Any, int, dict[str, str]], Any]
 
 
 def add_participant_pages(app: "FastAPI", service: Service) -> None:
-    """Add the addresses that participants use to `app`."""
+    """Add the participants' routes to `app`."""
     from fastapi import Request, Response
     from fastapi.responses import JSONResponse, RedirectResponse
 
@@ -41,7 +41,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         )
 
     async def act(request: Request, token: str, work: _Work) -> Any:
-        """Return what `work` returned for the participant with this link, or what to answer instead."""
+        """Return the result of `work` for the participant with this link, or an error page."""
         if not service.own_rate.allows(hash_token(token)):
             return service.too_often()
         form: dict[str, str] = {}
@@ -59,9 +59,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             participant = pool.participant(connection, hash_token(token))
             return None if participant is None else work(connection, participant, form)
 
-        found = await run(step)
-        if found is not None:
-            return found
+        result = await run(step)
+        if result is not None:
+            return result
         if not service.stranger_rate.allows(service.address(request)):
             return service.too_often()
         return service.message(
@@ -80,9 +80,9 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
         if service.invite_only:
             return by_invitation()
         joining = request.cookies.get(_JOINING, "")
-        if not _TOKEN.fullmatch(joining):  # else another tab of this browser shows the same page, and either may begin
+        if not _TOKEN.fullmatch(joining):  # otherwise another tab shows the same page, and either may be used
             joining = new_token()
-        response = _welcome(service, "/join", joining, Moment("new"))
+        response = _welcome(service, "/join", joining, ParticipantState("new"))
         response.set_cookie(
             _JOINING, joining, path="/join", httponly=True, samesite="strict", secure=is_secure(request)
         )
@@ -95,7 +95,7 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
             return service.too_often()
         known = request.cookies.get(_COOKIE, "")
         if known and await run(lambda connection: pool.participant(connection, hash_token(known))) is not None:
-            return RedirectResponse(f"/p/{known}", 303)  # began in another tab
+            return RedirectResponse(f"/p/{known}", 303)  # started in another tab
         if service.invite_only:
             return by_invitation()
         form, joining = await read_form(request), request.cookies.get(_JOINING, "")
@@ -134,54 +134,57 @@ def add_participant_pages(app: "FastAPI", service: Service) -> None:
 
     @app.get("/p/{token}")
     async def look(request: Request, token: str) -> Response:
-        found = await act(request, token, lambda connection, participant, _: pool.look(connection, participant))
-        return found if isinstance(found, Response) else _show(service, token, found)
+        result = await act(request, token, lambda connection, participant, _: pool.look(connection, participant))
+        return result if isinstance(result, Response) else _show(service, token, result)
 
     @app.post("/p/{token}/start")
     async def start(request: Request, token: str) -> Response:
-        found = await act(request, token, lambda connection, participant, _: pool.start(connection, participant))
-        return found if isinstance(found, Response) else RedirectResponse(f"/p/{token}", 303)
+        result = await act(request, token, lambda connection, participant, _: pool.start(connection, participant))
+        return result if isinstance(result, Response) else RedirectResponse(f"/p/{token}", 303)
 
     @app.post("/p/{token}/answer")
     async def answer(request: Request, token: str) -> Response:
         def save(connection: Any, participant: int, form: dict[str, str]) -> int | Exception:
             try:
                 return pool.judge(connection, participant, *_answers(form))
-            except (NotYours, ValueError) as error:  # nothing was written, so others in this transaction may go on
+            except (
+                PageNotHeld,
+                ValueError,
+            ) as error:  # nothing was written, so the transaction can be shared with others
                 return error
 
-        found = await act(request, token, save)
-        if isinstance(found, Response):
-            return found
-        if isinstance(found, NotYours):
+        result = await act(request, token, save)
+        if isinstance(result, Response):
+            return result
+        if isinstance(result, PageNotHeld):
             return JSONResponse({"error": "this page is no longer yours"}, 409)
-        if isinstance(found, ValueError):
+        if isinstance(result, ValueError):
             return JSONResponse({"error": "no such answer"}, 400)
-        return JSONResponse({"saved": found})
+        return JSONResponse({"saved": result})
 
     @app.post("/p/{token}/submit")
     async def submit(request: Request, token: str) -> Response:
         def hand_in(connection: Any, participant: int, form: dict[str, str]) -> Any:
             try:
                 missing = pool.hand_in(connection, participant, *_answers(form))
-            except (NotYours, ValueError) as error:
+            except (PageNotHeld, ValueError) as error:
                 return error
-            return (pool.look(connection, participant), missing) if missing else NotYours()
+            return (pool.look(connection, participant), missing) if missing else PageNotHeld()
 
-        found = await act(request, token, hand_in)
-        if isinstance(found, Response):
-            return found
-        if isinstance(found, ValueError):
+        result = await act(request, token, hand_in)
+        if isinstance(result, Response):
+            return result
+        if isinstance(result, ValueError):
             return service.message(
                 400, "This answer is not valid", "Please open your link again and continue from there."
             )
-        if isinstance(found, NotYours):  # handed in, or gone: the page behind the link says which
+        if isinstance(result, PageNotHeld):  # submitted or passed on: the participant's page says which
             return RedirectResponse(f"/p/{token}", 303)
-        return _show(service, token, *found)
+        return _show(service, token, *result)
 
 
 def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
-    """Return the sheet, the answers by place and the comment; ValueError if the sheet is not a number."""
+    """Return sheet number, answers by position and comment of a form; raise ValueError without a sheet number."""
     places = {int(found[1]): label for name, label in form.items() if (found := _ANSWER.fullmatch(name))}
     sheet = form.get("sheet", "")
     if not _SHEET.fullmatch(sheet):
@@ -189,8 +192,8 @@ def _answers(form: dict[str, str]) -> tuple[int, dict[int, str], str | None]:
     return int(sheet), places, form.get("comment")
 
 
-def _show(service: Service, token: str, moment: Moment, missing: list[int] | None = None) -> "Response":
-    """Return what a participant sees at this moment."""
+def _show(service: Service, token: str, moment: ParticipantState, missing: list[int] | None = None) -> "Response":
+    """Return the page for a participant in this state."""
     if moment.page is not None:
         return _sheet(service, token, moment, missing or [])
     if moment.stage == "new" and not moment.n_done:
@@ -198,7 +201,7 @@ def _show(service: Service, token: str, moment: Moment, missing: list[int] | Non
     return service.page("done.html.j2", moment=moment, address=f"/p/{token}/start", proof=form_proof(token))
 
 
-def _welcome(service: Service, address: str, token: str, moment: Moment) -> "Response":
+def _welcome(service: Service, address: str, token: str, moment: ParticipantState) -> "Response":
     study = service.study
     return service.page(
         "welcome.html.j2",
@@ -217,11 +220,11 @@ def _minutes(seconds: float) -> str:
     return f"{max(0.1, seconds / 60):.2g}" if seconds < 600 else f"{seconds / 60:.0f}"
 
 
-def _sheet(service: Service, token: str, moment: Moment, missing: list[int]) -> "Response":
-    """Return the page to judge; of the items nothing but text and answers reaches the template."""
+def _sheet(service: Service, token: str, moment: ParticipantState, missing: list[int]) -> "Response":
+    """Return the page to judge; only texts and answers of the items reach the template."""
     assert moment.page is not None
     kind = service.study.kind
-    shown = [
+    items = [
         {
             "place": place,
             "text": item.text,
@@ -245,8 +248,8 @@ def _sheet(service: Service, token: str, moment: Moment, missing: list[int]) -> 
         proof=form_proof(token),
         sheet=moment.sheet,
         kind=kind,
-        items=shown,
+        items=items,
         comment=moment.comment,
-        n_given=sum(item["given"] is not None for item in shown),
+        n_given=sum(item["given"] is not None for item in items),
         paragraphs=service.paragraphs(),
     )

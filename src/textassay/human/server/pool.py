@@ -1,8 +1,8 @@
-"""Who judges which page: taking one, saving answers, handing in; each a step within one transaction.
+"""Assignment of pages to participants: taking a page, saving answers, submitting; each within one transaction.
 
-A page has as many places as judgements are asked for. A place is held by a submission that was accepted, or by a
-participant who has been active within the time limit and has given a first answer soon after taking the page. Who comes
-back later goes on with the page if a place is still free, with all answers kept.
+A page has as many places as it needs judgements. A place is held by an accepted submission, or by a participant who was
+active within the time limit and gave a first answer soon after taking the page. Participants who return later continue
+with their page and all answers if a place is still free.
 """
 
 import secrets
@@ -22,55 +22,54 @@ if TYPE_CHECKING:
 
 Stage = Literal["new", "judging", "done", "all-taken", "complete"]
 LONGEST_COMMENT = 4000
-_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # none that look alike
+_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # without similar characters
 
 
-class NotYours(Exception):  # noqa: N818
-    """The page that an answer belongs to is no longer in this participant's hands."""
+class PageNotHeld(Exception):  # noqa: N818
+    """The page of an answer is no longer held by this participant."""
 
 
 @dataclass(frozen=True)
-class Moment:
-    """Where a participant stands."""
+class ParticipantState:
+    """The state of a participant."""
 
-    # ``new``: may take a page; ``judging``: has one; ``done``: has handed in all that one may; ``all-taken``: all
-    # places are held by others just now; ``complete``: no page needs more, or this participant judged all that do
+    # ``new``: may take a page; ``judging``: has one; ``done``: has submitted the allowed number; ``all-taken``: others
+    # hold all places; ``complete``: no page needs more judgements, or this participant has judged all that do
     stage: Stage
-    # What is being judged: the page, the number of the sheet, item to label, and the comment so far
+    # The page being judged, the number of its sheet, item to label, and the comment so far
     page: StudyPage | None = None
     sheet: int = 0
     answers: Mapping[str, str] = field(default_factory=dict)
     comment: str = ""
-    code: str = ""  # The completion code of what was handed in last
-    n_done: int = 0  # Pages handed in
-    was_late: bool = False  # Whether a page went to others because the time limit had passed
+    code: str = ""  # Completion code of the last submission
+    n_done: int = 0  # Pages submitted
+    was_late: bool = False  # Whether a page was passed on because the time limit had passed
 
 
 @dataclass(frozen=True)
 class Pool:
     """The rules of one study."""
 
-    study: Study  # What is judged
-    pages_per_participant: int = 1  # How many pages one participant may hand in, at least 1
-    time_limit: float = 3600.0  # Seconds without activity after which a page may go to another
-    # Seconds without a first answer after which it may; looking at the page again does not help
-    first_answer_limit: float = 600.0
+    study: Study
+    pages_per_participant: int = 1  # At least 1
+    time_limit: float = 3600.0  # Seconds without activity after which a page may be passed on
+    first_answer_limit: float = 600.0  # Seconds without a first answer after which it may; viewing does not count
     clock: Callable[[], float] = time.time  # Seconds since 1970
 
     def join(self, connection: "sa.Connection", token_hash: str) -> None:
-        """Enter a new participant."""
+        """Add a new participant."""
         connection.execute(tables().participants.insert().values(token_hash=token_hash, joined=self.clock()))
 
     def participant(self, connection: "sa.Connection", token_hash: str) -> int | None:
-        """Return the number of the participant with this link; none where there is none."""
+        """Return the number of the participant with this link, or None."""
         import sqlalchemy as sa
 
         people = tables().participants
-        found = connection.execute(sa.select(people.c.id).where(people.c.token_hash == token_hash)).scalar()
-        return None if found is None else int(found)
+        number = connection.execute(sa.select(people.c.id).where(people.c.token_hash == token_hash)).scalar()
+        return None if number is None else int(number)
 
-    def look(self, connection: "sa.Connection", participant: int) -> Moment:
-        """Return where `participant` stands; a look at a page is activity."""
+    def look(self, connection: "sa.Connection", participant: int) -> ParticipantState:
+        """Return the state of `participant`; viewing a page counts as activity."""
         sheet, was_late = self._current(connection, participant)
         if sheet is not None:
             return self._judging(connection, sheet)
@@ -81,17 +80,17 @@ class Pool:
             stage: Stage = "done"
         else:
             stage = self._choose(connection, participant)[0]
-        return Moment(stage, code=code, n_done=n_done, was_late=was_late)
+        return ParticipantState(stage, code=code, n_done=n_done, was_late=was_late)
 
-    def start(self, connection: "sa.Connection", participant: int) -> Moment:
-        """Give `participant` a page, if none is in hand and one is free: the one with the fewest places held."""
+    def start(self, connection: "sa.Connection", participant: int) -> ParticipantState:
+        """Give `participant` the free page with the fewest places held, unless one is held already."""
         moment = self.look(connection, participant)
         if moment.stage != "new":
             return moment
         _, page, earlier = self._choose(connection, participant)
         sheets, now = tables().sheets, self.clock()
         if earlier is not None:
-            self._take_again(connection, earlier)
+            self._renew(connection, earlier)
         else:
             connection.execute(
                 sheets.insert().values(participant=participant, page=page, state=OPEN, taken=now, seen=now, comment="")
@@ -106,12 +105,12 @@ class Pool:
         answers: Mapping[int, str],
         comment: str | None = None,
     ) -> int:
-        """Save answers, keyed by place on the page, over those before; return how many there are."""
+        """Save answers by position on the page, replacing earlier ones; return the number of answers."""
         import sqlalchemy as sa
 
         current, _ = self._current(connection, participant)
         if current is None or current.id != sheet:
-            raise NotYours
+            raise PageNotHeld
         items = self._page(current.page).items
         if any(place not in range(len(items)) or label not in items[place].labels for place, label in answers.items()):
             raise ValueError("no such answer")
@@ -130,10 +129,10 @@ class Pool:
     def hand_in(
         self, connection: "sa.Connection", participant: int, sheet: int, answers: Mapping[int, str], comment: str | None
     ) -> list[int]:
-        """Save `answers` and hand in the page if all items are judged; return the places of those that are not.
+        """Save `answers` and submit the page if all items are judged; return the positions of open items.
 
-        A page that was handed in before stays as it is. Whether it counts is for `accept` to say: if not, its place is
-        free again, but the participant is told nothing of it.
+        Submitted pages do not change. If `accept` rejects the page, its place is free again, but the participant is not
+        told.
         """
         handed_in = {row.id for row in self._handed_in(connection, participant)}
         if sheet in handed_in:
@@ -161,7 +160,7 @@ class Pool:
         return []
 
     def held(self, connection: "sa.Connection", *, but: int = 0) -> Counter[str]:
-        """Return the places held of each page, the sheet numbered `but` left out."""
+        """Return the number of places held of each page, without sheet number `but`."""
         import sqlalchemy as sa
 
         sheets = tables().sheets
@@ -187,11 +186,11 @@ class Pool:
         import sqlalchemy as sa
 
         answers = tables().answers
-        found = connection.execute(sa.select(answers.c.item).where(answers.c.sheet == sheet).limit(1)).first()
-        return found is not None
+        answer = connection.execute(sa.select(answers.c.item).where(answers.c.sheet == sheet).limit(1)).first()
+        return answer is not None
 
-    def _take_again(self, connection: "sa.Connection", sheet: int) -> None:
-        """Let a sheet hold its place anew; without an answer, the time for it starts again."""
+    def _renew(self, connection: "sa.Connection", sheet: int) -> None:
+        """Renew the place of a sheet; without answers, the time for the first answer starts again."""
         sheets, now = tables().sheets, self.clock()
         times = {"seen": now} if self._has_answers(connection, sheet) else {"seen": now, "taken": now}
         connection.execute(sheets.update().where(sheets.c.id == sheet).values(times))
@@ -212,7 +211,7 @@ class Pool:
         )
 
     def _current(self, connection: "sa.Connection", participant: int) -> tuple[Any, bool]:
-        """Return the sheet in hand, its activity noted, or none; and whether one was lost to others."""
+        """Return the sheet of `participant`, if any, recording activity; and whether one was passed on."""
         import sqlalchemy as sa
 
         sheets, now = tables().sheets, self.clock()
@@ -231,12 +230,12 @@ class Pool:
             places = self.study.judgements_per_page
             if n_done >= self.pages_per_participant or self.held(connection, but=row.id)[row.page] >= places:
                 return None, True
-            self._take_again(connection, int(row.id))
+            self._renew(connection, int(row.id))
             return row, False
         connection.execute(sheets.update().where(sheets.c.id == row.id).values(seen=now))
         return row, False
 
-    def _judging(self, connection: "sa.Connection", sheet: Any) -> Moment:
+    def _judging(self, connection: "sa.Connection", sheet: Any) -> ParticipantState:
         import sqlalchemy as sa
 
         table = tables().answers
@@ -244,10 +243,10 @@ class Pool:
         answers = {str(item): str(label) for item, label in rows}
         sheets = tables().sheets
         comment = connection.execute(sa.select(sheets.c.comment).where(sheets.c.id == sheet.id)).scalar_one()
-        return Moment("judging", self._page(sheet.page), int(sheet.id), answers, str(comment))
+        return ParticipantState("judging", self._page(sheet.page), int(sheet.id), answers, str(comment))
 
     def _choose(self, connection: "sa.Connection", participant: int) -> tuple[Stage, str, int | None]:
-        """Return whether there is a page for `participant`, which, and the sheet of it that was left lying, if any."""
+        """Return the stage of `participant`, the page to take, and the number of its earlier sheet, if any."""
         import sqlalchemy as sa
 
         sheets = tables().sheets

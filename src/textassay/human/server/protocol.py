@@ -1,7 +1,7 @@
-"""HTTP as the study is served: requests must arrive, and answers be taken, in a stated time.
+"""HTTP with time limits for requests and responses, against slow-client attacks.
 
-A connection that sends half a request, byte after byte or nothing at all, costs its sender nothing; without a limit it
-would stay open for ever, and enough of them would leave no room for participants.
+A connection that sends a request slowly, or not at all, costs its sender nothing; without limits, enough of them would
+block all participants.
 """
 
 import asyncio
@@ -14,54 +14,54 @@ if TYPE_CHECKING:
 
 
 def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.0) -> "type[asyncio.Protocol]":
-    """Return uvicorn's protocol, with a time limit for each request to arrive whole and for each answer to be taken."""
+    """Return uvicorn's protocol with time limits for receiving each request and for sending each response."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class TimedProtocol(H11Protocol):
-        """uvicorn's protocol with these limits."""
+        """uvicorn's protocol with time limits."""
 
         _request_timer: asyncio.TimerHandle | None = None
         _answer_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            """Begin to wait for a request."""
+            """Start the time limit of the first request."""
             super().connection_made(transport)
             self._request_timer = self.loop.call_later(request_seconds, transport.abort)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            """Forget the limits."""
+            """Cancel the time limits."""
             self._end_request_limit()
             self._end_answer_limit()
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            """Take more of a request; the time that it may take goes on."""
+            """Receive more of a request under the same time limit."""
             super().data_received(data)
             self._watch_request()
 
         def on_response_complete(self) -> None:
-            """Go on with what arrived while the answer was made."""
+            """Start the time limit of a request that arrived meanwhile."""
             super().on_response_complete()
             self._watch_request()
 
         def pause_writing(self) -> None:
-            """Begin to wait for the client to take an answer."""
+            """Start the time limit for the client to receive a response."""
             super().pause_writing()
             self._watch_answer()
 
         def resume_writing(self) -> None:
-            """Go on: the client takes it."""
+            """Cancel that limit when the client receives again."""
             self._end_answer_limit()
             super().resume_writing()
 
         def timeout_keep_alive_handler(self) -> None:
-            """Close an idle connection, also where the client never took the last answer."""
+            """Close an idle connection, also if the client never received the last response."""
             super().timeout_keep_alive_handler()
             if self._answer_timer is None:
                 self._watch_answer()
 
         def _watch_answer(self, before: float = math.inf) -> None:
-            """Look again after a while, and give up if no more of what waits has been taken than `before`."""
+            """Check the write buffer regularly, and abort if it has not shrunk below `before`."""
             left = self.transport.get_write_buffer_size()
             if left < before:
                 self._answer_timer = self.loop.call_later(answer_seconds, self._watch_answer, left)
@@ -69,8 +69,8 @@ def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.
                 self.transport.abort()
 
         def _watch_request(self) -> None:
-            """Limit the time of a request that has begun to arrive; end the limit where one is whole."""
-            state = self.conn.their_state.__name__  # h11's: uvicorn brings it
+            """Start the time limit of a request that is arriving; cancel it once the request is complete."""
+            state = self.conn.their_state.__name__  # h11 state
             is_arriving = state == "SEND_BODY" or (state == "IDLE" and bool(self.conn.trailing_data[0]))
             if not is_arriving:
                 self._end_request_limit()
@@ -93,7 +93,7 @@ def timed_protocol(*, request_seconds: float = 20.0, answer_seconds: float = 30.
 def server_config(
     app: Any, *, trusted_proxies: Sequence[str] = (), protocol: type[asyncio.Protocol] | None = None
 ) -> "uvicorn.Config":
-    """Return how `app` is served."""
+    """Return the configuration of the server for `app`."""
     import uvicorn
 
     return uvicorn.Config(

@@ -1,4 +1,4 @@
-"""What the database of a study holds so far: progress for the owner, judgements for analysis, everything as JSON."""
+"""Results in the database of a study: progress for the owner, judgements for analysis, everything as JSON."""
 
 import statistics
 from collections import Counter
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class HandedIn:
-    """A page that a participant handed in, in seconds since 1970 where it is about time."""
+class SubmittedPage:
+    """A page submitted by a participant; times are in seconds since 1970."""
 
     submission: Submission
     is_accepted: bool
@@ -32,7 +32,7 @@ class HandedIn:
 
 
 def check_same_study(connection: "sa.Connection", study: Study) -> str | None:
-    """Return the hash of the owner's token; none if the database is new."""
+    """Raise unless the database belongs to `study`; return the hash of the owner's token, None for a new database."""
     import sqlalchemy as sa
 
     row = connection.execute(sa.select(tables().study)).first()
@@ -40,21 +40,21 @@ def check_same_study(connection: "sa.Connection", study: Study) -> str | None:
         return None
     if row.fingerprint != study.fingerprint:
         raise InputError(
-            "the pages of the study have changed since its database was made, so answers would belong to other texts: "
-            "put the old study.json back, or name a new database with --database"
+            "the pages of the study have changed since its database was created, so answers would belong to other "
+            "texts: restore the old study.json, or name a new database with --database"
         )
     return str(row.owner_hash)
 
 
 def claim(connection: "sa.Connection", study: Study, owner_hash: str) -> None:
-    """Note in the database which study it belongs to, and whose it is."""
+    """Record in the database its study and its owner."""
     table = tables().study
     if not connection.execute(table.update().values(owner_hash=owner_hash)).rowcount:
         connection.execute(table.insert().values(id=1, fingerprint=study.fingerprint, owner_hash=owner_hash))
 
 
-def read_handed_in(connection: "sa.Connection") -> list[HandedIn]:
-    """Return all pages that were handed in, in that order."""
+def read_submitted(connection: "sa.Connection") -> list[SubmittedPage]:
+    """Return all submitted pages, in order of submission."""
     import sqlalchemy as sa
 
     sheets, table = tables().sheets, tables().answers
@@ -67,7 +67,7 @@ def read_handed_in(connection: "sa.Connection") -> list[HandedIn]:
         answers.setdefault(int(sheet), {})[str(item)] = str(label)
     rows = connection.execute(sa.select(sheets).where(sheets.c.state != OPEN).order_by(sheets.c.handed_in, sheets.c.id))
     return [
-        HandedIn(
+        SubmittedPage(
             submission=Submission(row.page, f"p{row.participant}", answers.get(row.id, {}), row.comment),
             is_accepted=row.state == ACCEPTED,
             reason=row.reason or "",
@@ -79,26 +79,26 @@ def read_handed_in(connection: "sa.Connection") -> list[HandedIn]:
     ]
 
 
-def to_judgements(study: Study, rows: Sequence[HandedIn]) -> Judgements:
-    """Return what counts as judgements; the notes say how much does not."""
+def to_judgements(study: Study, rows: Sequence[SubmittedPage]) -> Judgements:
+    """Return accepted judgements; the notes say how many pages were rejected, and why."""
     refused = Counter(row.reason for row in rows if not row.is_accepted)
     notes = [f"{n} page{'s' * (n > 1)} handed in did not count: {reason}" for reason, n in refused.items()]
     return collect(study, _accepted(rows), notes=notes)
 
 
-def to_csv(study: Study, rows: Sequence[HandedIn]) -> str:
-    """Return what counts as a long CSV file, which every analysis reads."""
+def to_csv(study: Study, rows: Sequence[SubmittedPage]) -> str:
+    """Return accepted judgements as a long CSV file for analyses."""
     return ratings_csv(to_judgements(study, rows))
 
 
-def raw_answers_csv(study: Study, rows: Sequence[HandedIn]) -> str:
-    """Return what counts as it was answered, attention checks among it."""
+def raw_answers_csv(study: Study, rows: Sequence[SubmittedPage]) -> str:
+    """Return accepted answers as a CSV file, with attention checks."""
     answers = {(one.rater, item): label for one in _accepted(rows) for item, label in one.answers.items()}
     return answers_csv(study, answers)
 
 
-def to_json(study: Study, rows: Sequence[HandedIn]) -> dict[str, Any]:
-    """Return everything that was handed in, refused pages too, with who wrote each text; JSON-ready."""
+def to_json(study: Study, rows: Sequence[SubmittedPage]) -> dict[str, Any]:
+    """Return all submissions, including rejected ones, with the writer of each text; JSON-ready."""
     return {
         "title": study.title,
         "kind": study.kind,
@@ -129,7 +129,7 @@ def to_json(study: Study, rows: Sequence[HandedIn]) -> dict[str, Any]:
 
 
 def to_progress(connection: "sa.Connection", pool: Pool) -> dict[str, Any]:
-    """Return how far the study is; JSON-ready. `pages` has the places of each page that are done, at work and open."""
+    """Return the progress of the study, JSON-ready; `pages` has the places of each page: done, at work, open."""
     import sqlalchemy as sa
 
     sheets = tables().sheets
@@ -176,5 +176,5 @@ def to_progress(connection: "sa.Connection", pool: Pool) -> dict[str, Any]:
     }
 
 
-def _accepted(rows: Sequence[HandedIn]) -> list[Submission]:
+def _accepted(rows: Sequence[SubmittedPage]) -> list[Submission]:
     return [row.submission for row in rows if row.is_accepted]

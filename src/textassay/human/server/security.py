@@ -1,7 +1,7 @@
-"""Tokens, their hashes, rates, headers, and bodies of limited size.
+"""Tokens and their hashes, rate limits, security headers, limited request bodies.
 
-A token is the only thing that tells who somebody is. It has 256 random bits, so a plain SHA-256 of it keeps it safe in
-the database, and what a form must send back with it (against requests forged by other sites) is made from it alone.
+Tokens are the only identification. They have 256 random bits, so the database can store a plain SHA-256, and the proof
+against cross-site request forgery is derived from the token alone.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
 
-MOST_BYTES = 256 * 1024  # of a body: a page of some hundred answers and a comment
+MAX_BODY_BYTES = 256 * 1024  # a page of several hundred answers and a comment
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -32,7 +32,7 @@ HEADERS = {
 
 
 def new_token() -> str:
-    """Return 256 random bits in 43 characters that may stand in an address."""
+    """Return 256 random bits as 43 URL-safe characters."""
     return secrets.token_urlsafe(32)
 
 
@@ -42,30 +42,30 @@ def hash_token(token: str) -> str:
 
 
 def form_proof(token: str) -> str:
-    """Return what a form that acts for `token` must carry."""
+    """Return the proof that a form for `token` must contain."""
     return hmac.new(token.encode(), b"form", hashlib.sha256).hexdigest()
 
 
-def same(given: str, expected: str) -> bool:
-    """Return whether two secrets are equal, in a time that does not tell where they differ."""
-    return hmac.compare_digest(given.encode(), expected.encode())
+def equal_secrets(actual: str, expected: str) -> bool:
+    """Return whether two secrets are equal, in constant time."""
+    return hmac.compare_digest(actual.encode(), expected.encode())
 
 
 def is_forged(request: "Request", form: dict[str, str], token: str) -> bool:
-    """Return whether a request that writes did not come from a form that this server made for `token`."""
+    """Return whether a request did not come from a form of this server for `token`."""
     site = request.headers.get("sec-fetch-site", "same-origin")
-    return site not in ("same-origin", "none") or not same(form.get("proof", ""), form_proof(token))
+    return site not in ("same-origin", "none") or not equal_secrets(form.get("proof", ""), form_proof(token))
 
 
 async def read_form(request: "Request") -> dict[str, str] | None:
-    """Return the fields of a form; none if the body is larger than `MOST_BYTES`, broken off, or no form."""
+    """Return the fields of a form; None if the body is too large, incomplete, or not a form."""
     if not request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         return None
     body, is_whole = bytearray(), False
     while not is_whole:
         message = await request.receive()
         body += message.get("body", b"")
-        if message["type"] != "http.request" or len(body) > MOST_BYTES:
+        if message["type"] != "http.request" or len(body) > MAX_BODY_BYTES:
             return None
         is_whole = not message.get("more_body", False)
     try:
@@ -75,15 +75,15 @@ async def read_form(request: "Request") -> dict[str, str] | None:
 
 
 class RateLimit:
-    """How often each name may do something: `burst` at once, then `rate` a second."""
+    """Token bucket per name: `burst` actions at once, then `rate` per second."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float]) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left: dict[str, tuple[float, float]] = {}
-        self._room = 10_000  # names, before those who have rested are forgotten
+        self._room = 10_000  # names, before idle ones are dropped
 
     def allows(self, name: str) -> bool:
-        """Return whether `name` may do it now, and count it."""
+        """Return whether `name` may act now, and count it."""
         now = self._clock()
         left, since = self._left.get(name, (self._burst, now))
         left = min(self._burst, left + (now - since) * self._rate)
@@ -96,7 +96,7 @@ class RateLimit:
 
 
 class SecurityHeaders:
-    """Adds `HEADERS` to every answer, and forbids keeping what is not static; nothing else."""
+    """Adds `HEADERS` to every response, and forbids caching of everything but static files."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What the pages of participants and of the owner share: the study, its database, templates, rates, simple answers."""
+"""State shared by all pages: the study, its database, templates, rate limits, simple messages."""
 
 import ipaddress
 import re
@@ -31,23 +31,23 @@ def _templates() -> Environment:
 
 @dataclass(frozen=True)
 class Service:
-    """Everything a request needs."""
+    """Everything that requests need."""
 
     pool: Pool  # The study and its rules
-    database: Database  # Where answers go
+    database: Database
     owner_hash: str  # The hash of the owner's token
-    # How often one participant may ask for anything
+    # Requests of one participant
     own_rate: RateLimit = field(default_factory=lambda: RateLimit(10, 60, time.monotonic))
-    # How often one address may join or ask for links that do not exist, and how often it may try wrong tokens
+    # Requests of one address to join or for unknown links; and attempts with wrong owner's tokens
     stranger_rate: RateLimit = field(default_factory=lambda: RateLimit(20, 400, time.monotonic))
     owner_rate: RateLimit = field(default_factory=lambda: RateLimit(0.1, 20, time.monotonic))
-    # How many participants of one address may join; by default as `usual_limit` has it
+    # Participants per address; by default `usual_limit`
     address_limit: AddressLimit | None = None
     invite_only: bool = False  # Whether participants need a link that the owner made for them
-    trusts_proxy: bool = False  # Whether the address of a request is what a proxy says
-    tell: Callable[[str], None] = lambda line: None  # What the owner should know at once, said in a line
+    trusts_proxy: bool = False  # Whether a proxy sets the address of requests
+    notify: Callable[[str], None] = lambda line: None  # Prints a line for the owner
     templates: Environment = field(default_factory=_templates)
-    _told: set[str] = field(default_factory=set)
+    _notified: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.address_limit is None:
@@ -60,30 +60,30 @@ class Service:
         return self.pool.study
 
     def address(self, request: "Request") -> str:
-        """Return what the address of `request` is counted as."""
+        """Return the address under which `request` is counted."""
         host = request.client.host if request.client is not None else ""
-        if not self.trusts_proxy and "x-forwarded-for" in request.headers and _is_near(host) and not self._told:
-            self._told.add("proxy")
-            self.tell(
+        if not self.trusts_proxy and "x-forwarded-for" in request.headers and _is_private(host) and not self._notified:
+            self._notified.add("proxy")
+            self.notify(
                 f"warning: requests come through a proxy at {host}, so all participants count as one address; if it is "
                 f"yours and sets X-Forwarded-For, serve with --trust-proxy {host}"
             )
         return address_name(host)
 
     def page(self, template: str, status: int = 200, **values: Any) -> "Response":
-        """Return `template`, filled."""
+        """Return a rendered template."""
         from fastapi.responses import HTMLResponse
 
         return HTMLResponse(self.templates.get_template(template).render(title=self.study.title, **values), status)
 
     def message(self, status: int, heading: str, text: str, headers: Mapping[str, str] | None = None) -> "Response":
-        """Return a page that only says something."""
+        """Return a page with a message."""
         response = self.page("message.html.j2", status, heading=heading, text=text)
         response.headers.update(headers or {})
         return response
 
     def too_often(self) -> "Response":
-        """Return what is said to somebody who asks too often."""
+        """Return the response to too many requests."""
         return self.message(429, "Please slow down", "You sent too many requests. Please try again in a minute; "
                             "everything that was saved is safe.", {"retry-after": "10"})  # fmt: skip
 
@@ -92,7 +92,7 @@ class Service:
         return [part.strip() for part in re.split(r"\n\s*\n", self.study.instructions) if part.strip()]
 
 
-def _is_near(host: str) -> bool:
+def _is_private(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
@@ -100,5 +100,5 @@ def _is_near(host: str) -> bool:
 
 
 def is_secure(request: "Request") -> bool:
-    """Return whether the participant's browser speaks TLS, as far as a proxy tells."""
+    """Return whether the browser uses TLS, if a proxy reports it."""
     return request.url.scheme == "https"

@@ -1,7 +1,7 @@
 """The tables of a study's database, the same for SQLite and PostgreSQL.
 
-Nothing in them tells who a participant is: no address, no browser, and of the link only a hash. Who wrote a text is not
-in the database at all.
+They do not identify participants: no address, no browser, and only a hash of the link. The writers of texts are not in
+the database.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ OPEN, ACCEPTED, REFUSED = "open", "accepted", "refused"
 class Tables:
     """The tables."""
 
-    metadata: "sa.MetaData"  # All of them
+    metadata: "sa.MetaData"
     study: "sa.Table"  # One row: fingerprint of the pages, hash of the owner's token
-    participants: "sa.Table"  # One row a link that was opened
-    # One row a page in the hands of a participant: who, what, in which state, when it was taken, last seen and handed
-    # in (seconds since 1970), the comment, the completion code, why it was refused
+    participants: "sa.Table"  # One row per link that was opened
+    # One row per page taken by a participant: state, times when it was taken, last seen and submitted (seconds since
+    # 1970), comment, completion code, reason of a rejection
     sheets: "sa.Table"
-    answers: "sa.Table"  # One row an item of a sheet: the label, and when it came
+    answers: "sa.Table"  # One row per item of a sheet: label and time
 
 
 @cache

@@ -19,7 +19,7 @@ from textassay.corpus import (
     ParallelText,
     TextFile,
     TextForm,
-    held_back,
+    held_out_pairs,
     learn_joint_form,
     read_texts,
     split_last,
@@ -175,7 +175,7 @@ def _pairs(folder: Path, scale: ExposureScale, seed: int) -> PairTexts:
     for part, (source, target) in read.items():
         if len(source) != len(target):
             raise InputError(f"{folder / part}: .de has {len(source)} lines, .en {len(target)}: they must be pairs")
-    kept, out = held_back(len(read["train"][0]), scale.n_held_back, seed=seed)
+    kept, out = held_out_pairs(len(read["train"][0]), scale.n_held_back, seed=seed)
     sides = [[side[number] for number in kept] for side in read["train"]]
     form = learn_joint_form(*sides, size=scale.byte_pairs)
 

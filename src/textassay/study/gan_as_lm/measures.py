@@ -12,20 +12,20 @@ import numpy.typing as npt
 
 from textassay.approximation import (
     N_STRETCHES,
-    GoldText,
     Mode,
+    ReferenceWindows,
+    RowCosts,
     RuleCurve,
-    Tallies,
     as_window_stepper,
     emits_distributions,
     expected_bias_bits,
-    gold_log_probs,
-    gold_text,
     has_softmax,
-    multinomial_tallies,
-    one_hot_tallies,
+    multinomial_costs,
+    one_hot_costs,
+    reference_log_probs,
+    reference_windows,
     rule_curve,
-    soft_tallies,
+    soft_costs,
 )
 from textassay.corpus import Corpus
 from textassay.study.gan_as_lm.results import TextCost
@@ -52,21 +52,21 @@ def text_costs(
 
     `generator`: with a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
     """
-    text = gold_text(corpus, window=window)
+    text = reference_windows(corpus, window=window)
     sums: dict[str, FloatArray] = {}
     log_probs = np.zeros(0)
-    counts: Tallies
+    counts: RowCosts
     if mode == "multinomial":
         assert has_softmax(generator)
-        log_probs = gold_log_probs(generator, text.rows, ends=text.ends).reshape(-1)
+        log_probs = reference_log_probs(generator, text.rows, ends=text.ends).reshape(-1)
         sums["exact"] = _by_row(-log_probs / math.log(2), text)
-        counts = multinomial_tallies(text, log_probs, sizes, floor=floor, seed=seed)
+        counts = multinomial_costs(text, log_probs, sizes, floor=floor, seed=seed)
     elif mode == "soft":
         assert emits_distributions(generator)
-        counts = soft_tallies(generator, text, sizes, floor=floor, seed=seed, progress=progress)
+        counts = soft_costs(generator, text, sizes, floor=floor, seed=seed, progress=progress)
     else:
         stepper = as_window_stepper(generator)
-        counts = one_hot_tallies(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
+        counts = one_hot_costs(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
     n_stretches = min(n_stretches, len(text.rows))
     members = ((np.arange(len(text.rows)) + 0.5) * n_stretches / len(text.rows)).astype(np.int64)
     costs = {}
@@ -95,11 +95,11 @@ def rule_curves(
 
     Parts have equally many consecutive windows, of which `n_rows` are taken.
     """
-    text = gold_text(corpus, window=window)
+    text = reference_windows(corpus, window=window)
     stepper = generator if mode == "multinomial" else as_window_stepper(generator)
     curves = []
     for part, rows in enumerate(np.array_split(np.arange(len(text.rows)), n_parts)):
-        own = GoldText(text.rows[rows], text.sizes[rows], 0, window, 0, text.characters_per_token, text.corpus)
+        own = ReferenceWindows(text.rows[rows], text.sizes[rows], 0, window, 0, text.characters_per_token, text.corpus)
         curves.append(rule_curve(stepper, own, n_samples, mode=mode, n_rows=n_rows, seed=seed + part))
     return curves
 
@@ -150,6 +150,6 @@ def rule_stage(
     return Stage("rule", name, {**settings, **options}, run, trained.inputs, cost)
 
 
-def _by_row(values: FloatArray, text: GoldText) -> FloatArray:
+def _by_row(values: FloatArray, text: ReferenceWindows) -> FloatArray:
     """Return sums over each row, shape (B,), of values of all scored tokens, shape (n_tokens,)."""
     return np.asarray(values.reshape(len(text.rows), -1).sum(axis=1))

@@ -15,7 +15,7 @@ from textassay.corpus import (
     Corpus,
     TextForm,
     cut_windows,
-    read_running,
+    read_running_text,
     running_text,
     split_characters,
     symbols,
@@ -49,9 +49,9 @@ def read_gan_text(source: Path, scale: GanScale) -> GanText:
         lacking = [name for name in FILES if not (source / name).is_file()]
         if lacking:
             raise InputError(f"{source} lacks {', '.join(lacking)}: --data names a folder of {', '.join(FILES)}")
-        parts = [read_running(source / name) for name in FILES]
+        parts = [read_running_text(source / name) for name in FILES]
     else:
-        parts = split_characters(read_running(source))
+        parts = split_characters(read_running_text(source))
     most = (scale.n_train, scale.n_valid, scale.n_test)
     parts = [part[:n] for part, n in zip(parts, most, strict=True)]
     longest = max(scale.lstm_length, scale.length)

@@ -1,11 +1,10 @@
-"""Algorithm 1: draw after every gold position, count how often the gold token came, divide once.
+"""Algorithm 1: draw at every position, count how often the reference token was drawn, and divide once.
 
-One set of N draws gives the costs at several smaller numbers of draws, too: counts are nested. Nothing of size N x
-positions x V is ever held: counts of gold tokens are, and of these only sums over rows are kept.
+Counts are nested, so one set of N draws also gives the costs at smaller numbers of draws. Nothing of size N x positions
+x V is ever in memory: only counts of the reference tokens are, and only their sums over rows are kept.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1.
-Departs from it: of a language model, the count of a token is drawn as a whole, from its binomial distribution, which is
-what N passes give.
+Departs from it: for a language model, each count is drawn from its binomial distribution, which is what N passes give.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,13 +19,13 @@ from textassay.approximation.count_cost import (
     plain_bits,
     soft_correction_bits,
 )
-from textassay.approximation.gold_text import GoldText
+from textassay.approximation.reference_windows import ReferenceWindows
 from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Tallies = Mapping[str, FloatArray]  # name to sums over each row, shape (K, B)
+RowCosts = Mapping[str, FloatArray]  # quantity to sums over each row, shape (K, B)
 Progress = Callable[[str, int, int], None]
 
 Mode = Literal["multinomial", "onehot", "soft", "exact"]
@@ -38,110 +37,110 @@ _NUMBERS = 1 << 22  # probabilities of one call
 
 
 class Keep(Protocol):
-    """Where the sums of a part of the text are kept, so that a stopped run goes on."""
+    """Stores the sums of each part of the text, so that an interrupted run can be resumed."""
 
     def load(self, part: str) -> Mapping[str, FloatArray] | None:
-        """Return what was kept of `part`, or None."""
+        """Return the arrays saved for `part`, or None."""
         ...
 
     def save(self, part: str, arrays: Mapping[str, FloatArray]) -> None:
-        """Keep arrays of `part`."""
+        """Save the arrays of `part`."""
         ...
 
 
 def sizes_below(n: int, smallest: int) -> list[int]:
-    """Return ``..., n / 4, n / 2, n``, rounded down, rising, none below `smallest` but `n` itself."""
+    """Return ``..., n / 4, n / 2, n``, rounded down, ascending; all but `n` itself at least `smallest`."""
     sizes = [n]
     while sizes[-1] // 2 >= smallest:
         sizes.append(sizes[-1] // 2)
     return sizes[::-1]
 
 
-def multinomial_tallies(text: GoldText, gold: FloatArray, sizes: Sequence[int], *, floor: float, seed: int) -> Tallies:
-    """Return what the gold tokens of each row cost, from binomial counts.
+def multinomial_costs(
+    text: ReferenceWindows, log_probs: FloatArray, sizes: Sequence[int], *, floor: float, seed: int
+) -> RowCosts:
+    """Return each of `QUANTITIES`, summed over each row, shape (K, B), from binomial counts.
 
-    `gold`: log-probabilities of the scored tokens of all rows, one after another, in nats, shape (n_tokens,).
-
-    Each of `QUANTITIES` to sums over rows, shape (K, B).
+    `log_probs`: of the scored tokens of all rows, one after another, in nats, shape (n_tokens,).
     """
     parts = []
     bounds = np.concatenate(([0], np.cumsum(text.sizes)))
     for start, stop in _blocks(text):
-        chances = np.exp(gold[bounds[start] : bounds[stop]])
+        probs = np.exp(log_probs[bounds[start] : bounds[stop]])
         rng = stream(seed, "approximation", "multinomial", start)
-        counts = np.zeros(len(chances), dtype=np.int64)
+        counts = np.zeros(len(probs), dtype=np.int64)
         costs = []
-        for before, size in zip((0, *sizes), sizes, strict=False):
-            counts = counts + rng.binomial(size - before, np.minimum(chances, 1.0))
+        for previous, size in zip((0, *sizes), sizes, strict=False):
+            counts = counts + rng.binomial(size - previous, np.minimum(probs, 1.0))
             costs.append(_of_counts(counts, size, floor))
         parts.append(_summed(costs, text.sizes[start:stop]))
     return _joined(parts)
 
 
-def one_hot_tallies(
+def one_hot_costs(
     generator: WindowStepper,
-    text: GoldText,
+    text: ReferenceWindows,
     sizes: Sequence[int],
     *,
     floor: float,
     seed: int,
     keep: Keep | None = None,
     progress: Progress | None = None,
-) -> Tallies:
-    """Return what the gold tokens of each row cost, from the counts of a generator's own draws.
+) -> RowCosts:
+    """Return the costs of each row from counts of the generator's own draws.
 
-    Parameters and result are those of `multinomial_tallies`; parts that `keep` has are not drawn again.
+    Parameters and result are those of `multinomial_costs`; parts that `keep` holds are not drawn again.
     """
 
-    def part(start: int, stop: int) -> Tallies:
+    def part(start: int, stop: int) -> RowCosts:
         rows, scored = text.part(start, stop)
         counts = np.zeros(rows.shape, dtype=np.int64)
         costs = []
-        done = 0
+        n_done = 0
         for size in sizes:
-            while done < size:
-                n = min(max(1, _DRAWS // rows.size), size - done)
-                drawn = generator.step_after(np.tile(rows, (n, 1)), seed=_key(seed, "onehot", start, done))
+            while n_done < size:
+                n = min(max(1, _DRAWS // rows.size), size - n_done)
+                drawn = generator.step_after(np.tile(rows, (n, 1)), seed=_key(seed, "onehot", start, n_done))
                 counts += (drawn.reshape(n, *rows.shape) == rows).sum(axis=0)
-                done += n
+                n_done += n
             costs.append(_of_counts(counts[scored], size, floor))
         return _summed(costs, text.sizes[start:stop])
 
     return _parts(part, text, "onehot", keep, progress)
 
 
-def soft_tallies(
+def soft_costs(
     generator: NoiseDriven,
-    text: GoldText,
+    text: ReferenceWindows,
     sizes: Sequence[int],
     *,
     floor: float,
     seed: int,
     keep: Keep | None = None,
     progress: Progress | None = None,
-) -> Tallies:
-    """Return what the gold tokens of each row cost, from the mean of the distributions of N noise vectors.
+) -> RowCosts:
+    """Return the costs of each row from the mean of the distributions of N noise vectors.
 
-    Parameters and result are those of `one_hot_tallies`. What is corrected is the bias to second order, in both of
-    ``corrected`` and ``jackknife``; ``zeros`` counts tokens whose mean probability is below the floor.
+    Parameters and result are those of `one_hot_costs`. Both ``corrected`` and ``jackknife`` correct the second-order
+    bias; ``zeros`` counts tokens whose mean probability is below the floor.
     """
     n_types = len(generator.vocabulary)
 
-    def part(start: int, stop: int) -> Tallies:
+    def part(start: int, stop: int) -> RowCosts:
         rows, scored = text.part(start, stop)
         sums, squares = np.zeros(rows.shape), np.zeros(rows.shape)
         costs = []
-        done = 0
+        n_done = 0
         for size in sizes:
-            while done < size:
-                n = min(max(1, min(_DRAWS, _NUMBERS // n_types) // rows.size), size - done)
-                many = np.tile(rows, (n, 1))
-                shown = generator.soft_after(many, seed=_key(seed, "soft", start, done))
-                found = np.take_along_axis(shown, many[:, :, None], axis=2)[:, :, 0].astype(np.float64)
-                found = found.reshape(n, *rows.shape)
-                sums += found.sum(axis=0)
-                squares += (found**2).sum(axis=0)
-                done += n
+            while n_done < size:
+                n = min(max(1, min(_DRAWS, _NUMBERS // n_types) // rows.size), size - n_done)
+                repeated = np.tile(rows, (n, 1))
+                probs = generator.soft_after(repeated, seed=_key(seed, "soft", start, n_done))
+                token_probs = np.take_along_axis(probs, repeated[:, :, None], axis=2)[:, :, 0].astype(np.float64)
+                token_probs = token_probs.reshape(n, *rows.shape)
+                sums += token_probs.sum(axis=0)
+                squares += (token_probs**2).sum(axis=0)
+                n_done += n
             means = sums[scored] / size
             plain = -np.log2(np.maximum(means, floor))
             corrected = plain - soft_correction_bits(sums[scored], squares[scored], size, floor=floor)
@@ -151,34 +150,38 @@ def soft_tallies(
     return _parts(part, text, "soft", keep, progress)
 
 
-def _blocks(text: GoldText) -> list[tuple[int, int]]:
-    """Return where parts of the text begin and end, in rows."""
+def _blocks(text: ReferenceWindows) -> list[tuple[int, int]]:
+    """Return the first and last row of each part of the text, as half-open ranges."""
     rows = max(1, _POSITIONS // text.rows.shape[1])
     return [(start, min(start + rows, len(text.rows))) for start in range(0, len(text.rows), rows)]
 
 
 def _parts(
-    part: Callable[[int, int], Tallies], text: GoldText, name: str, keep: Keep | None, progress: Progress | None
-) -> Tallies:
-    found = []
+    part: Callable[[int, int], RowCosts],
+    text: ReferenceWindows,
+    name: str,
+    keep: Keep | None,
+    progress: Progress | None,
+) -> RowCosts:
+    parts = []
     blocks = _blocks(text)
     for number, (start, stop) in enumerate(blocks):
         if progress is not None:
             progress("drawing", number, len(blocks))
         label = f"{name}-{start}-{stop}"
-        tallies = None if keep is None else keep.load(label)
-        if tallies is None:
-            tallies = part(start, stop)
+        costs = None if keep is None else keep.load(label)
+        if costs is None:
+            costs = part(start, stop)
             if keep is not None:
-                keep.save(label, tallies)
-        found.append(tallies)
+                keep.save(label, costs)
+        parts.append(costs)
     if progress is not None:
         progress("drawing", len(blocks), len(blocks))
-    return _joined(found)
+    return _joined(parts)
 
 
 def _of_counts(counts: IntArray, n: int, floor: float) -> FloatArray:
-    """Return all of `QUANTITIES` for each count, shape (4, P); tables are made once for all counts there are."""
+    """Return all of `QUANTITIES` for each count, shape (4, P); each distinct count is computed once."""
     levels, which = np.unique(counts, return_inverse=True)
     table = np.stack(
         (
@@ -191,14 +194,14 @@ def _of_counts(counts: IntArray, n: int, floor: float) -> FloatArray:
     return table[:, which.reshape(-1)]
 
 
-def _summed(costs: Sequence[FloatArray], sizes: IntArray) -> Tallies:
+def _summed(costs: Sequence[FloatArray], sizes: IntArray) -> RowCosts:
     """Return sums over rows of `sizes` tokens each, of costs (4, P) at K numbers of draws."""
     starts = np.cumsum(sizes) - sizes
     sums = np.stack([np.add.reduceat(cost, starts, axis=1) for cost in costs])  # (K, 4, B)
     return {name: sums[:, place] for place, name in enumerate(QUANTITIES)}
 
 
-def _joined(parts: Sequence[Tallies]) -> Tallies:
+def _joined(parts: Sequence[RowCosts]) -> RowCosts:
     return {name: np.concatenate([part[name] for part in parts], axis=1) for name in QUANTITIES}
 
 

@@ -1,11 +1,11 @@
-"""The text that a generator is measured on, as rows of gold tokens: sentences with their ends, or windows of a text.
+"""The text that a generator is measured on, as rows of tokens: texts with their ends, or windows of running text.
 
-Windows are consecutive and do not overlap; an incomplete last one is dropped. A window starts without context, unless
-asked for: then the tokens before it are read, too, and not scored.
+Windows are consecutive and do not overlap; an incomplete last one is dropped. With `context`, the tokens before a
+window are read too, but not scored.
 
 Source: Tevet et al., "Evaluating Text GANs as Language Models", NAACL 2019, and its authors' code (windows). Schmeiser,
-"Batch Size Effects in the Analysis of Simulation Output", Operations Research 30, 1982 (10 to 30 batches): neighbours
-in a text are alike, so intervals take the text in 20 stretches.
+"Batch Size Effects in the Analysis of Simulation Output", Operations Research 30, 1982 (10 to 30 batches): neighbouring
+tokens are correlated, so intervals treat the text as 20 independent stretches.
 """
 
 from dataclasses import dataclass
@@ -26,20 +26,20 @@ N_STRETCHES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class GoldText:
-    """Rows of gold tokens."""
+class ReferenceWindows:
+    """Rows of reference tokens."""
 
     rows: IntArray  # Shape (B, L): each row `context` tokens, then those scored, padded with ``<eos>``
-    sizes: IntArray  # Scored tokens of each row, shape (B,); ends of sentences are scored
-    context: int  # Tokens at the beginning of each row that are read, not scored
-    window: int | None  # Scored tokens of each row where the text is running text; None where rows are sentences
-    n_dropped: int  # Tokens of the text that are in no window
-    characters_per_token: float  # Of the text as it was read, ends of sentences counted as one of each
-    corpus: Corpus  # Where they are from
+    sizes: IntArray  # Scored tokens of each row, shape (B,); ends of texts are scored
+    context: int  # Tokens at the start of each row that are read but not scored
+    window: int | None  # Scored tokens of each row of running text; None where rows are texts
+    n_dropped: int  # Tokens in no window
+    characters_per_token: float  # An end of a text counts as one token and one character
+    corpus: Corpus  # The text as it was read
 
     @property
     def ends(self) -> Ends:
-        """Windows never end; sentences do."""
+        """``absorbing`` for texts, which end; ``excluded`` for windows of running text, which do not."""
         return "absorbing" if self.window is None else "excluded"
 
     @cached_property
@@ -50,7 +50,7 @@ class GoldText:
 
     @property
     def n_tokens(self) -> int:
-        """Scored tokens."""
+        """Number of scored tokens."""
         return int(self.sizes.sum())
 
     @property
@@ -64,10 +64,10 @@ class GoldText:
         return self.rows[start:stop, :width], self.scored[start:stop, :width]
 
     def mean(self, sums: FloatArray, *, level: float) -> Quantity:
-        """Return the mean over all scored tokens of what `sums`, shape (B,), hold for each row.
+        """Return the mean over all scored tokens, from the sum of each row, shape (B,).
 
-        Its interval takes the text in `N_STRETCHES` stretches (fewer where there are fewer rows) as independent; none
-        with one.
+        The interval treats `N_STRETCHES` stretches of text (fewer with fewer rows) as independent; None with one
+        stretch.
         """
         value = float(sums.sum() / self.n_tokens)
         if len(sums) < 2 or not np.isfinite(value):
@@ -82,29 +82,29 @@ class GoldText:
         return Quantity(value, terms_interval(value, [terms], level=level, method=method))
 
 
-def gold_text(corpus: Corpus, *, window: int | None = None, context: int = 0) -> GoldText:
-    """Return a text as rows of gold tokens."""
+def reference_windows(corpus: Corpus, *, window: int | None = None, context: int = 0) -> ReferenceWindows:
+    """Return a corpus as rows of reference tokens."""
     if window is not None and window < 1:
-        raise OptionError(f"the window must have at least 1 token, got {window}")
+        raise OptionError(f"window must be at least 1 token, got {window}")
     if context < 0 or (context and window is None):
-        raise OptionError(f"context must be at least 0, and is for windows only, got {context}")
+        raise OptionError(f"context must be at least 0, and 0 without a window, got {context}")
     if len(corpus) == 0:
-        raise EmptyCorpusError("the text has no sentence")
+        raise EmptyCorpusError("the corpus has no text")
     n_characters = sum(map(len, corpus.texts))
     if window is None:
         lengths = corpus.lengths
         rows = np.full((len(corpus), int(lengths.max()) + 1), EOS, dtype=np.int64)
         rows[np.arange(rows.shape[1]) < lengths[:, None]] = corpus.tokens
         per_token = (n_characters + len(corpus)) / (len(corpus.tokens) + len(corpus))
-        return GoldText(rows, lengths + 1, 0, None, 0, per_token, corpus)
+        return ReferenceWindows(rows, lengths + 1, 0, None, 0, per_token, corpus)
     n_tokens = len(corpus.tokens)
     if n_tokens < context + window:
-        least = f"a window of {window} tokens" + (f" with {context} of context" if context else "")
+        minimum = f"a window of {window} tokens" + (f" with {context} of context" if context else "")
         raise TooFewSentencesError(
-            f"the text has {n_tokens} tokens, fewer than {least}: give more text or a smaller one"
+            f"the text has {n_tokens} tokens, fewer than {minimum}: give more text or a smaller window"
         )
     tokens = corpus.tokens.astype(np.int64)
     rows = np.lib.stride_tricks.sliding_window_view(tokens, context + window)[::window].copy()
     sizes = np.full(len(rows), window, dtype=np.int64)
-    dropped = n_tokens - context - int(sizes.sum())
-    return GoldText(rows, sizes, context, window, dropped, n_characters / n_tokens, corpus)
+    n_dropped = n_tokens - context - int(sizes.sum())
+    return ReferenceWindows(rows, sizes, context, window, n_dropped, n_characters / n_tokens, corpus)

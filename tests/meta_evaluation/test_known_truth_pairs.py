@@ -11,7 +11,7 @@ from tabled import corpus_of, toy
 from textassay.corpus import Corpus
 from textassay.discriminator import PlainLogistic
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.meta_evaluation import LOG_PROBS, WORLD_NAMES, World, four_kinds, worlds
+from textassay.meta_evaluation import LOG_PROBS, PAIR_NAMES, KnownTruthPair, four_kinds, known_truth_pairs
 from textassay.metric import dd
 
 N = 600
@@ -34,12 +34,12 @@ def _text() -> Corpus:
 
 
 @cache
-def _worlds() -> dict[str, World]:
-    return {world.name: world for world in worlds(_text(), 0)}
+def _worlds() -> dict[str, KnownTruthPair]:
+    return {world.name: world for world in known_truth_pairs(_text(), 0)}
 
 
 def test_there_are_enough_worlds_and_their_truths_spread() -> None:
-    assert len(WORLD_NAMES) >= 12
+    assert len(PAIR_NAMES) >= 12
     truths = sorted(world.truth(2000, seed=0).value for world in _worlds().values())
     assert truths[:2] == [0, 0]
     assert truths[-1] == pytest.approx(1, abs=0.01)
@@ -47,7 +47,7 @@ def test_there_are_enough_worlds_and_their_truths_spread() -> None:
 
 
 @pytest.mark.feature("DD-02", "DD-03")
-@pytest.mark.parametrize("name", WORLD_NAMES)
+@pytest.mark.parametrize("name", PAIR_NAMES)
 def test_estimators_of_the_truth_agree(name: str) -> None:
     truth = _worlds()[name].truth(4000, seed=1)
     assert truth.disagreement < 4.5
@@ -61,7 +61,7 @@ def test_estimators_of_the_truth_agree(name: str) -> None:
 
 
 @pytest.mark.feature("DD-09")
-@pytest.mark.parametrize("name", WORLD_NAMES)
+@pytest.mark.parametrize("name", PAIR_NAMES)
 def test_no_estimate_exceeds_the_truth(name: str) -> None:
     world = _worlds()[name]
     truth = world.truth(4000, seed=0)
@@ -125,26 +125,26 @@ def test_four_kinds_are_equal_parts_by_length_and_wording() -> None:
 
 
 def test_another_seed_takes_other_parts() -> None:
-    first, second = (worlds(_text(), seed, ["growth-4-0.2"])[0].q for seed in (0, 1))
+    first, second = (known_truth_pairs(_text(), seed, ["growth-4-0.2"])[0].q for seed in (0, 1))
     assert first.train.texts != second.train.texts  # type: ignore[attr-defined]
 
 
 def test_refusals() -> None:
-    with pytest.raises(TooFewSentencesError, match="at least 20 sentences, got 2"):
-        worlds(corpus_of(["a", "b"]), 0)
+    with pytest.raises(TooFewSentencesError, match="at least 20 texts, got 2"):
+        known_truth_pairs(corpus_of(["a", "b"]), 0)
     with pytest.raises(OptionError, match="unknown world 'order-2'"):
-        worlds(_text(), 0, ["order-2"])
+        known_truth_pairs(_text(), 0, ["order-2"])
     with pytest.raises(OptionError, match="seed must be at least 0, got -1"):
-        worlds(_text(), -1)
-    extra = World("disjoint", "toy", "toy", *toy())
-    assert worlds(_text(), 0, ["identical-2"], extra=[extra])[1] is extra
+        known_truth_pairs(_text(), -1)
+    extra = KnownTruthPair("disjoint", "toy", "toy", *toy())
+    assert known_truth_pairs(_text(), 0, ["identical-2"], extra=[extra])[1] is extra
     with pytest.raises(OptionError, match="distinct names"):
-        worlds(_text(), 0, ["disjoint"], extra=[extra])
+        known_truth_pairs(_text(), 0, ["disjoint"], extra=[extra])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", ["coco/train.txt", "emnlp_news/valid.txt", "yelp/valid.txt"])
 def test_truths_agree_on_real_text(data_dir: Path, file: str) -> None:
     corpus = corpus_of((data_dir / file).read_text(encoding="utf-8").splitlines())
-    for world in worlds(corpus, 0):
+    for world in known_truth_pairs(corpus, 0):
         assert world.truth(10_000, seed=0).disagreement < 4.5, world.name

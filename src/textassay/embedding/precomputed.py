@@ -1,4 +1,4 @@
-"""Vectors that were made elsewhere: one row a sentence in the corpus's column ``features``."""
+"""Precomputed vectors: one row per text in the corpus column ``features``."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,8 @@ from textassay.errors import UnavailableError
 FEATURES = "features"
 
 
-class GivenEncoder:
-    """Hands out the column ``features``; there is nothing to fit."""
+class PrecomputedEncoder:
+    """The encoder called ``given``, which returns the column ``features``."""
 
     name = "given"
     reads_columns = True
@@ -18,14 +18,12 @@ class GivenEncoder:
     key = "given"
     settings: Mapping[str, str] = {"encoder": "given"}
 
-    def fit(self, real: Corpus) -> "GivenEncoder":
+    def fit(self, real: Corpus) -> "PrecomputedEncoder":
         """Return itself."""
         return self
 
     def encode(self, corpus: Corpus) -> FloatArray:
         """Return the column, shape (N, d)."""
         if FEATURES not in corpus.columns:
-            raise UnavailableError(
-                "there are no features of these sentences: give --features NAME=FILE.npy for all texts"
-            )
+            raise UnavailableError("these texts have no features: give --features NAME=FILE.npy for all of them")
         return corpus.columns[FEATURES]

@@ -1,12 +1,12 @@
-"""The words and n-grams that stand in more sentences of one side than of the other.
+"""Discriminative n-grams: words and n-grams that occur in more texts of one side than of the other.
 
-Every n-gram of order 1 to 4, sentence ends as tokens, that stands in at least `MIN_SENTENCES` sentences of both sides
-together is tested by Fisher's exact test; how often it stands on both sides together says nothing on where, so leaving
-out the rare ones costs no validity. P-values are adjusted over all that were tested, for the rate of false discoveries.
+Every n-gram of order 1 to 4, ends of texts as tokens, that occurs in at least `MIN_SENTENCES` texts of both sides
+together is tested by Fisher's exact test. The total count does not depend on the side, so leaving out rare n-grams
+costs no validity. P-values are adjusted over all tests for the false discovery rate.
 
-N-grams are listed by their likelihood ratio, and one that says nothing new is left out: with it known which sentences
-hold an n-gram that is listed already, less than half of its evidence is left. So of "bathroom", "a bathroom" and "in a
-bathroom" one is listed, unless the longer ones tell more than that there is a bathroom.
+N-grams are ordered by their likelihood ratio. A redundant one is left out: given which texts contain an n-gram that is
+already listed, less than half of its evidence remains. So of "bathroom", "a bathroom" and "in a bathroom" one is
+listed, unless the longer ones carry more evidence than the word itself.
 
 Sources: Benjamini and Hochberg, "Controlling the False Discovery Rate", Journal of the Royal Statistical Society B 57,
 1995, by SciPy; Dunning, "Accurate Methods for the Statistics of Surprise and Coincidence", 1993.
@@ -20,7 +20,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import false_discovery_control
 
 from textassay.comparison.boilerplate import FREQUENT, TIMES, find_boilerplate
-from textassay.comparison.explanation import Giveaway
+from textassay.comparison.explanation import DiscriminativeNgram
 from textassay.corpus import Corpus
 from textassay.ngram import NgramIndex, mark_ends
 from textassay.resampling import fisher_p_values, signed_likelihood_ratios
@@ -29,28 +29,25 @@ Counts = npt.NDArray[np.int64]
 
 MAX_ORDER = 4
 MIN_SENTENCES = 10  # below, even an n-gram of one side alone could hardly be significant among thousands
-_LEFT = 0.5  # share of its evidence that an n-gram must keep beside those listed before it
+_LEFT = 0.5  # share of its evidence that an n-gram must keep given those listed before it
 
 
 @dataclass(frozen=True)
-class Giveaways:
-    """What stands more often in generated and in real sentences, out of how many n-grams that were tested.
+class NgramLists:
+    """N-grams more frequent in generated and in real texts, the number tested, and boilerplate phrases."""
 
-    `boilerplate` are the phrases that a generator repeats from text to text, see `textassay.comparison.boilerplate`.
-    """
-
-    more_generated: tuple[Giveaway, ...]
-    more_real: tuple[Giveaway, ...]
+    more_generated: tuple[DiscriminativeNgram, ...]
+    more_real: tuple[DiscriminativeNgram, ...]
     n_tested: int
-    boilerplate: tuple[Giveaway, ...] = ()
+    boilerplate: tuple[DiscriminativeNgram, ...] = ()
 
 
-def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -> Giveaways:
-    """Return the n-grams that separate the two sides most, at most `top` each way."""
+def find_discriminative_ngrams(real: Corpus, generated: Corpus, *, level: float, top: int) -> NgramLists:
+    """Return the n-grams that separate the two sides most, at most `top` for each side."""
     marked = [mark_ends(corpus) for corpus in (real, generated)]
     index = NgramIndex.build(marked, max_order=MAX_ORDER, min_sentences=MIN_SENTENCES)
     if index.n_features == 0:
-        return Giveaways((), (), 0)
+        return NgramLists((), (), 0)
     presences = [index.count_matrix(corpus) for corpus in marked]
     counts = [np.bincount(side.indices, minlength=index.n_features) for side in presences]
     sizes = [len(real), len(generated)]
@@ -58,11 +55,11 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
     evidence = signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
     orders = np.repeat(np.arange(1, MAX_ORDER + 1), index.sizes)
 
-    def listed(sign: float) -> tuple[Giveaway, ...]:
+    def listed(sign: float) -> tuple[DiscriminativeNgram, ...]:
         candidates = np.flatnonzero((p_values < 1 - level) & (sign * evidence > 0))
         chosen = _most_telling([side[:, candidates] for side in presences], sign, top)
         return tuple(
-            Giveaway(
+            DiscriminativeNgram(
                 ngram=index.text(feature),
                 order=int(orders[feature]),
                 n_real=int(counts[0][feature]),
@@ -81,26 +78,26 @@ def find_giveaways(real: Corpus, generated: Corpus, *, level: float, top: int) -
     phrases = find_boilerplate(
         marked[0], marked[1], ((index.token_ids(seed), float(p_values[seed])) for seed in seeds.tolist())
     )
-    return Giveaways(listed(-1.0), listed(1.0), index.n_features, phrases)
+    return NgramLists(listed(-1.0), listed(1.0), index.n_features, phrases)
 
 
 def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[int]:
-    """Return the columns of `presences` to list, the most telling first; equally telling ones by their number.
+    """Return the columns of `presences` to list, the most discriminative first; ties by column number.
 
-    `presences`: of the real and of the generated sentences, shapes (n_real, n_candidates) and (n_generated,
-    n_candidates): an entry where an n-gram stands in a sentence.
+    `presences`: of real and of generated texts, shapes (n_real, n_candidates) and (n_generated, n_candidates), with an
+    entry where a text contains an n-gram.
     """
     n_candidates = presences[0].shape[1]
     sizes = [side.shape[0] for side in presences]
     counts = [np.bincount(side.indices, minlength=n_candidates) for side in presences]
     by_ngram = [side.tocsc() for side in presences]
     evidence = sign * signed_likelihood_ratios(counts[0], sizes[0], counts[1], sizes[1])
-    alive = np.ones(n_candidates, dtype=bool)
+    is_candidate = np.ones(n_candidates, dtype=bool)
     chosen: list[int] = []
     for candidate in np.argsort(-evidence, kind="stable").tolist():
         if len(chosen) == top:
             break
-        if not alive[candidate]:
+        if not is_candidate[candidate]:
             continue
         chosen.append(candidate)
         rows = [side.indices[side.indptr[candidate] : side.indptr[candidate + 1]] for side in by_ngram]
@@ -108,8 +105,10 @@ def _most_telling(presences: list[csr_matrix], sign: float, top: int) -> list[in
             np.bincount(side[held].indices, minlength=n_candidates) for side, held in zip(presences, rows, strict=True)
         ]
         n_inside = [len(held) for held in rows]
-        left = signed_likelihood_ratios(inside[0], n_inside[0], inside[1], n_inside[1]) + signed_likelihood_ratios(
+        remaining_evidence = signed_likelihood_ratios(
+            inside[0], n_inside[0], inside[1], n_inside[1]
+        ) + signed_likelihood_ratios(
             counts[0] - inside[0], sizes[0] - n_inside[0], counts[1] - inside[1], sizes[1] - n_inside[1]
         )
-        alive &= sign * left >= _LEFT * evidence
+        is_candidate &= sign * remaining_evidence >= _LEFT * evidence
     return chosen

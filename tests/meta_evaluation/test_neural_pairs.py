@@ -5,7 +5,7 @@ import pytest
 
 from textassay.corpus import Corpus
 from textassay.errors import TooFewSentencesError
-from textassay.meta_evaluation import neural_worlds
+from textassay.meta_evaluation import neural_pairs
 from textassay.training import Recipe
 
 pytest.importorskip("torch")
@@ -15,7 +15,7 @@ def test_worlds_are_known_and_their_draws_repeat() -> None:
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(["a", "b", "c", "d", "e"], rng.integers(1, 5))) for _ in range(300)]
     recipe = Recipe(4, learning_rate=1e-2)
-    made = neural_worlds(Corpus.from_texts(texts), 0, width=16, recipe=recipe)
+    made = neural_pairs(Corpus.from_texts(texts), 0, width=16, recipe=recipe)
     assert [world.name for world in made] == ["lstm-quarter", "lstm-narrow", "lstm-temperature-0.8", "lstm-order-3"]
     assert {world.kind for world in made} == {"lstm"}
     for world in made:
@@ -26,5 +26,5 @@ def test_worlds_are_known_and_their_draws_repeat() -> None:
     real, generated = made[0].sample(50, seed=1)
     assert real.texts == made[0].sample(80, seed=1)[0].texts[:50]
     assert real.texts != generated.texts
-    with pytest.raises(TooFewSentencesError, match="at least 20 sentences, got 3"):
-        neural_worlds(Corpus.from_texts(texts[:3]), 0)
+    with pytest.raises(TooFewSentencesError, match="at least 20 texts, got 3"):
+        neural_pairs(Corpus.from_texts(texts[:3]), 0)

@@ -1,10 +1,9 @@
-"""Worlds: pairs of generators, made from any corpus, whose sentence probabilities and so whose discrepancy are known.
+"""Pairs of generators of known truth ("worlds"): built from any corpus, with exact text probabilities and discrepancy.
 
-One of a pair, p, stands for real text; the other, q, is judged. The n-gram models are interpolated modified
-Kneser-Ney, smoothed over one vocabulary, so that every sentence has a probability under both. What q does worse than p
-is what generators do worse than people: less training text, a shorter memory, a temperature, other shares of the kinds
-of sentences, a kind left out, real text among its own, no grammar at all. Two pairs are controls: equal generators and
-generators without a common word.
+In each pair, p stands for real text and q is the generator to judge. The n-gram models are interpolated modified
+Kneser-Ney, smoothed over one vocabulary, so that every text has a probability under both. The faults of q are those of
+generators: less training text, a shorter memory, a temperature, other shares of the kinds of texts, a missing kind,
+real text mixed in, no grammar at all. Two pairs are controls: equal generators, and generators without a common word.
 """
 
 import math
@@ -24,27 +23,27 @@ from textassay.seeding import stream
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-FIRST_TEST_SEED = 100  # seeds below it are for development: what was chosen on them is not measured on them
+FIRST_TEST_SEED = 100  # seeds below it are for development, and not used for reported results
 LOG_PROBS = "log_probs/generated"  # the column of q's log-probabilities
 N_FOR_TRUTH = 50_000  # sentences a side
 FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 
 _AT_LEAST = 20  # sentences
-_MAX_LENGTH = 5000  # tokens; what reaches it would be cut, with a warning, which no n-gram model of sentences does
-_LOWEST = -1e4  # nats, where a log-probability is to be a feature and is minus infinity
+_MAX_LENGTH = 5000  # tokens; longer than any text of these models
+_LOWEST = -1e4  # nats; replaces minus infinity in features
 
 
 @dataclass(frozen=True)
-class World:
+class KnownTruthPair:
     """Two generators whose discrepancy is known."""
 
     name: str  # Distinct within a corpus, such as ``growth-4-0.2``
-    family: str  # What its pairs have in common, such as ``growth-4``; see `grows`
+    family: str  # Pairs that vary one setting, such as ``growth-4``; see `grows`
     kind: str  # What the generators are, such as ``ngram``, ``identical`` or ``lstm``
-    # The one that stands for real text, and the one that is judged
+    # The model of real text, and the generator to judge
     p: ScoredGenerator
     q: ScoredGenerator
-    grows: bool = False  # Whether the family is one and the same model on growing parts of the text, against p
+    grows: bool = False  # Whether the family is one model trained on growing parts of the text
 
     def sample(self, n: int, *, seed: int) -> tuple[Corpus, Corpus]:
         """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary."""
@@ -59,7 +58,7 @@ class World:
         return first, second
 
     def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
-        """Return the discrepancy from `n` sentences a side, none of which `sample` returns."""
+        """Return the discrepancy from `n` texts a side, drawn independently of `sample`."""
         real, generated = self._draw(n, seed, "truth")
         return true_discrepancy(self.p, self.q, real, generated, level=level)
 
@@ -82,14 +81,14 @@ class _Text:
         self._modes: list[NgramModel] = []
 
     def ngram(self, order: int, fraction: float = 1.0) -> NgramModel:
-        """Return the model of the first sentences: larger fractions hold the smaller ones."""
+        """Return the model of a fraction of the text; larger fractions contain the smaller ones."""
         if (order, fraction) not in self._models:
             part = np.arange(math.ceil(fraction * len(self.corpus)))
             self._models[order, fraction] = NgramModel(order, max_length=_MAX_LENGTH).fit(self.corpus.take(part))
         return self._models[order, fraction]
 
     def modes(self) -> list[NgramModel]:
-        """Return models of four kinds of sentences: short and long ones, of common and of rare words."""
+        """Return models of four kinds of texts: short or long, of common or rare words."""
         if not self._modes:
             self._modes = [
                 NgramModel(3, max_length=_MAX_LENGTH).fit(self.corpus.take(rows)) for rows in four_kinds(self.corpus)
@@ -137,14 +136,14 @@ def _disjoint(text: _Text) -> Pair:
 
 
 def _free_suffixes(vocabulary: Vocabulary) -> tuple[str, str]:
-    """Return two suffixes, as short as can be, that turn no word into a word; they end differently."""
+    """Return the two shortest suffixes, of different marks, that turn no word into another word."""
     length = 1
     while any(f"{token}{mark * length}" in vocabulary for token in vocabulary.tokens for mark in "~^"):
         length += 1
     return "~" * length, "^" * length
 
 
-# name: (family, kind, whether it grows, how it is made)
+# name: (family, kind, grows, function that builds the pair)
 _MAKERS: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
     **{
         f"growth-{order}-{fraction:g}": (
@@ -186,34 +185,34 @@ _MAKERS: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
     "disjoint": ("disjoint", "disjoint", False, _disjoint),
 }
 
-WORLD_NAMES = tuple(_MAKERS)
+PAIR_NAMES = tuple(_MAKERS)
 
 
-def worlds(
-    corpus: Corpus, seed: int, names: Sequence[str] = WORLD_NAMES, *, extra: Sequence[World] = ()
-) -> list[World]:
-    """Return worlds made from a corpus."""
+def known_truth_pairs(
+    corpus: Corpus, seed: int, names: Sequence[str] = PAIR_NAMES, *, extra: Sequence[KnownTruthPair] = ()
+) -> list[KnownTruthPair]:
+    """Return pairs of known truth built from a corpus."""
     if len(corpus) < _AT_LEAST:
-        raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} sentences, got {len(corpus)}")
+        raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} texts, got {len(corpus)}")
     if seed < 0:
         raise OptionError(f"seed must be at least 0, got {seed}")
     for name in names:
         if name not in _MAKERS:
             raise unknown_name("world", name, _MAKERS)
     text = _Text(corpus, seed)
-    made = []
+    pairs = []
     for name in names:
         family, kind, grows, make = _MAKERS[name]
-        made.append(World(name, family, kind, *make(text), grows=grows))
-    made += extra
-    taken = [world.name for world in made]
-    if len(set(taken)) < len(taken):
-        raise OptionError(f"worlds must have distinct names, got {', '.join(taken)}")
-    return made
+        pairs.append(KnownTruthPair(name, family, kind, *make(text), grows=grows))
+    pairs += extra
+    pair_names = [pair.name for pair in pairs]
+    if len(set(pair_names)) < len(pair_names):
+        raise OptionError(f"worlds must have distinct names, got {', '.join(pair_names)}")
+    return pairs
 
 
 def four_kinds(corpus: Corpus) -> list[IntArray]:
-    """Return the sentences of four equally large kinds: short or long, of common or rarer words."""
+    """Return the row numbers of four equally large kinds of texts: short or long, of common or rarer words."""
     counts = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary))
     sums = np.concatenate(([0.0], np.cumsum(np.log(np.maximum(counts, 1))[corpus.tokens])))
     common = np.diff(sums[corpus.offsets]) / np.maximum(corpus.lengths, 1)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.approximation import gold_text, multinomial_tallies, one_hot_tallies, tallies
+from textassay.approximation import multinomial_costs, one_hot_costs, reference_windows, token_counts
 from textassay.corpus import UNK, TextForm, Vocabulary
 
 
@@ -29,14 +29,14 @@ class Known:
 def test_rows_of_later_parts_have_their_own_chances(
     letters: TextForm, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr(tallies, "_POSITIONS", 24)  # six rows of four to a part, the last of two
-    text = gold_text(letters.corpus(["abcd" * 7 + "bbcd" * 7]), window=4)
+    monkeypatch.setattr(token_counts, "_POSITIONS", 24)  # six rows of four to a part, the last of two
+    text = reference_windows(letters.corpus(["abcd" * 7 + "bbcd" * 7]), window=4)
     chances = np.repeat([0.9, 0.2], 28)
     sizes, floor = [1000, 4000], 1e-20
     if mode == "multinomial":
-        found = multinomial_tallies(text, np.log(chances), sizes, floor=floor, seed=0)
+        found = multinomial_costs(text, np.log(chances), sizes, floor=floor, seed=0)
     else:
-        found = one_hot_tallies(Known(letters.vocabulary), text, sizes, floor=floor, seed=0)
+        found = one_hot_costs(Known(letters.vocabulary), text, sizes, floor=floor, seed=0)
     expected = -np.log2(chances).reshape(14, 4).sum(axis=1)
     assert found["plain"].shape == (2, 14)
     for of_size in found["plain"]:
@@ -50,8 +50,8 @@ def test_only_what_was_never_drawn_costs_the_floor_and_is_counted(letters: TextF
             place = np.arange(len(windows))[:, None]  # a token at position t is drawn in the first t passes
             return np.where(place < np.arange(windows.shape[1]), windows, windows + 1)
 
-    text = gold_text(letters.corpus(["abcd"]), window=4)
-    found = one_hot_tallies(Rising(letters.vocabulary), text, [20], floor=1e-20, seed=0)
+    text = reference_windows(letters.corpus(["abcd"]), window=4)
+    found = one_hot_costs(Rising(letters.vocabulary), text, [20], floor=1e-20, seed=0)
     assert found["zeros"].tolist() == [[1]]
     by_hand = -math.log2(1e-20) + math.log2(20) + math.log2(10) + math.log2(20 / 3)
     assert found["plain"][0, 0] == pytest.approx(by_hand)

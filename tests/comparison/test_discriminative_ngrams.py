@@ -3,13 +3,13 @@
 import numpy as np
 
 from made_up import sentences
-from textassay.comparison import Giveaways, find_giveaways
+from textassay.comparison import NgramLists, find_discriminative_ngrams
 from textassay.corpus import corpora_from_texts
 
 
-def _find(real: list[str], generated: list[str], top: int = 20) -> Giveaways:
+def _find(real: list[str], generated: list[str], top: int = 20) -> NgramLists:
     corpora = corpora_from_texts({"real": real, "generated": generated})
-    return find_giveaways(corpora["real"], corpora["generated"], level=0.95, top=top)
+    return find_discriminative_ngrams(corpora["real"], corpora["generated"], level=0.95, top=top)
 
 
 def _plant(texts: list[str], phrase: str, every: int) -> list[str]:
@@ -82,7 +82,7 @@ def test_false_discoveries_beside_true_ones() -> None:
 
 
 def test_nothing_to_test_and_nothing_to_list() -> None:
-    assert _find(["a b"] * 3, ["c d"] * 3) == Giveaways((), (), 0)
+    assert _find(["a b"] * 3, ["c d"] * 3) == NgramLists((), (), 0)
     found = _find(sentences(300, 1), sentences(300, 2, shift=0.9), top=0)
     assert found.n_tested > 100
     assert found.more_generated == found.more_real == ()
