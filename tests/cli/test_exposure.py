@@ -34,7 +34,7 @@ def test_without_an_oracle(folder: Path, models: Path, run: Run) -> None:
     assert done.status == 0
     told = " ".join(done.stdout.split())
     assert "Model ngram(order=2)" in told
-    assert "EB-bleu: 2 runs of 60 continuations against 60 references." in told
+    assert "EB-bleu 2 runs of 60 continuations against 60 references." in told
     assert "C-bleu(shuffled)" in told
     assert "EB-C" not in told
     assert "In brackets: the prefix." in told
