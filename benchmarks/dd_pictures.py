@@ -27,7 +27,7 @@ from textassay.meta_evaluation.bench import Bench, BenchCell, parse_estimator, r
 from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
 from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES
 from textassay.metric.discrepancy import dd, exact_discrepancy
-from textassay.report.bench_files import draw_bench
+from textassay.report import bench_document, draw_svg
 from textassay.report.old_drawing import names_beside, plane, row_text, tick_places
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
 from textassay.seeding import stream
@@ -107,9 +107,8 @@ def pictures(cells: Path | None) -> dict[str, str]:
     drawn["size"] = draw_sizes(measured(text, ("logistic", "quick", "default"), (FAR, NEAR), SIZES, cells))
     bench = measured(text, ESTIMATORS, PAIR_NAMES, (SENTENCES,), cells)
     print_bench(bench)
-    against = draw_bench(bench)
-    assert against is not None
-    return drawn | {"truth": against.svg, "bounds": draw_bounds(bench)}
+    (against,) = bench_document(bench).figures
+    return drawn | {"truth": draw_svg(against), "bounds": draw_bounds(bench)}
 
 
 def shuffled_later(texts: Sequence[str]) -> list[str]:

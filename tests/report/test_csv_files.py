@@ -27,7 +27,7 @@ from textassay.human import (
     read_ratings,
     save_study,
 )
-from textassay.report import analysis_document, document_files, open_sentences, write_report, write_reproduction
+from textassay.report import analysis_document, document_files, open_sentences, reproduction_document, write_report
 from textassay.storage import write_files
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
@@ -71,7 +71,7 @@ def _contexts(folder: Path) -> None:
 
 
 def _study_of_a_paper(folder: Path) -> None:
-    write_reproduction(make_reproduction(), folder)
+    write_files(folder, document_files(reproduction_document(make_reproduction()), stem="study"))
 
 
 @pytest.mark.parametrize("write", [_report, _analysis, _study_files, _contexts, _study_of_a_paper])

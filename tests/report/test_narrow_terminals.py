@@ -42,20 +42,21 @@ from textassay.report import (
     adversarial_training_document,
     analysis_document,
     approximation_document,
+    bench_document,
+    comparison_document,
     discrepancy_document,
+    explanation_document,
     exposure_document,
+    judge_document,
     likelihood_document,
     next_word_document,
+    plan_document,
     power_document,
     print_document,
     print_table,
-    render,
-    render_bench,
-    render_explanation,
-    render_judging,
-    render_plan,
-    render_reproduction,
-    render_stress,
+    reproduction_document,
+    screen_document,
+    stress_document,
     training_document,
 )
 from textassay.training import Epoch, Reading
@@ -110,18 +111,30 @@ def _judging() -> Report:
     ]
     gold = Evaluation("H1", "higher", names, np.array([terms.mean() for terms in texts.values()]), texts)
     judging = judge_evaluators([gold], metrics, n_resamples=100)
-    return lambda console: render_judging(judging, console)
+    return lambda console: print_document(judge_document(judging), console)
 
 
 def _stress() -> Report:
     names, damages = ("dd", "a-metric(of=a-long-variant)"), tuple(DAMAGES)[:8]
     curves = tuple(
-        DamageCurve(name, "lower", damage, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1, monotone=False)
+        DamageCurve(
+            name,
+            "lower",
+            damage,
+            (0.1, 0.8),
+            np.zeros((2, 3)),
+            effects=(0.1, 0.2),
+            lows=(0.0, 0.1),
+            highs=(0.2, 0.3),
+            verdict="sees",
+            smallest=0.1,
+            monotone=False,
+        )
         for name in names
         for damage in damages
     )
     stress = Stress(curves, names, damages, (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000})
-    return lambda console: render_stress(stress, console)
+    return lambda console: print_document(stress_document(stress), console)
 
 
 def _bench() -> Report:
@@ -134,7 +147,7 @@ def _bench() -> Report:
     ]  # fmt: skip
     names = tuple(dict.fromkeys(cell.estimator for cell in cells))
     bench = Bench(tuple(cells), names, (500, 20_000), (100,), {"news": 10_000})
-    return lambda console: render_bench(bench, console)
+    return lambda console: print_document(bench_document(bench), console)
 
 
 def _adversarial() -> Report:
@@ -165,7 +178,7 @@ def _discrepancy() -> Report:
 def _plan() -> Report:
     points = make_explanation("lstm").curve
     pilot = Pilot((PilotGenerator("lstm", 0.3, 0.6, 0.7, 400, 400, PilotCurve(points, True, 0.1, 0.0, 0.2)),), None)
-    return lambda console: render_plan(plan(pilot=pilot, folds=1), console)
+    return lambda console: print_document(plan_document(plan(pilot=pilot, folds=1)), console)
 
 
 def _power() -> Report:
@@ -187,7 +200,7 @@ def _next_words() -> Report:
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: render(comparison, console, whole=True)
+    return lambda console: print_document(comparison_document(comparison), console)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -198,11 +211,16 @@ def _tied(comparison: Comparison) -> Comparison:
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
     "compare on one screen": lambda: (
-        lambda console: render(make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), console)
+        lambda console: print_document(
+            screen_document(
+                make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), where="", width=80
+            ),
+            console,
+        )
     ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
-    "explain": lambda: lambda console: render_explanation(make_explanation("lstm"), console),
+    "explain": lambda: lambda console: print_document(explanation_document([make_explanation("lstm")]), console),
     "plan": _plan,
     "exposure": _exposure,
     "likelihood": _likelihood,
@@ -213,8 +231,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train": _training,
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
-    "study": lambda: lambda console: render_reproduction(make_reproduction(), console),
     "human analyse": lambda: lambda console: print_document(analysis_document(analyse(STUDY)), console),
+    "study": lambda: lambda console: print_document(reproduction_document(make_reproduction()), console),
     "human power": _power,
     "human exposure": _next_words,
 }

@@ -39,7 +39,8 @@ RESULTS: dict[str, Callable[[], Displayed]] = {
         np.full(3, -9.0), 10_000, 1_234_567, 7_654_321, 0.1, *map(_quantity, (16.9, 3.1, 14.2))
     ),
     "stress": lambda: Stress(
-        (DamageCurve("dd", "lower", DAMAGE, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1),),
+        (DamageCurve("dd", "lower", DAMAGE, (0.1, 0.8), np.zeros((2, 3)), effects=(0.1, 0.2), lows=(0.0, 0.1),
+                     highs=(0.2, 0.3), verdict="sees", smallest=0.1),),
         ("dd",), (DAMAGE,), (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000},
     ),
     "analysis": lambda: analyse(simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5})),

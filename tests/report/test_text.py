@@ -11,7 +11,7 @@ from rich.console import Console
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison import Comparison
 from textassay.estimate import Estimate
-from textassay.report import Digest, main_metrics, number, render, render_findings
+from textassay.report import Digest, main_metrics, number, render
 
 
 def _render(
@@ -183,15 +183,3 @@ def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
     rows = [line.split() for line in shown.splitlines() if line.startswith("(real) of 150")]
     assert [row[:4] for row in rows] == [["(real)", "of", "150", "0.123"]]
     assert "beside real text of its own size" in " ".join(shown.split())
-
-
-def test_findings_alone_can_be_printed() -> None:
-    file = io.StringIO()
-    console = Console(file=file, width=80)
-    render_findings((), console)
-    assert file.getvalue() == ""
-    render_findings(make_findings(("a", "b")), console)
-    shown = file.getvalue()
-    assert "9,120 of 10,000" in shown
-    assert "also       b (9,110 of 10,000)" in shown
-    assert shown.index("  warning ") < shown.index("  note ")

@@ -1,5 +1,6 @@
 """What commands do with a result: print its document or its values, write its files, and name them."""
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,27 @@ if TYPE_CHECKING:
 _FIGURES = "figures/"
 
 
-def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print a result on standard output: `values` as one JSON document, or its document for people to read."""
+def print_and_save(
+    document: "Document",
+    values: Mapping[str, Any],
+    stem: str,
+    *,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+    brief: bool = False,
+) -> None:
+    """Print a result and write it: its values as ``STEM.json``, and its document."""
+    print_result(document, values, as_json=as_json, brief=brief)
+    text = json.dumps(values, indent=1, allow_nan=False) + "\n"
+    save_result(out, document, stem, {f"{stem}.json": text}, quiet=quiet)
+
+
+def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bool, brief: bool = False) -> None:
+    """Print a result on standard output: `values` as one JSON document, or its document for people to read.
+
+    With `brief`, what is marked as extra stands in files alone.
+    """
     if as_json:
         print_json(values)
         return
@@ -22,7 +42,7 @@ def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bo
 
     from textassay.report import print_document
 
-    print_document(document, Console())
+    print_document(document, Console(), everything=not brief)
 
 
 def save_result(

@@ -343,9 +343,9 @@ class Comparison(Displayed):
         """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
         return str(import_module("textassay.report").comparison_markdown(self))
 
-    def to_latex(self) -> str:
-        r"""Return all tables for LaTeX, each as wide as a page at most; they need ``\usepackage{booktabs}``."""
-        return str(import_module("textassay.report").comparison_latex(self))
+    def to_latex(self, *, everything: bool = False) -> str:
+        r"""Return the main table for LaTeX, or all, each as wide as a page at most; needs ``\usepackage{booktabs}``."""
+        return str(import_module("textassay.report").comparison_latex(self, everything=everything))
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.

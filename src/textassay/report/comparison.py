@@ -23,6 +23,7 @@ from textassay.metric import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
     forest_figure,
+    forest_legend,
     frontier_figure,
     pairs_figure,
     plane_figures,
@@ -429,13 +430,13 @@ def _headline(digest: Digest, metric: str) -> Section:
         FLOOR in digest.floors
     )
     told += [digest.train_note]
-    summary = summary_of(metric)
+    summary, figure = summary_of(metric), forest_figure(digest, metric)
     return section(
         metric,
         Paragraph(f"{summary[:1].upper()}{summary[1:]}.") if summary else None,
         table,
         *notes(*told),
-        forest_figure(digest, metric),
+        None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
     )
 
@@ -483,7 +484,8 @@ def _kind(digest: Digest, kind: Kind) -> Section:
     told += [f"{MISSING}: {reason}" for reason in _reasons(digest, metrics)]
     parts += notes(" ".join(told))
     figures = [forest_figure(digest, metric) for metric in metrics]
-    return section(kind.name, *parts, *figures)
+    shown = any(figure is not None for figure in figures)
+    return section(kind.name, *parts, *figures, *notes(forest_legend(digest, metrics) if shown else ""))
 
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 from textassay.comparison import FLOOR
 from textassay.estimate import Estimate
@@ -57,13 +58,19 @@ def forest_figure(digest: Digest, metric: str) -> Figure | None:
     references = () if floor is None else (Reference(floor.value, colour="real", dashed=True),)
     told = ", ".join(f"{row.name} {row.text}" for row in rows)
     plot = Forest(tuple(rows), Axis(f"{metric} ({unit})" if unit else metric), band=band, references=references)
-    caption = [f"{metric}: value and interval"]
-    caption += ["hollow: at the size of the floor"] * any(digest.beside(g, metric) is not None for g in digest.order)
-    caption += ["blue: real text against real text, its interval as a band"] * (floor is not None)
-    caption += ["hollow diamond: real text at the size of a generator with fewer texts"] * any(
-        digest.own_floor(g, metric) is not None for g in digest.order
+    return Figure(f"forest-{slug(metric)}", plot, description=f"Values of {metric}: {told}.")
+
+
+def forest_legend(digest: Digest, metrics: Sequence[str]) -> str:
+    """Return what the marks of forest plots mean."""
+    cells = [(name, metric) for metric in metrics for name in digest.order]
+    parts = ["Value and interval of each generator"]
+    parts += ["hollow: at the size of the floor"] * any(digest.beside(*one) is not None for one in cells)
+    parts += ["blue: real text against real text, its interval as a band"] * (FLOOR in digest.floors)
+    parts += ["hollow diamond: real text at the size of a generator with fewer texts"] * any(
+        digest.own_floor(*one) is not None for one in cells
     )
-    return Figure(f"forest-{slug(metric)}", plot, f"{'; '.join(caption)}.", f"Values of {metric}: {told}.")
+    return f"{'; '.join(parts)}."
 
 
 def scores_figure(digest: Digest, generator: str) -> Figure | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -31,6 +32,7 @@ COLOURS: dict[str, str] = {
 _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.4)), (0, (1.3, 1.3)), (0, (6, 1.4, 1.3, 1.4)), (0, (8, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LETTER = 0.076  # inches
+_BOLD_LETTER = 0.085
 _LABEL_HEIGHT = 0.15
 _LEGEND_ROW = 0.18
 _ROW = 0.25
@@ -77,38 +79,62 @@ def _forest(plot: Forest) -> Canvas:
     left = 0.12 + _LETTER * max(map(len, names), default=1)
     texts = max((len(row.text) for row in plot.rows), default=0)
     right = 0.2 + _LETTER * texts if texts else 0.15
+    n_columns = min(plot.most_columns, len(panels))
+    n_rows = math.ceil(len(panels) / n_columns)
     gap = 0.2
-    each = max(_FOREST_WIDTH if len(panels) == 1 else 0.62, (4.2 - gap * (len(panels) - 1)) / len(panels))
-    top = 0.1 + _LEGEND_ROW * len(plot.legend) + (0.2 if plot.panels else 0)
-    width, height = left + each * len(panels) + gap * (len(panels) - 1) + right, _ROW * n + top + 0.46
-    figure, first = canvas(width, height, left=left, right=width - left - each, top=top, bottom=0.46)
-    drawn = [first]
-    for place in range(1, len(panels)):
-        start = left + place * (each + gap)
-        drawn.append(add_axes(figure, left=start, right=width - start - each, top=top, bottom=0.46, beside=first))
+    least = _FOREST_WIDTH if len(panels) == 1 else 1.15 if plot.own_scales else 0.62
+    each = max(least, (4.2 - gap * (n_columns - 1)) / n_columns)
+    above, below = (0.28 if plot.panels else 0.1), (0.26 if plot.own_scales else 0.1)
+    top = _LEGEND_ROW * len(plot.legend)
+    width = left + each * n_columns + gap * (n_columns - 1) + right
+    height = top + n_rows * (above + _ROW * n + below) - below + 0.46
+    drawn: list[Axes] = []
+    figure: Canvas | None = None
+    for place in range(len(panels)):
+        line, column = divmod(place, n_columns)
+        start, from_top = left + column * (each + gap), top + line * (above + _ROW * n + below) + above
+        margins = {
+            "left": start,
+            "right": width - start - each,
+            "top": from_top,
+            "bottom": height - from_top - _ROW * n,
+        }
+        if figure is None:
+            figure, axes = canvas(width, height, **margins)
+        else:
+            axes = add_axes(figure, **margins, beside=None if plot.own_scales else drawn[0])
+            axes.tick_params(labelbottom=plot.own_scales or place + n_columns >= len(panels))
+        drawn.append(axes)
+    assert figure is not None
+    if len(panels) > n_columns and not plot.own_scales:
+        drawn[0].tick_params(labelbottom=False)
     n_references = sum(row.reference for row in plot.rows)
-    for axes, name in zip(drawn, panels, strict=True):
+    for place, (axes, name) in enumerate(zip(drawn, panels, strict=True)):
         if plot.band is not None:
             axes.axvspan(*plot.band, color=REAL, alpha=0.13, linewidth=0)
-        _references(axes, plot.references)
-        for place in range(n - n_references):
-            axes.axhline(place, color=RULE, linewidth=0.5, zorder=0)
+        _references(axes, [line for line in plot.references if line.panel in (None, place)])
+        for row_place in range(n - n_references):
+            axes.axhline(row_place, color=RULE, linewidth=0.5, zorder=0)
         if n_references:
             axes.axhline(n - n_references - 0.5, color=RULE, linewidth=0.8, zorder=0)
-        _panel_name(axes, name)
+        _panel_name(axes, shorten(printable(name), max(12, int((each + gap) / _BOLD_LETTER))))
     for place, (row, name) in enumerate(zip(plot.rows, names, strict=True)):
-        ink = REAL if row.reference else INK
-        first.annotate(name, (0, place), (-6, 0), ("axes fraction", "data"), "offset points", ha="right", va="center",
-                       color=ink, fontweight="bold" if row.bold else "normal")  # fmt: skip
+        ink, weight = REAL if row.reference else INK, "bold" if row.bold else "normal"
+        for axes in drawn[::n_columns]:
+            axes.annotate(name, (0, place), (-6, 0), ("axes fraction", "data"), "offset points", ha="right",
+                          va="center", color=ink, fontweight=weight)  # fmt: skip
         for mark in row.marks:
             _mark(drawn[mark.panel], mark, place + (0.24 if mark.below else 0))
-        drawn[-1].annotate(row.text.replace("-", "\N{MINUS SIGN}"), (1, place), (right * 72 - 2, 0),
-                           ("axes fraction", "data"), "offset points", ha="right", va="center", color=ink,
-                           fontweight="bold" if row.bold else "normal")  # fmt: skip
-    first.set_ylim(n - 0.4, -0.6)
-    _scale(first, plot.x, "x", most=6 if len(panels) == 1 else 3)
-    values = [x for row in plot.rows for mark in row.marks for x in (mark.value, mark.low, mark.high)]
-    _limits(first, "x", plot.x, [*values, *(plot.band or ())], margin=0.04)
+        drawn[n_columns - 1].annotate(row.text.replace("-", "\N{MINUS SIGN}"), (1, place), (right * 72 - 2, 0),
+                                      ("axes fraction", "data"), "offset points", ha="right", va="center", color=ink,
+                                      fontweight=weight)  # fmt: skip
+    for place, axes in enumerate(drawn if plot.own_scales else drawn[:1]):
+        axes.set_ylim(n - 0.4, -0.6)
+        _scale(axes, plot.x, "x", most=6 if len(panels) == 1 else 3)
+        marks = [mark for row in plot.rows for mark in row.marks if not plot.own_scales or mark.panel == place]
+        shown = [line.at for line in plot.references if plot.own_scales and line.axis == "x" and line.panel == place]
+        values = [x for mark in marks for x in (mark.value, mark.low, mark.high)]
+        _limits(axes, "x", plot.x, [*values, *(plot.band or ()), *shown], margin=0.04)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     _legend(figure, {name: _key(mark) for name, mark in plot.legend}, left=min(left, 1.4))
     return figure
@@ -286,9 +312,17 @@ def _label(name: str) -> str:
 def _colour_of(plot: Curves, series: Series) -> str:
     """Return the colour of a series: its own, or the next one in turn among the names without."""
     if series.colour:
-        return COLOURS[series.colour]
+        return _paler(COLOURS[series.colour], series.pale)
     names = list(dict.fromkeys(s.name for s in plot.series if not s.colour))
     return COLOURS[CYCLE[names.index(series.name) % len(CYCLE)]]
+
+
+def _paler(colour: str, share: float) -> str:
+    """Return a colour with a share of white in it."""
+    if not share:
+        return colour
+    red, green, blue = (one + share * (1 - one) for one in to_rgb(colour))
+    return to_hex((red, green, blue))
 
 
 def _panel_name(axes: Axes, name: str) -> None:

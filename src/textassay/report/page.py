@@ -8,7 +8,7 @@ columns switched, and texts filtered by it.
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,10 +19,12 @@ from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
 from textassay.report.drawing import draw_svg
 from textassay.report.latex import latex_table
+from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import to_inline
 from textassay.report.words import printable, slug
 
 _SHOWN_TEXTS = 12  # of a list, without script
+_MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
 
 
@@ -68,6 +70,8 @@ def _environment() -> Environment:
         "sort_key": _sort_key,
         "marked": _marked,
         "groups": _groups,
+        "runs": _runs,
+        "is_wide": _is_wide,
     }
     environment.globals["arrows"] = ARROWS
     environment.globals["shown_texts"] = _SHOWN_TEXTS
@@ -119,6 +123,27 @@ def _heads(table: Table) -> list[tuple[str, int, str]]:
         else:
             spans.append((name, 1, str(place)))
     return spans
+
+
+def _runs(parts: Sequence[Part], lead: Figure | None) -> list[list[Part]]:
+    """Return the parts, figures that follow one another together, without the one that leads the page."""
+    runs: list[list[Part]] = []
+    for part in parts:
+        if lead is not None and isinstance(part, Figure) and part.name == lead.name:
+            continue
+        if runs and isinstance(part, Figure) and isinstance(runs[-1][-1], Figure):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def _is_wide(figure: Figure) -> bool:
+    """Return whether a figure needs the width of the page."""
+    plot = figure.plot
+    if isinstance(plot, HeatMap):
+        return len(plot.columns) > _MOST_NARROW_COLUMNS
+    return isinstance(plot, Forest | Curves) and len(plot.panels) > 1
 
 
 def _sort_key(cell: Cell) -> str:

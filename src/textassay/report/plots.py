@@ -22,6 +22,7 @@ class Reference:
     name: str = ""
     colour: Colour = "muted"
     dashed: bool = False
+    panel: int | None = None  # all where none
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class Forest:
     band: tuple[float, float] | None = None  # of real text
     references: tuple[Reference, ...] = ()
     legend: tuple[tuple[str, Mark], ...] = ()
+    most_columns: int = 100  # panels beside each other
+    own_scales: bool = False  # whether each panel has its own limits
     kind: Literal["forest"] = "forest"
 
 
@@ -108,6 +111,7 @@ class Series:
     anchor: int = -1  # which point
     bold: bool = False
     thin: bool = False
+    pale: float = 0.0  # share of white in its colour, for lines in an order
 
 
 @dataclass(frozen=True)
