@@ -81,7 +81,6 @@ from textassay.report.plan import plan_document as plan_document
 from textassay.report.reproduction import finding_numbers as finding_numbers
 from textassay.report.reproduction import read_reproduction as read_reproduction
 from textassay.report.reproduction import reproduction_document as reproduction_document
-from textassay.report.reproduction_lengths import draw_by_length as draw_by_length
 from textassay.report.runs import runs_frame as runs_frame
 from textassay.report.runs import runs_table as runs_table
 from textassay.report.sentences import examples_of as examples_of
