@@ -352,8 +352,7 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
     columns, rows = list(table.columns), list(table.rows)
     if len(digest.generators) > 1 and any(ranks.values()):
-        grouped = any(column.group for column in columns)
-        columns.insert(2, Column("rank", group=" " if grouped else ""))
+        columns.insert(2, Column("rank"))
         rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
     told = [] if fits else [_caption_settings(digest)]
     return Table(table.name, tuple(columns), tuple(rows), table.title, tuple(told), main=True, fits=fits)
@@ -490,11 +489,10 @@ def _kind(digest: Digest, kind: Kind) -> Section:
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
     """Return values with half their intervals, below them those at the floor's size."""
-    grouped = any(map(variant_of, metrics))
     columns = [Column("generator", numeric=False)]
     for metric in metrics:
         variant = variant_of(metric)
-        group, head = (family_of(metric), variant) if grouped else ("", metric)
+        group, head = (family_of(metric), variant) if variant else ("", metric)
         columns.append(Column(head, group=group, better=digest.better(metric), note=summary_of(metric)))
     rows = []
     for generator in (*digest.order, *digest.floors):
@@ -520,9 +518,8 @@ def cell(digest: Digest, generator: str, metric: str) -> Cell:
         return Cell() if result is None else Cell(MISSING, note=digest.reason(result), tone="weak")
     places = digest.places(metric)
     like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
-    is_floor = generator in digest.floors
-    below = [] if like is None or is_floor else [number(like.value, places)]
-    below += [] if own is None or is_floor else [f"real {number(own.value, places)}"]
+    below = [] if like is None or generator == FLOOR else [number(like.value, places)]
+    below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
     tone = "best" if generator in digest.marked(metric) else ""
     return _number_cell(digest, estimate, metric, below="; ".join(below), best=bool(tone))
 

@@ -83,7 +83,7 @@ def _forest(plot: Forest) -> Canvas:
     n_rows = math.ceil(len(panels) / n_columns)
     gap = 0.2
     least = _FOREST_WIDTH if len(panels) == 1 else 1.15 if plot.own_scales else 0.62
-    each = max(least, (4.2 - gap * (n_columns - 1)) / n_columns)
+    each = max(least, (4.0 - gap * (n_columns - 1)) / n_columns)
     above, below = (0.28 if plot.panels else 0.1), (0.26 if plot.own_scales else 0.1)
     top = _LEGEND_ROW * len(plot.legend)
     width = left + each * n_columns + gap * (n_columns - 1) + right

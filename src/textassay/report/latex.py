@@ -40,6 +40,7 @@ _NAME_WIDTH = 22
 # In printer's points, of the article class at 10 pt: text width, gap between columns, a character in \small and beside
 # it in \scriptsize, measured on Computer Modern digits.
 _TEXT_WIDTH, _GAP, _LETTER, _SMALL_LETTER = 345.0, 8.0, 4.7, 3.8
+_SMALLER = 0.9  # how much narrower footnotesize is, which keeps a main table in one piece
 
 
 def to_latex(document: Document, *, everything: bool = False) -> str:
@@ -58,7 +59,11 @@ def latex_table(table: Table) -> str:
     """Return one table, or several where the columns do not fit the width of the text."""
     places = [place for place, column in enumerate(table.columns) if place and not column.hidden]
     names = [table.columns[0].name, *(row.cells[0].text for row in table.rows if row.kind != "heading")]
-    room = _TEXT_WIDTH - _LETTER * min(_NAME_WIDTH, max(map(len, names)))
+    name_width = _LETTER * min(_NAME_WIDTH, max(map(len, names)))
+    whole = name_width + sum(_GAP + _width(table, place) for place in places)
+    if table.main and _TEXT_WIDTH < whole <= _TEXT_WIDTH / _SMALLER:
+        return _one_table(table, places, 1, 1, size=r"\footnotesize")
+    room = _TEXT_WIDTH - name_width
     pages: list[list[int]] = [[]]
     left = room
     for place in places:
@@ -71,7 +76,7 @@ def latex_table(table: Table) -> str:
     return "\n\n".join(_one_table(table, page, n, len(pages)) for n, page in enumerate(pages, start=1))
 
 
-def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int) -> str:
+def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int, *, size: str = r"\small") -> str:
     title = table.title or table.name
     title = title if n_pages == 1 else f"{title}, {n} of {n_pages}"
     marked = any(row.cells[place].tone == "best" for row in table.rows for place in places if place < len(row.cells))
@@ -92,7 +97,7 @@ def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int) -> str
             f"\\caption{{{' '.join(map(_numbers, map(escape_latex, caption)))}}}",
             r"\vspace{4pt}",
             f"\\label{{tab:textassay-{table.name}{f'-{n}' if n > 1 else ''}}}",
-            r"\small",
+            size,
             r"\setlength{\tabcolsep}{4pt}",
             f"\\begin{{tabular}}{{@{{}}l{columns}@{{}}}}",
             r"\toprule",
@@ -114,7 +119,7 @@ def _heads(columns: Sequence[Column], places: Sequence[int]) -> list[str]:
     spans: list[tuple[str, int]] = []
     for column in shown:
         name = escape_latex(column.group) + (_ARROWS[column.better] if column.group else "")
-        if spans and spans[-1][0] == name and name:
+        if spans and name and spans[-1][0] == name:
             spans[-1] = (name, spans[-1][1] + 1)
         else:
             spans.append((name, 1))
@@ -122,7 +127,7 @@ def _heads(columns: Sequence[Column], places: Sequence[int]) -> list[str]:
     for name, width in spans:
         rules += [f"\\cmidrule(lr){{{start}-{start + width - 1}}}"] if name else []
         start += width
-    groups = [f"\\multicolumn{{{width}}}{{c}}{{{name}}}" for name, width in spans]
+    groups = [f"\\multicolumn{{{width}}}{{c}}{{{name}}}" if name else "" for name, width in spans]
     names = [escape_latex(c.name) + ("" if c.group else _ARROWS[c.better]) for c in shown]
     return [" & ".join(["", *groups]) + r" \\", "".join(rules), " & ".join([first, *names]) + r" \\"]
 

@@ -201,16 +201,20 @@ def _table(
                 Cell(move.generator),
                 *(Cell(one.text, one.value, one.spread, note=one.note) for one in values),
                 Cell(number(move.difference, places, sign=True), move.difference),
+                Cell(move.moved, tone=tone),  # type: ignore[arg-type]
                 Cell(span(move.low, move.high, places)),
                 Cell("" if move.p_adjusted is None else p_value(move.p_adjusted), move.p_adjusted),
-                Cell(move.moved, tone=tone),  # type: ignore[arg-type]
             )
             rows.append(Row(cells, "reference" if move.generator.startswith("(") else ""))
     columns = (
-        Column("generator", numeric=False), *map(Column, digests), Column("difference"), Column("interval"),
-        Column("p adjusted"), Column("change", numeric=False),
-    )  # fmt: skip
-    return Table(name, columns, tuple(rows), main=is_main)
+        Column("generator", numeric=False),
+        *map(Column, digests),
+        Column("difference"),
+        Column("change", numeric=False),
+        Column("interval"),
+        Column("p adjusted"),
+    )
+    return Table(name, columns, tuple(rows), main=is_main, fits=True)
 
 
 def _figure(digests: Mapping[str, Digest], metric: str) -> Figure:
@@ -249,7 +253,7 @@ def _warnings(comparisons: Mapping[str, Comparison], moves: Sequence[Change]) ->
         shown = list(dict.fromkeys(metrics))
         which = join_words(shown[:_MOST_NAMED])
         yield f"{names[0]} and {names[-1]} differ in the setting {key} of {which}: these values do not compare."
-    sizes = {move.metric for move in moves if move.before.sizes != move.after.sizes and _moves_with_size(move)}
+    sizes = {move.metric for move in moves if _sizes(move.before) != _sizes(move.after) and _moves_with_size(move)}
     if sizes:
         yield (
             f"Numbers of texts differ, and {join_words(sorted(sizes)[:_MOST_NAMED])} "
@@ -260,6 +264,10 @@ def _warnings(comparisons: Mapping[str, Comparison], moves: Sequence[Change]) ->
 def _other_settings(before: Estimate, after: Estimate) -> list[str]:
     first, last = before.signature.settings, after.signature.settings
     return [key for key in {**first, **last} if key not in _FREE and first.get(key) != last.get(key)]
+
+
+def _sizes(estimate: Estimate) -> list[int | None]:
+    return [estimate.sizes.get(side) for side in ("n_generated", "n_real")]
 
 
 def _moves_with_size(move: Change) -> bool:
