@@ -16,9 +16,9 @@ from textassay.report import Digest, comparison_latex, escape_latex, number
 ODD = ("[a] & $b$", "* 50 % #1_{x}^2 ~ \\textbf{", "--\"quoted\" 'x' `y` <z> |")
 COMMANDS = {
     "approx", "begin", "bottomrule", "caption", "centering", "char", "cmidrule", "dots", "downarrow", "end",
-    "footnotesize", "label", "midrule", "multicolumn", "pm", "scriptsize", "setlength", "small", "tabcolsep", "textasciicircum",
-    "textasciitilde", "textbackslash", "textbar", "textbf", "textendash", "textgreater", "textit", "textless",
-    "toprule", "uparrow", "vspace",
+    "footnotesize", "label", "midrule", "multicolumn", "pm", "scriptsize", "setlength", "small", "tabcolsep",
+    "textasciicircum", "textasciitilde", "textbackslash", "textbar", "textbf", "textendash", "textgreater", "textit",
+    "textless", "toprule", "uparrow", "vspace",
 }  # fmt: skip
 
 

@@ -529,9 +529,8 @@ def cell(digest: Digest, generator: str, metric: str) -> Cell:
         return Cell() if result is None else Cell(MISSING, note=digest.reason(result), tone="weak")
     places = digest.places(metric)
     like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
-    is_floor = generator in digest.floors
-    below = [] if like is None or is_floor else [number(like.value, places)]
-    below += [] if own is None or is_floor else [f"real {number(own.value, places)}"]
+    below = [] if like is None or generator == FLOOR else [number(like.value, places)]
+    below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
     tone = "best" if generator in digest.marked(metric) else ""
     return _number_cell(digest, estimate, metric, below="; ".join(below), best=bool(tone))
 

@@ -32,6 +32,7 @@ _RECORD = (
     "metric", "better", "damage", "strength", "mean_value", "effect", "low", "high", "effect_in_standard_errors",
     "noise", "p", "p_adjusted", "sensitivity", "smallest", "tau", "monotone", "direction", "verdict", "reason",
 )  # fmt: skip
+_MOST_BESIDE = 8  # damages of a map that fits beside the answer
 _MOST = 300.0  # standard errors per unit of strength that have the full colour
 _KINDS = {
     "classifier": ("dd",),
@@ -72,7 +73,7 @@ def stress_document(stress: Stress) -> Document:
             section("The damages", Terms(damages), *figures[1:]),
             *([] if left_out is None else [left_out]),
         ),
-        lead="stress-map",
+        lead="stress-map" if len(stress.damages) <= _MOST_BESIDE else "",  # else it stands across the page
         version=version("textassay"),
         records=(_record(stress),),
     )
