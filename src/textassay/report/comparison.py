@@ -446,7 +446,7 @@ def _headline(digest: Digest, metric: str) -> Section:
         metric,
         Paragraph(f"{summary[:1].upper()}{summary[1:]}.") if summary else None,
         table,
-        *notes(_mark_note(digest, [metric])),
+        *notes(_mark_note(digest, [metric]) if is_alone else ""),
         None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
     )
@@ -492,7 +492,7 @@ def _kind(digest: Digest, kind: Kind) -> Section:
         told.append(f"Below a value, the same at the size of the {FLOOR} row, to compare with it.")
     told += [at_floor_size_note(digest)] if any(map(digest.at_floor_size, metrics)) else []
     told += [f"{unit}." for unit in _units(digest, metrics)]
-    parts += notes(" ".join(told), _mark_note(digest, metrics))
+    parts += notes(" ".join(told))
     figures = [forest_figure(digest, metric) for metric in metrics]
     shown = any(figure is not None for figure in figures)
     return section(kind.name, *parts, *figures, *notes(forest_legend(digest, metrics) if shown else ""))
@@ -589,15 +589,13 @@ def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
 
 
 def _planes(digest: Digest) -> Section:
-    figures = [figure for figure in (*plane_figures(digest), frontier_figure(digest)) if figure is not None]
-    if not figures:
-        return section("")
+    planes, frontier = plane_figures(digest), frontier_figure(digest)
     told = (
         "Right and up are more quality and more diversity, whatever the metric's own direction; the goal is the cross, "
         "real text, and not the corner. Every point is measured at the size of that."
     )
-    first = replace(figures[0], caption=f"{figures[0].caption} {told}".strip())
-    return section("Quality and diversity", first, *figures[1:])
+    planes[:1] = [replace(one, caption=f"{one.caption} {told}") for one in planes[:1]]
+    return section("Quality and diversity", *planes, frontier)
 
 
 def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
