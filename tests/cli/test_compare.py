@@ -241,8 +241,16 @@ def test_inspect_prints_findings(run: Run) -> None:
 
 def test_reports_of_two_folders_stand_side_by_side(run: Run, folder: Path) -> None:
     for name in ("a", "b"):
-        texts = "lstm.txt" if name == "a" else "trigram.txt"
-        arguments = ("compare", "--real", "real.txt", f"lstm={texts}", "--metrics", "length,bleu(order=2)", "--no-explain")
+        texts, metrics = "lstm.txt" if name == "a" else "trigram.txt", "length,bleu(order=2)"
+        arguments = (
+            "compare",
+            "--real",
+            "real.txt",
+            f"lstm={texts}",
+            "--metrics",
+            "length,bleu(order=2)",
+            "--no-explain",
+        )
         assert run(*arguments, "--quiet", "--out", name).status == 0
     shown = run("report", "a", "b", "--out", "both")
     assert shown.status == 0
