@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from textassay.report.figures import draw_forest
 
 import textassay
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, Result
@@ -23,7 +24,6 @@ from textassay.generator.simple import Copier, WordShuffler
 from textassay.metric.catalog import default_metrics
 from textassay.metric.entries import CATALOG
 from textassay.report.digest import Digest
-from textassay.report.figures import draw_forest
 from textassay.report.words import slug
 from textassay.seeding import stream
 
