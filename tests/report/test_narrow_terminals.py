@@ -57,6 +57,7 @@ from textassay.report import (
     reproduction_document,
     screen_document,
     stress_document,
+    terminal,
     training_document,
 )
 from textassay.training import Epoch, Reading
@@ -200,7 +201,11 @@ def _next_words() -> Report:
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: print_document(comparison_document(comparison), console)
+    return lambda console: print_document(comparison_document(comparison), console, everything=False)
+
+
+def _on_one_screen(comparison: Comparison) -> Report:
+    return lambda console: print_document(screen_document(comparison, where="x", width=console.width), console)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -210,13 +215,8 @@ def _tied(comparison: Comparison) -> Comparison:
 
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
-    "compare on one screen": lambda: (
-        lambda console: print_document(
-            screen_document(
-                make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), where="", width=80
-            ),
-            console,
-        )
+    "compare on one screen": lambda: _on_one_screen(
+        make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
     ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
@@ -245,10 +245,22 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     add = Table.add_row
 
     def spy(self: Table, *row: Any, **options: Any) -> None:
-        found.extend(cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        texts = (cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        found.extend(line for text in texts for line in text.split("\n"))
         add(self, *row, **options)
 
     monkeypatch.setattr(Table, "add_row", spy)
+    grid, latest, start = terminal._grid, None, 0
+
+    def again(table: Any, *arguments: Any) -> Table:
+        """Forget what was put into a table that was too wide: it is made again with fewer columns."""
+        nonlocal latest, start
+        start = start if table is latest else len(found)
+        latest = table
+        del found[start:]
+        return grid(table, *arguments)
+
+    monkeypatch.setattr(terminal, "_grid", again)
     return found
 
 
@@ -268,6 +280,19 @@ def test_every_number_stands_whole_at_any_width(name: str, cells: list[str]) -> 
         assert numbers
         assert not [number for number in numbers if number not in text], width
         assert not re.search(r"\d…", text), width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_one_screen_leaves_out_whole_columns_from_the_right(width: int) -> None:
+    comparison = make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
+    document = screen_document(comparison, where="x", width=width)
+    text = _printed(lambda console: print_document(document, console), width)
+    (table,) = document.tables
+    shown = [all(row.cells[place].plain in text for row in table.rows) for place in range(len(table.columns))]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[:3] == [True] * 3  # the name, the headline, the rank
+    assert all(shown) == (width >= 100)
+    assert not re.search(r"\d…", text)
 
 
 def test_a_number_longer_than_the_terminal_is_not_cut() -> None:

@@ -45,7 +45,7 @@ def test_a_small_change_is_not_clear_and_its_interval_adds_both_in_squares() -> 
     assert move.moved == "not clear"
     assert move.before.interval is not None
     arm = np.hypot(move.before.value - move.before.interval.low, move.before.interval.high - move.before.value)
-    assert (move.low, move.high) == (pytest.approx(0.004 - arm), pytest.approx(0.004 + arm))
+    assert [move.low, move.high] == pytest.approx([0.004 - arm, 0.004 + arm])
 
 
 def test_p_is_uniform_where_nothing_changed() -> None:

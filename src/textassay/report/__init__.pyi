@@ -20,7 +20,13 @@ from textassay.report.comparison import screen_document as screen_document
 from textassay.report.comparison import to_json as to_json
 from textassay.report.comparison import write_report as write_report
 from textassay.report.comparison_figures import forest_figure as forest_figure
+from textassay.report.comparison_figures import frontier_figure as frontier_figure
+from textassay.report.comparison_figures import pairs_figure as pairs_figure
+from textassay.report.comparison_figures import plane_figures as plane_figures
 from textassay.report.comparison_figures import plane_pairs as plane_pairs
+from textassay.report.comparison_figures import ranks_figure as ranks_figure
+from textassay.report.comparison_figures import roc_figure as roc_figure
+from textassay.report.comparison_figures import scores_figure as scores_figure
 from textassay.report.console import print_table as print_table
 from textassay.report.console import safe as safe
 from textassay.report.digest import Digest as Digest

@@ -105,7 +105,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     has_headline = digest.headline is not None
     sections = [
         _warnings(digest),
-        *([section("The main metrics", _main_table(digest), *notes(legend(digest, main_table(digest))))]
+        *([section("The main metrics", _main_table(digest), *notes(_mark_note(digest, main_table(digest))))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -258,12 +258,12 @@ def warning_messages(digest: Digest) -> list[str]:
     return messages
 
 
-def legend(digest: Digest, metrics: Sequence[str]) -> str:
-    """Return what the signs and the rows of reference of the main table mean."""
+def legend(digest: Digest, metrics: Sequence[str], *, marks: bool = True) -> str:
+    """Return what the signs and the rows of reference of the main table mean; with `marks`, the star, too."""
     arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
     parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
     parts.append(f"{', '.join(f'{ARROWS[better]} {_SHORT_DIRECTIONS[better]}' for better in arrows)} is better")
-    if any(map(digest.marked, metrics)):
+    if marks and any(map(digest.marked, metrics)):
         parts.append("* none is significantly better")
     if FLOOR in digest.floors:
         size = digest.size(FLOOR)
@@ -274,6 +274,10 @@ def legend(digest: Digest, metrics: Sequence[str]) -> str:
     parts += [digest.train_note.rstrip(".")] if digest.train_note else []
     parts += _units(digest, metrics)
     return f"{'; '.join(parts)}."
+
+
+def _mark_note(digest: Digest, metrics: Sequence[str]) -> str:
+    return "Marked, by * or bold: none is significantly better." if any(map(digest.marked, metrics)) else ""
 
 
 def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[str]:
@@ -287,14 +291,11 @@ def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[
 def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     """Return in words which classifier judged which generators; nothing where a metric has one classifier or none."""
     winners: dict[str, list[str]] = {}
-    white_box = []
     left_out: dict[str, str] = {}
     for generator in digest.order:
         won = digest.detail(generator, metric, "won")
         if won is not None:
             winners.setdefault(won["most"], []).append(generator)
-        if digest.detail(generator, metric, "log_probs") is not None:
-            white_box.append(generator)
         left_out |= digest.detail(generator, metric, "left_out") or {}
     statements = []
     if len(winners) == 1:
@@ -302,12 +303,14 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     elif winners:
         parts = [f"{winner} for {_named(names)}" for winner, names in winners.items()]
         statements.append(f"Classifiers, chosen on validation text in most folds: {', '.join(parts)}.")
-    if white_box:
-        statements.append(
-            f"White box: the classifier was also given the log-probabilities of {_named(white_box)}, so that it can "
-            "find more."
-        )
+    statements += _white_box(digest, metric)
     return (*statements, *(f"{name} was not among the classifiers: {reason}." for name, reason in left_out.items()))
+
+
+def _white_box(digest: Digest, metric: str) -> list[str]:
+    judged = [name for name in digest.order if digest.detail(name, metric, "log_probs") is not None]
+    told = f"the classifier was also given the log-probabilities of {_named(judged)}, so that it can find more"
+    return [f"White box: {told}."] if judged else []
 
 
 def judged_alone(digest: Digest, generator: str, metric: str) -> str:
@@ -358,7 +361,9 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     if len(digest.generators) > 1 and any(ranks.values()):
         columns.insert(2, Column("rank"))
         rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
-    told = [] if fits else [_caption_settings(digest)]
+    told = list(table.notes)
+    if not fits:
+        told = [legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest)]
     return Table(table.name, tuple(columns), tuple(rows), table.title, tuple(told), main=True, fits=fits)
 
 
@@ -424,21 +429,24 @@ def _headline(digest: Digest, metric: str) -> Section:
             known[0] = Cell(count(own.sizes.get("n_generated", 0)))
             lines.append(Row((Cell(name), *(known.get(place, Cell()) for place in kept)), "reference"))
     columns = (Column("generator", numeric=False), *(heads[place] for place in kept))
-    table = Table(slug(metric), columns, tuple(lines), title=f"{metric}, {direction(digest.better(metric))}")
     told = [f"at least: the total variation is at least this, certified at {share}."] if 3 in kept else []
-    told += [f"{MISSING}: {reason}." for reason in (*_reasons(digest, [metric]), *digest.bound_reasons(metric))]
+    told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
     told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []
     told += [f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores."] * (
         FLOOR in digest.floors
     )
-    told += [digest.train_note]
+    told += [digest.train_note] if digest.train_note else []
+    is_alone = len(digest.metrics) == 1
+    told += [_caption_settings(digest)] if is_alone else []
+    title = f"{metric}, {direction(digest.better(metric))}"
+    table = Table(slug(metric), columns, tuple(lines), title, tuple(told), main=is_alone)
     summary, figure = summary_of(metric), forest_figure(digest, metric)
     return section(
         metric,
         Paragraph(f"{summary[:1].upper()}{summary[1:]}.") if summary else None,
         table,
-        *notes(*told),
+        *notes(_mark_note(digest, [metric]) if is_alone else ""),
         None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
     )
@@ -484,7 +492,6 @@ def _kind(digest: Digest, kind: Kind) -> Section:
         told.append(f"Below a value, the same at the size of the {FLOOR} row, to compare with it.")
     told += [at_floor_size_note(digest)] if any(map(digest.at_floor_size, metrics)) else []
     told += [f"{unit}." for unit in _units(digest, metrics)]
-    told += [f"{MISSING}: {reason}" for reason in _reasons(digest, metrics)]
     parts += notes(" ".join(told))
     figures = [forest_figure(digest, metric) for metric in metrics]
     shown = any(figure is not None for figure in figures)
@@ -511,7 +518,7 @@ def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: 
             _number_cell(digest, estimates[metric], metric) if metric in estimates else Cell() for metric in metrics
         ]
         rows.append(Row((Cell(label), *cells), "reference"))
-    return Table(name, tuple(columns), tuple(rows), title)
+    return Table(name, tuple(columns), tuple(rows), title, tuple(_reasons(digest, metrics)))
 
 
 def cell(digest: Digest, generator: str, metric: str) -> Cell:
@@ -571,19 +578,24 @@ def _units(digest: Digest, metrics: Sequence[str]) -> list[str]:
 
 
 def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
-    """Return why values are missing, each reason once."""
-    return [reason for reason, _ in digest.errors(list(metrics))]
+    """Return why values are missing, each reason once, with whose and which they are where it does not say."""
+    told = []
+    for reason, cells in digest.errors(metrics):
+        families = list(dict.fromkeys(family_of(metric) for _, metric in cells))
+        names = _named(list(dict.fromkeys(name for name, _ in cells)))
+        says = any(family in reason for family in families)
+        told.append(f"{MISSING}: {reason if says else f'{join_words(families)} of {names}: {reason}'}.")
+    return told
 
 
 def _planes(digest: Digest) -> Section:
-    figures = [figure for figure in (*plane_figures(digest), frontier_figure(digest)) if figure is not None]
-    if not figures:
-        return section("")
+    planes, frontier = plane_figures(digest), frontier_figure(digest)
     told = (
         "Right and up are more quality and more diversity, whatever the metric's own direction; the goal is the cross, "
         "real text, and not the corner. Every point is measured at the size of that."
     )
-    return section("Quality and diversity", Paragraph(told), *figures)
+    planes[:1] = [replace(one, caption=f"{one.caption} {told}") for one in planes[:1]]
+    return section("Quality and diversity", *planes, frontier)
 
 
 def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
@@ -632,7 +644,8 @@ def _pairs(digest: Digest) -> Section:
         if not pairs:
             continue
         is_headline = metric == digest.headline
-        n_separated = sum(digest.separated(pair) for pair in pairs)
+        still_open = [pair for pair in pairs if not digest.separated(pair)]
+        n_separated = len(pairs) - len(still_open)
         rows = [_pair_row(digest, pair) for pair in pairs]
         title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
         columns = (
@@ -642,6 +655,11 @@ def _pairs(digest: Digest) -> Section:
         )  # fmt: skip
         parts.append(Table.of(f"pairs-{slug(metric)}", columns, rows, title=title,
                               extra=not is_headline or len(rows) > _FEW_PAIRS))  # fmt: skip
+        if is_headline and len(rows) > _FEW_PAIRS:
+            parts += notes(f"By {metric}, {n_separated} of {len(pairs)} pairs are separated.")
+            if still_open:
+                open_rows = [_pair_row(digest, pair) for pair in still_open]
+                parts.append(Table.of(f"open-pairs-{slug(metric)}", columns, open_rows, title="Pairs not separated"))
         if is_headline:
             parts.append(pairs_figure(digest, metric))
     if not any(parts):
@@ -674,7 +692,7 @@ def _repeat(digest: Digest) -> Section:
     ]
     table = Table.of("signatures", ("generator", "metric", "signature"), rows, texts=(1, 2), extra=True,
                      title="Signatures: every setting behind every number")  # fmt: skip
-    return section("To repeat the comparison", Paragraph(told), Paragraph(command, "code"), table, extra=True)
+    return section("To repeat the comparison", Paragraph(told), Paragraph(command, "code"), table)
 
 
 def _giveaways(digest: Digest, width: int) -> Section:

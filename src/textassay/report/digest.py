@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, DiscriminativeNgram, Result, Standings
+from textassay.comparison import FLOOR, TRAIN, Result, Standings
 from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
-from textassay.report import words
 from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
@@ -149,11 +148,6 @@ class Digest(Standings):
             if result.metric in metrics and self.shown(result.generator, result.metric) is None:
                 reasons.setdefault(self.reason(result), []).append((result.generator, result.metric))
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
-
-
-def excerpt(text: str, width: int, evidence: Sequence[DiscriminativeNgram]) -> str:
-    """Return `text` in at most `width` characters, cut at spaces around the first n-gram of `evidence` it holds."""
-    return words.excerpt(text, width, [phrase_of(found.ngram) for found in evidence])
 
 
 def phrase_of(ngram: str) -> str:

@@ -48,13 +48,13 @@ def explanation_document(explanations: Sequence[Explanation], *, top: int = TOP,
 
 def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts | None = None) -> list[Part]:
     """Return the parts of the section of one generator; `texts` in place of the few texts of the explanation."""
-    ngrams = [("Phrases in many generated texts", explanation.boilerplate)] * bool(explanation.boilerplate and top)
+    ngrams = [("Phrases in many generated texts", explanation.boilerplate)] * bool(explanation.boilerplate)
     ngrams += [
         ("More often in generated text", explanation.more_generated),
         ("More often in real text", explanation.more_real),
     ]
     parts: list[Part] = []
-    for title, giveaways in ngrams:
+    for title, giveaways in ngrams if top else ():
         parts.append(_ngrams(explanation, title, giveaways, top))
     if any(giveaways for _, giveaways in ngrams) and top:
         parts += notes(_tests(explanation))
@@ -68,6 +68,7 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
         _positions_table(explanation),
         positions_figure(explanation),
         texts or _texts(explanation),
+        *(() if texts else notes(*(f"{title}: none." for title, part in _lists(explanation) if not part))),
         _curve_table(explanation),
         *notes(curve_statement(explanation)),
         curve_figure(explanation),
@@ -310,12 +311,16 @@ def _table(
     return Table.of(f"{name}-{slug(explanation.generator)}", columns, rows, title=title)
 
 
-def _texts(explanation: Explanation) -> Texts | None:
-    lists: tuple[tuple[str, Sequence[Example]], ...] = (
+def _lists(explanation: Explanation) -> tuple[tuple[str, Sequence[Example]], ...]:
+    return (
         ("Most clearly generated", explanation.most_generated),
         ("Most lifelike", explanation.most_lifelike),
         ("Real, mistaken for generated", explanation.mistaken),
     )
+
+
+def _texts(explanation: Explanation) -> Texts | None:
+    lists = _lists(explanation)
     entries = tuple(TextEntry(one.text, score=one.score, group=title) for title, part in lists for one in part)
     if not entries:
         return None

@@ -6,8 +6,9 @@ nothing else. Names are escaped; those in scripts that pdfLaTeX does not know ne
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from textassay.report.document import Cell, Column, Document, Row, Table
+from textassay.report.document import Cell, Column, Document, Row, Table, without_extras
 from textassay.report.words import printable, shorten
 
 _ARROWS = {"lower": r" $\downarrow$", "higher": r" $\uparrow$", "closer": r" $\approx$", "neither": "", "": ""}
@@ -44,8 +45,12 @@ _SMALLER = 0.9  # how much narrower footnotesize is, which keeps a main table in
 
 
 def to_latex(document: Document, *, everything: bool = False) -> str:
-    """Return the main tables of a document, or all, without a preamble; all where none is a main one."""
-    tables = [table for table in document.tables if table.main or everything] or list(document.tables)
+    """Return the main tables of a document without a preamble; with `everything`, or where none is a main one, all.
+
+    Those that are marked as extra are left out: they stand in other files.
+    """
+    known = without_extras(document).tables
+    tables = [table for table in known if table.main or everything] or list(known)
     head = f"% Made by textassay {document.version}. Needs \\usepackage{{booktabs}}."
     return "\n\n".join([head, *map(latex_table, tables)]) + "\n"
 
@@ -88,7 +93,9 @@ def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int, *, siz
         if row.kind != kind and row.kind == "reference" and blocks[-1]:
             blocks.append([])
         kind = row.kind
-        blocks[-1].append(_row(row, places))
+        blocks[-1].append(_row(table, row, places))
+        if not table.main and row.kind != "heading" and any(row.cells[place].below for place in places):
+            blocks[-1].append(_below(row, places))
     columns = "".join("r" if table.columns[place].numeric else "l" for place in places)
     return "\n".join(
         [
@@ -132,11 +139,23 @@ def _heads(columns: Sequence[Column], places: Sequence[int]) -> list[str]:
     return [" & ".join(["", *groups]) + r" \\", "".join(rules), " & ".join([first, *names]) + r" \\"]
 
 
-def _row(row: Row, places: Sequence[int]) -> str:
+def _row(table: Table, row: Row, places: Sequence[int]) -> str:
     name = escape_latex(shorten(printable(row.cells[0].text), _NAME_WIDTH))
     if row.kind == "heading":
         return f"\\multicolumn{{{len(places) + 1}}}{{@{{}}l}}{{\\textit{{{name}}}}} \\\\"
-    return " & ".join([name, *(_cell(row.cells[place]) for place in places)]) + r" \\"
+    return " & ".join([name, *(_cell(_short(table, row, place)) for place in places)]) + r" \\"
+
+
+def _short(table: Table, row: Row, place: int) -> Cell:
+    """Return a cell, a name as short as those of rows."""
+    cell = row.cells[place]
+    return cell if table.columns[place].numeric else replace(cell, text=shorten(printable(cell.text), _NAME_WIDTH))
+
+
+def _below(row: Row, places: Sequence[int]) -> str:
+    """Return the line of what stands below the values; tables of a paper go without."""
+    below = (_numbers(escape_latex(row.cells[place].below)) for place in places)
+    return " & ".join(["", *(f"{{\\scriptsize {text}}}" if text else "" for text in below)]) + r" \\"
 
 
 def _cell(cell: Cell) -> str:
@@ -153,6 +172,10 @@ def _numbers(text: str) -> str:
 
 def _width(table: Table, place: int) -> float:
     column = table.columns[place]
-    cells = [row.cells[place] for row in table.rows if row.kind != "heading"]
+    cells = [_short(table, row, place) for row in table.rows if row.kind != "heading"]
     widths = [_LETTER * (len(cell.text) + 0.7 * bool(cell.spread)) + _SMALL_LETTER * len(cell.spread) for cell in cells]
-    return max([_LETTER * (len(column.name) + 2 * bool(column.better and not column.group)), *widths])
+    widths += [_SMALL_LETTER * len(cell.below) for cell in cells if not table.main]
+    heads = [column.name + "  " * bool(column.better and not column.group)]
+    if sum(other.group == column.group for other in table.columns) == 1:
+        heads.append(f"{column.group}  ")
+    return max([*(_LETTER * len(head) for head in heads), *widths])

@@ -23,7 +23,7 @@ from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import to_inline
 from textassay.report.words import printable, slug
 
-_SHOWN_TEXTS = 12  # of a list, without script
+_SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
 _MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
 
@@ -61,8 +61,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", printable(text)),
-        "quoted": printable,
+        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", _lines(text)),
+        "quoted": _lines,
         "slug": slug,
         "kind": _kind,
         "latex": latex_table,
@@ -80,6 +80,11 @@ def _environment() -> Environment:
 
 def _without_blank_lines(text: str) -> str:
     return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _lines(text: str) -> str:
+    """Return `text` with nothing in it that could steer, its line breaks kept: tooltips and code have several lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 @cache
@@ -112,16 +117,17 @@ def _drawer(drawings: Mapping[str, str]) -> Callable[[Figure], Markup]:
     return drawn
 
 
-def _heads(table: Table) -> list[tuple[str, int, str]]:
-    """Return the upper line of a head with groups: (name with its arrow, columns, number of the first column)."""
-    spans: list[tuple[str, int, str]] = []
+def _heads(table: Table) -> list[tuple[str, int, int, int]]:
+    """Return the upper line of a head with groups: (name with its arrow, columns, how many show, the first one)."""
+    spans: list[tuple[str, int, int, int]] = []
     for place, column in enumerate(table.columns):
         arrow = ARROWS[column.better] if column.better and column.group else ""
         name = f"{column.group} {arrow}".strip()
         if spans and name and spans[-1][0] == name:
-            spans[-1] = (name, spans[-1][1] + 1, spans[-1][2])
+            _, width, shown, first = spans[-1]
+            spans[-1] = (name, width + 1, shown + (not column.hidden), first)
         else:
-            spans.append((name, 1, str(place)))
+            spans.append((name, 1, int(not column.hidden), place))
     return spans
 
 

@@ -14,12 +14,10 @@ function number(key) {
   return key.trim() === "" ? NaN : Number(key);
 }
 
-function compare(a, b) {
-  const x = number(a), y = number(b);
-  if (Number.isNaN(x) || Number.isNaN(y)) {
-    return Number.isNaN(x) && Number.isNaN(y) ? a.localeCompare(b) : Number.isNaN(x) ? 1 : -1;
-  }
-  return x - y;
+function compare(a, b, falling) {
+  const x = number(a), y = number(b), sign = falling ? -1 : 1;
+  if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;  // what is no number stays last
+  return sign * (Number.isNaN(x) ? a.localeCompare(b) : x - y);
 }
 
 function sortBy(table, head) {
@@ -35,7 +33,7 @@ function sortBy(table, head) {
     while (end < rows.length && rows[end].className === "") end += 1;
     const part = rows.slice(start, end);
     const keyOf = (row) => row.cells[place].dataset.key;
-    part.sort((a, b) => (falling ? -1 : 1) * compare(keyOf(a), keyOf(b)));
+    part.sort((a, b) => compare(keyOf(a), keyOf(b), falling));
     const next = rows[end] || null;
     part.forEach((row) => body.insertBefore(row, next));
     start = end + 1;
@@ -53,8 +51,7 @@ function showColumn(table, place, shown) {
   const heads = [...table.querySelectorAll("thead tr:last-child th")];
   table.querySelectorAll("thead th[data-first]").forEach((group) => {
     const first = Number(group.dataset.first);
-    const width = Number(group.dataset.width || group.colSpan);
-    group.dataset.width = width;
+    const width = Number(group.dataset.width);
     const left = heads.slice(first, first + width).filter((head) => !head.hidden).length;
     group.hidden = left === 0;
     if (left) group.colSpan = left;
@@ -69,7 +66,7 @@ function columnMenu(table) {
     const box = element("input", {type: "checkbox", checked: !head.hidden});
     box.addEventListener("change", () => showColumn(table, place, box.checked));
     const group = [...table.querySelectorAll("thead th[data-first]")]
-      .find((one) => Number(one.dataset.first) <= place && place < Number(one.dataset.first) + one.colSpan);
+      .find((one) => Number(one.dataset.first) <= place && place < Number(one.dataset.first) + Number(one.dataset.width));
     const name = [group ? group.textContent : "", head.textContent].join(" ").trim();
     menu.append(element("label", {}, box, " " + name));
   });
@@ -154,6 +151,7 @@ document.querySelectorAll("[title]").forEach((cell) => {
 
 document.querySelectorAll(".texts").forEach((part) => {
   const entries = [...part.querySelectorAll("li")];
+  part.classList.add("scripted");
   if (entries.length < 6) return;
   const number = (name, hint) => element("input", {type: "number", placeholder: hint, ariaLabel: name});
   const search = element("input", {type: "search", placeholder: "words", ariaLabel: "Texts with these words"});
