@@ -27,7 +27,7 @@ from textassay.human import (
     read_ratings,
     save_study,
 )
-from textassay.report import document_files, open_sentences, reproduction_document, write_analysis, write_report
+from textassay.report import analysis_document, document_files, open_sentences, reproduction_document, write_report
 from textassay.storage import write_files
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
@@ -44,7 +44,7 @@ def _analysis(folder: Path) -> None:
     judged = from_table(rows, comments=[Comment("i0", "r0", "=comment")])
     items = tuple(replace(item, id=f"={item.id}", text=text) for item, text in zip(judged.items, TEXTS, strict=True))
     judged = replace(judged, items=items, raters=NAMES[:3])
-    write_analysis(analyse(judged), folder)
+    write_files(folder, document_files(analysis_document(analyse(judged))))
     (folder / "judgements.csv").write_bytes(ratings_csv(judged).encode())
 
 

@@ -39,25 +39,26 @@ from textassay.report import (
     AdversarialTraining,
     TrainedText,
     Training,
+    adversarial_training_document,
+    analysis_document,
+    approximation_document,
     bench_document,
+    comparison_document,
+    discrepancy_document,
+    explanation_document,
+    exposure_document,
     judge_document,
+    likelihood_document,
+    next_word_document,
     plan_document,
+    power_document,
     print_document,
     print_table,
-    render,
-    render_adversarial_training,
-    render_analysis,
-    render_approximation,
-    render_discrepancy,
-    render_explanation,
-    render_likelihood,
-    render_power,
-    render_training,
     reproduction_document,
+    screen_document,
     stress_document,
+    training_document,
 )
-from textassay.report.exposure_text import render_exposure
-from textassay.report.human_study import render_exposure as render_human_exposure
 from textassay.training import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
@@ -78,12 +79,14 @@ def _approximation() -> Report:
         "a-generator", "multinomial", 10**6, 1e-9, 7, 0, 0.95, 0, 15_561, 108_927, 3, 5.5, 0.01, 27,
         _quantity(24.519), _quantity(24.217), _quantity(23.5), _quantity(0.0123), 0.25, 1.5, tuple(curve),
     )  # fmt: skip
-    return lambda console: render_approximation(found, console, text="test.txt", tokenizer="whitespace")
+    return lambda console: print_document(
+        approximation_document(found, text="test.txt", tokenizer="whitespace"), console
+    )
 
 
 def _likelihood() -> Report:
     found = TextLikelihood(np.full(3, -9.0), 10_000, 1_234_567, 7_654_321, 0.1, *map(_quantity, (16.9, 3.1, 14.2)))
-    return lambda console: render_likelihood("lstm", "whitespace", {"test.txt": found}, console, level=0.95)
+    return lambda console: print_document(likelihood_document({"test.txt": found}, model="lstm"), console)
 
 
 def _exposure() -> Report:
@@ -95,7 +98,7 @@ def _exposure() -> Report:
         for kind, values in ratios.items()
     }
     found = Exposure("lstm", None, ExposureSettings(kinds=tuple(ratios), bleu_runs=10), lengths, 0.01, bleu)
-    return lambda console: render_exposure(found, console)
+    return lambda console: print_document(exposure_document(found), console)
 
 
 def _judging() -> Report:
@@ -153,7 +156,7 @@ def _adversarial() -> Report:
     readings = tuple(Reading(number, number, {"valid_nll_per_token": 4.9}) for number in (2, 3))
     history = RoundsHistory(rounds, readings, kept=3)
     training = AdversarialTraining("seqgan(lstm)", 10, "whitespace", 5, TEXT, TEXT, {"device": "cpu"}, history)
-    return lambda console: render_adversarial_training(training, console)
+    return lambda console: print_document(adversarial_training_document(training), console)
 
 
 def _training() -> Report:
@@ -162,14 +165,14 @@ def _training() -> Report:
     training = Training(
         "lstm", 123_456_789, "whitespace", 54_321, TEXT, TEXT, 4.567, {"device": "cpu"}, epochs, readings
     )
-    return lambda console: render_training(training, console)
+    return lambda console: print_document(training_document(training), console)
 
 
 def _discrepancy() -> Report:
     bounds = Interval(0.31, 0.32, 0.95, "t")
     truth = KnownTruth(0.3141, bounds, 0.3142, 0.3, 0.32, 0.3143, bounds, bounds, 1000, 1000, 0.5)
     found = ModelDiscrepancy(truth, Side("p", 0, 0), Side("q", 0, 0), 100_000, 20, 0, (np.zeros(1), np.zeros(1)))
-    return lambda console: render_discrepancy(found, console)
+    return lambda console: print_document(discrepancy_document(found), console)
 
 
 def _plan() -> Report:
@@ -187,17 +190,17 @@ def _power() -> Report:
         "other": None, "power": 0.8, "accuracy": 0.6, "level": 0.95, "texts": 200, "rows": rows,
         "text_correlation": 0.1, "rater_correlation": 0.2, "texts_per_rater": 20.0,
     }  # fmt: skip
-    return lambda console: render_power(document, console)
+    return lambda console: print_document(power_document(document), console)
 
 
 def _next_words() -> Report:
     bounds = Interval(0.1234, 0.2345, 0.95, "t")
     score = NextWordScore("lstm", 0.15, 0.18, 1.2, bounds, bounds, bounds, 1_234, 1_235, 400, 20, None)
-    return lambda console: render_human_exposure(score, console)
+    return lambda console: print_document(next_word_document(score), console)
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: render(comparison, console, whole=True)
+    return lambda console: print_document(comparison_document(comparison), console)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -208,11 +211,16 @@ def _tied(comparison: Comparison) -> Comparison:
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
     "compare on one screen": lambda: (
-        lambda console: render(make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), console)
+        lambda console: print_document(
+            screen_document(
+                make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), where="", width=80
+            ),
+            console,
+        )
     ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
-    "explain": lambda: lambda console: render_explanation(make_explanation("lstm"), console),
+    "explain": lambda: lambda console: print_document(explanation_document([make_explanation("lstm")]), console),
     "plan": _plan,
     "exposure": _exposure,
     "likelihood": _likelihood,
@@ -223,8 +231,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train": _training,
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
+    "human analyse": lambda: lambda console: print_document(analysis_document(analyse(STUDY)), console),
     "study": lambda: lambda console: print_document(reproduction_document(make_reproduction()), console),
-    "human analyse": lambda: lambda console: render_analysis(analyse(STUDY), console),
     "human power": _power,
     "human exposure": _next_words,
 }

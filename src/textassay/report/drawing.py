@@ -199,8 +199,10 @@ def _curves(plot: Curves) -> Canvas:
         points = [p for s in plot.series if not plot.own_scales or s.panel == place for p in s.points]
         _scale(axes, plot.x, "x", most=5 if len(panels) == 1 else 3)
         _scale(axes, plot.y, "y", most=4)
-        _limits(axes, "x", plot.x, [v for p in points for v in (p.x, p.x_low, p.x_high)], margin=0.03)
-        _limits(axes, "y", plot.y, [v for p in points for v in (p.y, p.low, p.high)], margin=0.06)
+        lines = {axis: [line.at for line in plot.references if line.axis == axis] for axis in "xy"}
+        x, y = ((p.x, p.x_low, p.x_high) for p in points), ((p.y, p.low, p.high) for p in points)
+        _limits(axes, "x", plot.x, [*(v for ends in x for v in ends), *lines["x"]], margin=0.03)
+        _limits(axes, "y", plot.y, [*(v for ends in y for v in ends), *lines["y"]], margin=0.06)
     drawn[0].set_ylabel(printable(plot.y.name), color=MUTED, labelpad=3)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     if plot.text:
@@ -244,7 +246,7 @@ def _bars(plot: Bars) -> Canvas:
     top = 0.2 + _LEGEND_ROW * math.ceil(len(plot.legend) / 2)
     figure, axes = canvas(max(3.0, 1.1 + 1.1 * n), 2.1 + top, left=0.68, right=0.62, top=top, bottom=0.34)
     axes.spines["left"].set_visible(True)
-    _references(axes, plot.references)
+    _references(axes, plot.references, beside=True)
     for place, group in enumerate(plot.groups):
         wide = 0.72 / max(1, len(group.bars))
         for k, bar in enumerate(group.bars):
@@ -328,7 +330,8 @@ def _panel_name(axes: Axes, name: str) -> None:
         axes.annotate(printable(name), (0, 1), (0, 5), "axes fraction", "offset points", color=INK, fontweight="bold")
 
 
-def _references(axes: Axes, references: Sequence[Reference]) -> None:
+def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = False) -> None:
+    """Draw lines with their names, those of y on the left in the axes or `beside` these on the right."""
     for line in references:
         colour: Colour = line.colour or "muted"
         look: dict[str, Any] = {"color": COLOURS[colour], "linewidth": 0.9, "zorder": 0}
@@ -341,12 +344,12 @@ def _references(axes: Axes, references: Sequence[Reference]) -> None:
         else:
             axes.axline((0, 0), slope=1, **look)
         if line.name:
-            at = {"x": (line.at, 1.0), "y": (0.0, line.at), "diagonal": (0.5, 0.5)}[line.axis]
+            at = {"x": (line.at, 1.0), "y": (float(beside), line.at), "diagonal": (0.5, 0.5)}[line.axis]
             where: dict[str, Any] = {
                 "x": ("data", "axes fraction"), "y": ("axes fraction", "data"), "diagonal": "axes fraction"
             }  # fmt: skip
-            axes.annotate(printable(line.name), at, (3, 3), where[line.axis], "offset points", color=COLOURS[colour],
-                          fontsize=7.5)  # fmt: skip
+            axes.annotate(printable(line.name), at, (3, -3 if beside else 3), where[line.axis], "offset points",
+                          color=COLOURS[colour], fontsize=7.5)  # fmt: skip
 
 
 def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
@@ -366,6 +369,9 @@ def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
     elif axis.scale == "linear":
         of.set_major_locator(MaxNLocator(most, steps=_STEPS))
         axes.ticklabel_format(axis="x" if which == "x" else "y", useOffset=False)  # 1.0002, not 1 + 2e-4
+    else:
+        of.set_minor_locator(NullLocator())
+        of.set_major_formatter(lambda value, _: f"{value:g}")
     if axis.percent:
         of.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     of.set_tick_params(labelcolor=MUTED)

@@ -38,6 +38,7 @@ from textassay.report.document import (
 )
 from textassay.report.files import record
 from textassay.report.number import count, counted, decimals, interval, level, number, places_for
+from textassay.report.words import slug
 
 FloatArray = npt.NDArray[np.float64]
 Bounds = Sequence[Interval | None]
@@ -70,7 +71,7 @@ def exposure_document(exposure: Exposure) -> Document:
             *items(sentences[_ANSWER:]),
             *notes(_rule(exposure), *(f"Note: {note}" for note in exposure.notes)),
         ),
-        section("EB-bleu", _bleu_table(exposure), _figure_of_bleu(exposure)),
+        section("EB-bleu", *_bleu_tables(exposure), _figure_of_bleu(exposure)),
         *(_distance_section(exposure, name) for name in exposure.cgd),
         _excess_section(exposure),
         _dd_section(exposure),
@@ -112,19 +113,20 @@ def _bracketed(sample: SwitchedSample) -> str:
     return (f"[{sample.prefix}]" if sample.prefix else "") + gap + rest.lstrip()
 
 
-def _bleu_table(exposure: Exposure) -> Table:
-    """Return EB-bleu against each kind of prefix, a row a length."""
+def _bleu_tables(exposure: Exposure) -> Iterator[Table]:
+    """Yield EB-bleu against each kind of prefix, a row a length: narrow enough for a terminal and a telephone."""
     first = next(iter(exposure.bleu.values()))
     every = [(first.data, first.data_sd), *((bleu.other, bleu.other_sd) for bleu in exposure.bleu.values())]
     places = _spread_places(100 * np.array([a for a, _ in every]), 100 * np.array([b for _, b in every]))
-    columns = [("C-bleu(data)", _with_spread(100 * first.data, 100 * first.data_sd, places))]
-    for kind, bleu in exposure.bleu.items():
-        columns += [
+    for place, (kind, bleu) in enumerate(exposure.bleu.items()):
+        columns = [
+            ("C-bleu(data)", _with_spread(100 * bleu.data, 100 * bleu.data_sd, places)),
             (f"C-bleu({kind})", _with_spread(100 * bleu.other, 100 * bleu.other_sd, places)),
-            (f"EB-bleu({kind})", _with_spread(bleu.values, bleu.sd)),
+            ("EB-bleu", _with_spread(bleu.values, bleu.sd)),
             (level(exposure.settings.level), _intervals(bleu.values, bleu.intervals)),
         ]
-    return _by_length("eb-bleu", columns, first.lengths, main=True)
+        title = f"Data and {kind} prefixes"
+        yield _by_length(f"eb-bleu-{slug(kind)}", columns, bleu.lengths, title=title, main=place == 0)
 
 
 def _distance_section(exposure: Exposure, name: str) -> Section:

@@ -148,7 +148,7 @@ def _is_wide(figure: Figure) -> bool:
 
 def _sort_key(cell: Cell) -> str:
     """Return what a column is sorted by: the number in full precision, else the text."""
-    return cell.text if cell.value is None else str(cell.value)
+    return printable(cell.text if cell.value is None else str(cell.value))
 
 
 def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:

@@ -26,20 +26,19 @@ from textassay.report.words import printable
 
 _WIDTH = 100
 _EVERYTHING = "to_frame(). The page with figures: save()."
-# Which function of `textassay.report` makes a document of a result of a class.
+# Which function of `textassay.report` makes a document of a result of a class; the fields of any other are listed.
 _DOCUMENTS = {
+    "Approximation": "approximation_document",
     "Bench": "bench_document",
+    "Exposure": "exposure_document",
     "Findings": "inspection_document",
+    "HumanAnalysis": "analysis_document",
     "Judging": "judge_document",
+    "ModelDiscrepancy": "discrepancy_document",
     "Plan": "plan_document",
     "Reproduction": "reproduction_document",
     "Stress": "stress_document",
-}
-# Which one prints a result that has none yet; the fields of any other are listed.
-_PRINTERS = {
-    "Exposure": "render_exposure",
-    "HumanAnalysis": "render_analysis",
-    "ModelDiscrepancy": "render_discrepancy",
+    "TextLikelihood": "likelihood_document",
 }
 
 
@@ -83,11 +82,7 @@ def _printer(result: Displayed) -> Callable[[Console], None]:
     document = _document(result)
     if document is not None:
         return lambda console: print_document(document, console, everything=False)
-    name = _PRINTERS.get(type(result).__name__)
-    if name is None:
-        return lambda console: _print_fields(result, console)
-    printer = getattr(import_module("textassay.report"), name)
-    return lambda console: printer(result, console)
+    return lambda console: _print_fields(result, console)
 
 
 def _print_fields(result: Any, console: Console) -> None:
