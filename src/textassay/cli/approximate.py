@@ -1,6 +1,5 @@
 """``textassay approximate``."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +16,7 @@ from textassay.cli.declarations import (
     Seed,
 )
 from textassay.cli.options import check_writable
-from textassay.cli.results import print_result, save_result
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
@@ -91,9 +90,7 @@ class Approximate(Files, Computing):
             **approximation.to_dict(),
         }
         document = approximation_document(approximation, text=self.text, tokenizer=tokenizer)
-        print_result(document, values, as_json=self.json)
-        contents = {"approximation.json": json.dumps(values, indent=1, allow_nan=False) + "\n"}
-        save_result(self.out, document, "approximation", contents, quiet=self.quiet)
+        print_and_save(document, values, "approximation", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0
 
     def _check(self) -> None:

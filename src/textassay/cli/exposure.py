@@ -1,6 +1,5 @@
 """``textassay exposure``."""
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, cast
 
@@ -15,7 +14,7 @@ from textassay.cli.declarations import (
     Precision,
     Seed,
 )
-from textassay.cli.results import print_result, save_result
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
 
 VALUES = "values"  # the folder under --out
@@ -100,9 +99,7 @@ class Exposure(Files, Computing):
         named = {"model": self.model, "real": self.real, "oracle": self.oracle, "blocks": self.blocks}
         values = {**exposure.to_dict(), "command": {**named, "precision": self.precision}}
         document = exposure_document(exposure)
-        print_result(document, values, as_json=self.json)
-        contents = {"exposure.json": json.dumps(values, indent=1, allow_nan=False) + "\n"}
-        save_result(self.out, document, "exposure", contents, quiet=self.quiet)
+        print_and_save(document, values, "exposure", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0
 
     def _lists(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

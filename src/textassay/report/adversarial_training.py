@@ -85,15 +85,27 @@ def adversarial_training_document(training: AdversarialTraining, figures: Sequen
     if readings:
         sections.append(section("Monitors", _table("monitors", readings, training), *notes(remark), *figures))
     validated = [figure.name for figure in drawn if "valid" in figure.name]
-    stopped = () if history.stopped is None else (f"It ended before all rounds: {history.stopped}.",)
+    validation = next(((name, curves[name]) for name in curves if name.startswith("valid")), None)
+    answer = [f"{training.model} is kept {kept}."]
+    if validation is not None:
+        answer.append(_change(*validation, history.kept))
+    if history.stopped is not None:
+        answer.append(f"It ended before all rounds: {history.stopped}.")
     return Document(
         f"Training of {training.model}",
-        (f"{training.model} is kept {kept}.", *stopped),
+        tuple(answer),
         tuple(_facts(training, kept)),
         tuple(sections),
         lead=(validated or [figure.name for figure in drawn] or [""])[0],
         version=version("textassay"),
     )
+
+
+def _change(name: str, curve: Mapping[int, float], kept: int) -> str:
+    """Return the first value of validation, and that of the round that was kept or the last one before it."""
+    first, last = min(curve), max((place for place in curve if place <= kept), default=min(curve))
+    values = f"{_words(name)} is {number_cell(curve[first]).text} after round {first}"
+    return values + (f" and {number_cell(curve[last]).text} after round {last}." if last != first else ".")
 
 
 def _facts(training: AdversarialTraining, kept: str) -> Iterator[tuple[str, str]]:

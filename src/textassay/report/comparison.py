@@ -81,7 +81,11 @@ _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric 
 _FEW_PAIRS = 10
 _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
-_OWN_FIGURES = "figures/*.svg"
+_OWN_FIGURES = tuple(
+    f"figures/{kind}*.svg"
+    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-", "ranks",
+                 "roc-", "scores-")
+)  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer and of a warning, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MESSAGE_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 9, 3, 4, 3
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
@@ -181,7 +185,7 @@ def write_report(
     contents |= {"results.tex": files.pop("report.tex")} if "report.tex" in files else {}
     if table is not None:
         contents[_SENTENCES] = lambda file: write_sentences(table, file)
-    return write_files(out, {**contents, **files}, stale=(_OWN_FIGURES, "results.tex"))
+    return write_files(out, {**contents, **files}, stale=(*_OWN_FIGURES, "results.tex"))
 
 
 def read_comparison(out: Path | str) -> Comparison:

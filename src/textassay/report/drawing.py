@@ -162,10 +162,11 @@ def _curves(plot: Curves) -> Canvas:
     named = [s for s in plot.series if s.name and not s.beside] if plot.legend else []
     entries = {s.name: _line_key(s, _colour_of(plot, s)) for s in named}
     left, bottom = 0.62, 0.46
-    right = 0.3 + _LETTER * max((len(_label(s.name)) for s in beside), default=0) if beside else 0.12
+    right = 0.3 + _LETTER * max((len(_label(s.name)) for s in beside), default=0) if beside else 0.2
     each, tall = plot.size[0] - left - 0.12, plot.size[1] - 0.54
     tall = max(tall, _LABEL_HEIGHT * len(beside))
-    gap, above = (0.5 if plot.own_scales else 0.18), 0.1 + (0.2 if plot.panels else 0)
+    names_above = any(line.axis == "x" and line.name for line in plot.references)
+    gap, above = (0.5 if plot.own_scales else 0.18), 0.1 + (0.2 if plot.panels or names_above else 0)
     width = left + each * n_columns + gap * (n_columns - 1) + right
     legend_columns = max(1, int((width - 0.6) / (0.5 + _LETTER * max(map(len, entries), default=1))))
     top = _LEGEND_ROW * math.ceil(len(entries) / legend_columns)
@@ -197,7 +198,8 @@ def _curves(plot: Curves) -> Canvas:
         _series(drawn[series.panel], series, _colour_of(plot, series))
     for place, axes in enumerate(drawn if plot.own_scales else drawn[:1]):
         points = [p for s in plot.series if not plot.own_scales or s.panel == place for p in s.points]
-        _scale(axes, plot.x, "x", most=5 if len(panels) == 1 else 3)
+        whole = all(p.x is None or float(p.x).is_integer() for p in points)
+        _scale(axes, plot.x, "x", most=5 if len(panels) == 1 else 3, whole=whole)
         _scale(axes, plot.y, "y", most=4)
         lines = {axis: [line.at for line in plot.references if line.axis == axis] for axis in "xy"}
         x, y = ((p.x, p.x_low, p.x_high) for p in points), ((p.y, p.low, p.high) for p in points)
@@ -348,12 +350,13 @@ def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = F
             where: dict[str, Any] = {
                 "x": ("data", "axes fraction"), "y": ("axes fraction", "data"), "diagonal": "axes fraction"
             }  # fmt: skip
-            axes.annotate(printable(line.name), at, (3, -3 if beside else 3), where[line.axis], "offset points",
-                          color=COLOURS[colour], fontsize=7.5)  # fmt: skip
+            axes.annotate(printable(line.name), at, (3 * (line.axis != "x"), -3 if beside else 3), where[line.axis],
+                          "offset points", color=COLOURS[colour], fontsize=7.5,
+                          ha="center" if line.axis == "x" else "left")  # fmt: skip
 
 
-def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
-    """Set the scale, the ticks and their labels of one axis."""
+def _scale(axes: Axes, axis: Axis, which: str, *, most: int, whole: bool = False) -> None:
+    """Set the scale, the ticks and their labels of one axis; of `whole` numbers, such as epochs, nothing between."""
     of = axes.xaxis if which == "x" else axes.yaxis
     if axis.scale != "linear":
         base = {"base": 2} if axis.scale == "log2" else {"linthresh": 1} if axis.scale == "symlog" else {}
@@ -367,7 +370,7 @@ def _scale(axes: Axes, axis: Axis, which: str, *, most: int) -> None:
         else:
             of.set_major_formatter(lambda value, _: f"{value:,.10g}")
     elif axis.scale == "linear":
-        of.set_major_locator(MaxNLocator(most, steps=_STEPS))
+        of.set_major_locator(MaxNLocator(most, steps=_STEPS, integer=whole))
         axes.ticklabel_format(axis="x" if which == "x" else "y", useOffset=False)  # 1.0002, not 1 + 2e-4
     else:
         of.set_minor_locator(NullLocator())
