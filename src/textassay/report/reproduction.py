@@ -20,6 +20,7 @@ from textassay.report.document import (
     Cell,
     Column,
     Document,
+    Figure,
     Paragraph,
     Part,
     Section,
@@ -54,7 +55,8 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
     figures = reproduction_figures(reproduction)
     settings = tuple((name, _setting(value)) for name, value in reproduction.settings.items())
     sections = [_findings(reproduction)] if reproduction.findings else []
-    sections += [_taus(reproduction.taus)] if reproduction.taus else []
+    taus = [_taus(reproduction.taus)] if reproduction.taus else []
+    sections += taus
     sections += [section("Figures", *figures)] if figures else []
     sections += [_table(table) for table in reproduction.tables]
     sections += [
@@ -70,7 +72,9 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
         reproduction.title,
         _answer(reproduction.findings),
         sections=tuple(sections),
-        lead=figures[0].name if figures else "",
+        lead=next(
+            (part.name for part in (*(p for t in taus for p in t.parts), *figures) if isinstance(part, Figure)), ""
+        ),
         version=version("textassay"),
         records=(_record(reproduction, stem),),
     )
