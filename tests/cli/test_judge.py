@@ -178,7 +178,7 @@ def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsy
     (files / "poor.txt").write_text("w1 w1 w1 w1 w1\n" * 40)
     metrics = ["--metrics", "bleu-nearest(order=4),length"]
     assert main(_arguments(files, "--gold", "good>fair>poor", *metrics)) == 0
-    assert "without terms of texts: bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
+    assert "without scores of texts: bleu-nearest(order=4)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_names_of_tied_generators_stand_apart(files: Path) -> None:
@@ -212,7 +212,7 @@ def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.Cap
     out = files / "judged"
     assert main(_arguments(files, *gold, "--out", str(out))) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    parts = ("warning good: Punctuation hangs", "Read the warning", "Which metric to trust")
+    parts = ("warning good: Punctuation is attached", "Read the warning", "Which metric to trust")
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
     assert "--normalize" in shown[: places[-1]]
