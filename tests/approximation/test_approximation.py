@@ -337,7 +337,10 @@ def test_more_mistakes(
 ) -> None:
     with pytest.raises(InputError, match="a generator needs step, step_after or token_log_probs"):
         approximate(object(), gold, window=7)
-    with pytest.raises(UnavailableError, match="not driven by noise"):
+    with pytest.raises(
+        UnavailableError,
+        match=r"mode 'soft' needs a generator driven by noise, and lstm\(width=16\) is not: use onehot",
+    ):
         choose_mode(char_lstm, "soft")
     with pytest.raises(EmptyCorpusError):
         approximate(char_lstm, letters.corpus([]))

@@ -154,7 +154,7 @@ def _change(folder: Path, key: str, value: Any) -> None:
         (lambda folder: (folder / "model.safetensors").unlink(), "No such file"),
         (lambda folder: (folder / "model.json").write_text('{"format"'), "truncated or damaged"),
         (lambda folder: (folder / "model.json").write_bytes(b"\x00\xff" * 50), "truncated or damaged"),
-        (lambda folder: (folder / "model.json").write_text("[1]"), "does not describe a model"),
+        (lambda folder: (folder / "model.json").write_text("[1]"), "does not describe a model of textassay"),
         (lambda folder: (folder / "model.json").unlink(), "has no model.json"),
         (lambda folder: _change(folder, "format", 99), "reads format"),
         (lambda folder: _change(folder, "kind", "gru"), "unknown generator 'gru'"),

@@ -253,7 +253,7 @@ def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> No
         (b"\n \n", "blank"),
         (b"\x00\x01PK\x00\xff" * 99, "binary"),
         (b"only this .\n", "has one line: to train on it as running text, add --window T"),
-        (b"a <sos> b\n" * 20, "holds the special token '<sos>'"),
+        (b"a <sos> b\n" * 20, "training sentence 1 holds the special token '<sos>'"),
     ],
 )
 def test_text_that_cannot_be_trained_on(folder: Path, run: Run, content: bytes, line: str) -> None:

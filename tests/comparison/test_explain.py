@@ -152,7 +152,7 @@ def test_groups_are_said_to_be_passed_over() -> None:
     groups = np.repeat(np.arange(40), 5)
     corpora = corpora_from_texts({"real": REAL[:200], "gen": FAR[:200]}, groups={"real": groups, "gen": groups + 1000})
     found = explain(corpora["gen"], corpora["real"], folds=2, halvings=1)
-    assert "treat sentences as independent" in found.notes[0]
+    assert "treat texts as independent" in found.notes[0]
     assert explain(*_corpora(REAL[:200], FAR[:200])[::-1], folds=2, halvings=1).notes == ()
 
 
@@ -162,7 +162,7 @@ def test_empty_sentences_are_no_trouble() -> None:
 
 
 def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corpus]) -> None:
-    with pytest.raises(TooFewSentencesError, match="at least 50 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 50 texts a side"):
         explain(*_corpora(REAL[:49], FAR)[::-1])
     with pytest.raises(OptionError, match="top must be at least 0"):
         explain(*pair[::-1], top=-1)

@@ -156,7 +156,7 @@ def test_an_explanation_has_the_curve_and_the_lengths_at_which_dd_reaches_one_ha
 
 
 def test_too_little_text_is_refused() -> None:
-    with pytest.raises(TooFewSentencesError, match="at least 50 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 50 texts a side"):
         prefix_curve(*_corpora(sentences(40, 1), sentences(60, 2)))
 
 

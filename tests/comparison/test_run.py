@@ -111,7 +111,7 @@ def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> No
     result = comparison.result("few", "dd")
     assert result.estimate is None
     assert result.error is not None
-    assert "sentences" in result.error
+    assert result.error == "dd needs at least 50 texts a side, the generated corpus has 8"
     assert comparison.result("few", "bleu(order=2)").estimate is not None
     document = comparison.to_dict()
     cell = next(c for c in document["results"] if (c["generator"], c["metric"]) == ("few", "dd"))
@@ -189,7 +189,7 @@ def test_features_of_the_training_text_may_be_left_out() -> None:
 def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_size() -> None:
     generated = {"small": sentences(60, 6), "large": GENERATED["far"]}
     comparison = compare(generated, REAL, metrics=["distinct-n(order=1)"])
-    assert any("small has 60 sentences" in warning for warning in comparison.warnings)
+    assert any("small has 60 texts" in warning for warning in comparison.warnings)
     metric = "distinct-n(order=1)"
     small, large = comparison.result("small", metric), comparison.result("large", metric)
     assert small.floor is not None
@@ -203,7 +203,7 @@ def test_a_generator_smaller_than_the_floor_is_ranked_beside_real_text_of_its_si
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"generated": {}}, OptionError, "no generated text"),
+        ({"generated": {}}, OptionError, "must name at least one generator"),
         ({"generated": {"(real)": REAL}}, OptionError, "may not be called"),
         ({"generated": {"(real) of 300 sentences": REAL}}, OptionError, "may not be called"),
         ({"generated": {"a": REAL}}, InputError, "is the real text itself"),

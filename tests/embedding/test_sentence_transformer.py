@@ -282,10 +282,10 @@ def test_a_name_without_a_model_says_how_to_get_one(no_model_online: str) -> Non
 
 def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"textassay\[encoders\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[encoders\]'"):
         SentenceTransformerEncoder(model)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtraError, match=r"textassay\[encoders\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[encoders\]'"):
         SentenceTransformerEncoder("all-MiniLM-L6-v2")
 
 

@@ -227,7 +227,7 @@ def test_bad_settings() -> None:
     with pytest.raises(OptionError, match="n must be at least 1"):
         measure_run(model, data, "data", [1], 0)
     runs = measure_runs(model, data, ["data", "model"], [1], 10, n_runs=2)
-    with pytest.raises(InputError, match="as many of each kind"):
+    with pytest.raises(InputError, match="each kind of prefix needs the same number of runs"):
         eb_c(runs["data"], runs["model"][:1], "tv")
     with pytest.raises(OptionError, match="distance must be one of tv, js, greedy, kl"):
         cgd_curve(runs["data"], "cosine")  # type: ignore[arg-type]

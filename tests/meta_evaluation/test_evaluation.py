@@ -174,7 +174,7 @@ def test_closer_is_linear_around_the_value() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"better": "neither"}, "no direction"),
+        ({"better": "neither"}, r"must have a direction \(higher, lower or closer\), got neither"),
         ({"better": "closer"}, "give the floor"),
         ({"values": np.array([1.0, math.nan])}, "m of b is undefined"),
         ({"values": np.array([1.0])}, "one value for each generator"),

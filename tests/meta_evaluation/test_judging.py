@@ -40,8 +40,8 @@ def test_verdicts() -> None:
     score = next(s for s in judging.pair_scores if (s.gold, s.evaluator) == ("known order", "contrary"))
     assert score.n_wrong == score.n_pairs == 66
     assert score.accuracy == 0.0
-    assert any("H1 tells" in warning for warning in judging.warnings)
-    assert any("without terms of texts: silent" in warning for warning in judging.warnings)
+    assert any("H1 separates" in warning for warning in judging.warnings)
+    assert any("without scores of texts: silent" in warning for warning in judging.warnings)
     assert not any("2/12" in warning for warning in judging.warnings)
 
 

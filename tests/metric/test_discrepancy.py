@@ -379,7 +379,7 @@ def test_too_little_text_is_an_error(corpora: dict[str, Corpus]) -> None:
         dd(corpora["none"], corpora["real"])
     with pytest.raises(TooFewSentencesError, match="needs at least 50 texts a side, the generated corpus has 49"):
         dd(corpora["few"], corpora["real"])
-    with pytest.raises(TooFewSentencesError, match="needs at least 100 sentences"):
+    with pytest.raises(TooFewSentencesError, match="needs at least 100 texts a side"):
         dd(corpora["real"], corpora["few"], folds=10)
     assert dd(corpora["few"], corpora["real"], folds=4).value < 1
 

@@ -171,7 +171,7 @@ def test_a_comparison_of_white_and_black_boxes_says_so() -> None:
     settings: dict[str, Any] = {"metrics": ["dd"], "effort": "max"}
     mixed = compare({"one": one, "other": other}, real, log_probs=log_probs, **settings)
     (warning,) = [text for text in mixed.warnings if "log-probabilities" in text]
-    assert warning.startswith("dd of one was measured with the generator's log-probabilities, that of other without")
+    assert warning.startswith("dd of one was measured with the generator's log-probabilities, dd of other without")
     alone = compare({"one": one}, real, log_probs=log_probs, **settings)
     assert not any("log-probabilities" in text for text in alone.warnings)
     estimate = alone.result("one", "dd").estimate

@@ -166,9 +166,9 @@ def test_wrong_input() -> None:
     full = np.zeros((3, 2))
     with pytest.raises(EmptyCorpusError):
         fed(*corpora(np.zeros((0, 2)), full), encoder="given")
-    with pytest.raises(TooFewSentencesError, match="at least 2 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 2 texts a side"):
         fed(*corpora(full[:1], full), encoder="given")
-    with pytest.raises(TooFewSentencesError, match="at least 2 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 2 texts a side"):
         fed(*corpora(full, full[:1]), encoder="given")
     generated, real = corpora(full, full)
     with pytest.raises(UnavailableError, match="features"):

@@ -111,7 +111,7 @@ def test_what_it_needs() -> None:
     attached = attach_columns(corpora, ["lstm"], log_probs={"lstm": zeros})
     with pytest.raises(UnavailableError, match=r"give --ratings NAME=FILE"):
         huse(attached["lstm"], attached["(real)"])
-    with pytest.raises(TooFewSentencesError, match="at least 17 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 17 texts a side"):
         huse(corpora["few"], corpora["(real)"])
     both = attach_columns(corpora, ["lstm", "few"], log_probs={"lstm": zeros, "few": (-np.ones(16), zeros[0])})
     with pytest.raises(UnavailableError, match="have those of few, lstm"):

@@ -237,7 +237,7 @@ def test_what_is_refused() -> None:
     )
     whole = corpora_from_texts({"real": sentences(20, 1), "few": sentences(9, 2)})
     for score in (lm_score, reverse_lm_score):
-        with pytest.raises(TooFewSentencesError, match="needs at least 10 sentences a side"):
+        with pytest.raises(TooFewSentencesError, match="needs at least 10 texts a side"):
             score(whole["few"], whole["real"])
         with pytest.raises(TooFewSentencesError, match="sentences of at least 2 groups, got 1"):
             score(corpora["real"], corpora["real"])

@@ -212,7 +212,7 @@ def test_collapsed_text_is_far_and_equal_text_is_near() -> None:
 
 def test_few_sentences() -> None:
     real = made(30, 1, 0)
-    with pytest.raises(TooFewSentencesError, match="at least 2 sentences"):
+    with pytest.raises(TooFewSentencesError, match="at least 2 texts a side"):
         score(real[:1], real)
     estimate = score(real[:2], real)
     assert 0 < estimate.value < 1

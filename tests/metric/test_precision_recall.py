@@ -244,9 +244,9 @@ def test_the_same_bits_at_any_number_of_threads() -> None:
 
 def test_too_few_sentences_and_wrong_settings() -> None:
     for function in FUNCTIONS:
-        with pytest.raises(TooFewSentencesError, match="at least 6 sentences"):
+        with pytest.raises(TooFewSentencesError, match="at least 6 texts a side"):
             function(*corpora(made(5, 1), made(20, 2)), encoder="given")
-        with pytest.raises(TooFewSentencesError, match="at least 6 sentences"):
+        with pytest.raises(TooFewSentencesError, match="at least 6 texts a side"):
             function(*corpora(made(20, 1), made(5, 2)), encoder="given")
         with pytest.raises(EmptyCorpusError):
             function(*corpora(made(0, 1), made(20, 2)), encoder="given")

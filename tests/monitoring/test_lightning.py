@@ -122,7 +122,7 @@ def test_doors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="every_n_steps must be at least 1, got 0"):
         LightningCallback(monitor, draw, every_n_steps=0)
     monkeypatch.setattr(Bigrams, "on_fit_start", lambda self: setattr(self.output.weight, "ds_id", 0))
-    with pytest.raises(OptionError, match="the weights are spread over processes"):
+    with pytest.raises(OptionError, match="a monitor needs all weights in one process"):
         fit(tmp_path, LightningCallback(monitor, draw))
     monkeypatch.setattr(lightning, "find_spec", lambda name: None)
     for name in ("lightning.pytorch", "pytorch_lightning"):

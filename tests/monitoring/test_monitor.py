@@ -106,7 +106,7 @@ def test_corpora_of_a_model_need_no_texts() -> None:
     pieces = Corpus.from_texts(REAL, tokenizer=str.split)
     named = TextMonitor(pieces, metrics="length", n=60)
     assert named.measure(lambda n, seed: pieces, 0).values == {"length": 0.0}
-    with pytest.raises(InputError, match=r"the real text was tokenised by str\.split, what was drawn is not"):
+    with pytest.raises(InputError, match=r"the real text was tokenised by str\.split, the sample is plain text"):
         TextMonitor(pieces, metrics="length", n=60).measure(lambda n, seed: REAL, 0)
     given = TextMonitor(pieces, metrics="length", n=60, tokenizer=str.split)
     assert given.measure(lambda n, seed: REAL, 0).values == {"length": 0.0}
@@ -213,9 +213,9 @@ def test_readings_are_kept_and_go_on(tmp_path: Path) -> None:
     assert again.readings[1].values["dd"] == 1
     assert all(json.loads(line) for line in path.read_text().splitlines())
     for settings, message in (
-        ({"seed": 1}, "taken with another seed: delete it to begin anew, or use another folder"),
-        ({"metrics": "dd"}, "taken with another metrics: delete it to begin anew"),
-        ({"effort": "default"}, "another effort"),
+        ({"seed": 1}, "with different settings \\(seed\\): delete the file, or use another folder"),
+        ({"metrics": "dd"}, "different settings \\(metrics\\)"),
+        ({"effort": "default"}, r"different settings \(effort\)"),
     ):
         with pytest.raises(InputError, match=message):
             TextMonitor(REAL, keep=path, **{"n": 60, **settings})  # type: ignore[arg-type]
@@ -268,9 +268,9 @@ def test_what_was_said_to_be_read_survives_a_kill(tmp_path: Path) -> None:
 def test_doors() -> None:
     with pytest.raises(EmptyCorpusError, match="needs at least one real text, got none"):
         TextMonitor([])
-    with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 sentences a side"):
+    with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 texts a side"):
         TextMonitor(REAL, n=49)
-    with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 sentences a side"):
+    with pytest.raises(TooFewSentencesError, match=r"dd needs at least 50 texts a side"):
         TextMonitor(REAL[:40], n=60)
     with pytest.raises(OptionError, match="unknown metric 'dx'"):
         TextMonitor(REAL, metrics="dx")

@@ -145,5 +145,5 @@ def test_doors(tmp_path: Path, tokenizer: PreTrainedTokenizerFast) -> None:
         sampler_of_tokenizer(tokenizer, batch_size=0)
     next(trainer.model.parameters()).placements = ()
     trainer.add_callback(TransformersCallback(monitor, trainer, lambda model, n, seed: TEXTS))
-    with pytest.raises(OptionError, match="the weights are spread over processes"):
+    with pytest.raises(OptionError, match="a monitor needs all weights in one process"):
         trainer.train()

@@ -249,5 +249,5 @@ def test_doors() -> None:
 
 def test_a_memory_is_not_shared_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.network.fitted_network.launched", lambda: Processes(0, 2))
-    with pytest.raises(OptionError, match=r"trains in one process, got 2: start only one"):
+    with pytest.raises(OptionError, match="memory across batches must train in one process, got 2"):
         made().fit(corpus(texts(5, 9, 0)))

@@ -78,7 +78,7 @@ class ReadingFile:
         changed = [name for name, value in self._settings.items() if header.get(name) != value]
         if changed:
             raise InputError(
-                f"the readings in {self._path} have another {' and '.join(changed)}: "
+                f"the readings in {self._path} were taken with different settings ({', '.join(changed)}): "
                 "delete the file, or use another folder"
             )
         self._size = len(whole + newline)
