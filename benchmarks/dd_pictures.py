@@ -8,7 +8,7 @@ half an hour on two cores.
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -27,9 +27,10 @@ from textassay.meta_evaluation.bench import Bench, BenchCell, parse_estimator, r
 from textassay.meta_evaluation.bench_summary import ALL, nulls, summarize
 from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES
 from textassay.metric.discrepancy import dd, exact_discrepancy
-from textassay.report.bench_files import draw_bench
-from textassay.report.drawing import names_beside, plane, row_text, tick_places
-from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, canvas, to_svg
+from textassay.report import bench_document, draw_svg
+from textassay.report.document import Figure
+from textassay.report.plots import Axis, Colour, Curves, Forest, ForestRow, Mark, Point, Reference, Series
+from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, canvas, to_svg
 from textassay.seeding import stream
 
 SEED = 100  # the first of the bench's test seeds
@@ -49,7 +50,8 @@ IN_THE_PICTURE_OF_BOUNDS = (
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16_000)
 FAR, NEAR = "order-2-of-4", "shares-strongly"
-BY_SIZE: Mapping[str, tuple[float, ...]] = {"default": (), "quick": (5, 1.6), "logistic": (1.4, 1.4)}  # dashes
+BY_SIZE = {"default": 0, "quick": 1, "logistic": 2}  # patterns of dashes
+COLOURS: tuple[Colour, Colour, Colour] = ("ink", "muted", "generated")
 
 RISING, LEVEL = "trigram", "full stops lost"
 HOLDS_OUT = "shuffled after 5 words"
@@ -66,8 +68,8 @@ class Line:
 
     name: str
     points: Sequence[tuple[float, float, float, float]]
-    colour: str
-    dashes: tuple[float, ...] = ()
+    colour: Colour
+    dashes: int = 0
 
 
 def main() -> None:
@@ -107,9 +109,8 @@ def pictures(cells: Path | None) -> dict[str, str]:
     drawn["size"] = draw_sizes(measured(text, ("logistic", "quick", "default"), (FAR, NEAR), SIZES, cells))
     bench = measured(text, ESTIMATORS, PAIR_NAMES, (SENTENCES,), cells)
     print_bench(bench)
-    against = draw_bench(bench)
-    assert against is not None
-    return drawn | {"truth": against.svg, "bounds": draw_bounds(bench)}
+    (against,) = bench_document(bench).figures
+    return drawn | {"truth": draw_svg(against), "bounds": draw_bounds(bench)}
 
 
 def shuffled_later(texts: Sequence[str]) -> list[str]:
@@ -152,7 +153,9 @@ def print_details(real: Corpus, generated: Corpus) -> None:
 @mpl.rc_context(SETTINGS)
 def draw_toy(value: float) -> str:
     """Return two bars a sentence, and what they share."""
-    figure, axes = plane(4.7, 2.2, x="", y="probability", right=1.75)
+    figure, axes = canvas(4.7, 2.2, left=0.58, right=1.75, top=0.1, bottom=0.44)
+    axes.spines["left"].set_visible(True)
+    axes.set_ylabel("probability", color=INK, labelpad=3)
     for row, sentence in enumerate(TOY_REAL):
         real, generated = TOY_REAL[sentence], TOY_GENERATED[sentence]
         both = min(real, generated)
@@ -176,10 +179,9 @@ def draw_toy(value: float) -> str:
     return to_svg(figure)
 
 
-@mpl.rc_context(SETTINGS)
 def draw_prefixes(curves: Mapping[str, PrefixCurve]) -> str:
     """Return dd of the first tokens of some generators."""
-    colours = dict(zip(curves, (INK, MUTED, GENERATED), strict=True))
+    colours = dict(zip(curves, COLOURS, strict=True))
     lines = []
     for name, curve in curves.items():
         points = [(0.0, 0.0, 0.0, 0.0), *((p.n_tokens, p.value, p.low, p.high) for p in curve.points)]
@@ -187,10 +189,9 @@ def draw_prefixes(curves: Mapping[str, PrefixCurve]) -> str:
     return draw_lines(lines, x="first tokens of each sentence", half=True)
 
 
-@mpl.rc_context(SETTINGS)
 def draw_curves(curves: Mapping[str, LearningCurve]) -> str:
     """Return a learning curve that rises and one that does not."""
-    colours = dict(zip(curves, (GENERATED, INK), strict=True))
+    colours = dict(zip(curves, reversed(COLOURS[::2]), strict=True))
     lines = [
         Line(name, [(p.n_real, p.value, p.low, p.high) for p in curve.points], colours[name])
         for name, curve in curves.items()
@@ -198,11 +199,10 @@ def draw_curves(curves: Mapping[str, LearningCurve]) -> str:
     return draw_lines(lines, x="sentences a side", logarithmic=True)
 
 
-@mpl.rc_context(SETTINGS)
 def draw_sizes(bench: Bench) -> str:
     """Return dd of two pairs at growing sizes and three efforts, beside their truth."""
     lines = []
-    for world, colour in ((FAR, GENERATED), (NEAR, INK)):
+    for world, colour in ((FAR, COLOURS[2]), (NEAR, COLOURS[0])):
         cells = [cell for cell in bench.cells if cell.world == world]
         truth = cells[0].truth
         lines.append(Line(f"{world}: truth", [(n, truth, truth, truth) for n in (min(SIZES), max(SIZES))], colour))
@@ -213,7 +213,7 @@ def draw_sizes(bench: Bench) -> str:
             print(f"  {name}: {told}; a power law ends at {end_of_power_law(here):.3f}")
             points = [(n, value, value, value) for n, value in here.items()]
             lines.append(Line(f"{world}: {name}", points, colour, dashes))
-    return draw_lines(lines, x="sentences a side", logarithmic=True, height=3.1, right=1.95)
+    return draw_lines(lines, x="sentences a side", logarithmic=True, height=3.1)
 
 
 def end_of_power_law(values: Mapping[int, float]) -> float:
@@ -234,61 +234,34 @@ def draw_lines(
     logarithmic: bool = False,
     half: bool = False,
     height: float = 2.3,
-    right: float = 1.75,
 ) -> str:
     """Return lines with their bands, named beside."""
-    figure, axes = plane(3.2 + right, height, x=x, y="dd", right=right)
+    series = []
     for line in lines:
-        places, values, lows, highs = zip(*line.points, strict=True)
-        axes.fill_between(places, lows, highs, color=line.colour, alpha=0.14, linewidth=0)
-        truth = len(places) == 2
-        axes.plot(places, values, "-" if truth else "o-", color=line.colour, linewidth=2.2 if truth else 1.3, ms=3.2,
-                  mew=0, alpha=0.45 if truth else 1, dashes=line.dashes)  # fmt: skip
-    tick_places(axes)
-    if logarithmic:
-        sizes = [place for place, *_ in lines[-1].points]
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(sizes, [f"{round(size):,}" for size in sizes])
-        axes.minorticks_off()
-    else:
-        axes.set_xlim(0, None)
-    if half:
-        axes.axhline(HALF, color=RULE, linewidth=0.9)
-    axes.set_ylim(min(0.0, *(point[2] for line in lines for point in line.points)) - 0.02, None)
-    ends = {str(place): (line.points[-1][:2], line.name, line.colour) for place, line in enumerate(lines)}
-    names_beside(axes, ends, height=height - 0.54, bold=())
-    return to_svg(figure)
+        points = tuple(Point(*point) for point in line.points)
+        truth = len(points) == 2
+        series.append(Series(line.name, points, line.colour, dots=not truth, band=not truth, dashes=line.dashes,
+                             beside=True))  # fmt: skip
+    lowest = min(0.0, *(point[2] for line in lines for point in line.points)) - 0.02
+    sizes = tuple(point[0] for point in lines[-1].points)
+    axis = Axis(x, scale="log2", ticks=sizes) if logarithmic else Axis(x, (0, None))
+    references = (Reference(HALF, "y", colour="rule"),) if half else ()
+    plot = Curves(tuple(series), axis, Axis("dd", (lowest, None)), references=references, size=(3.9, height))
+    return draw_svg(Figure("lines", plot))
 
 
-@mpl.rc_context(SETTINGS)
 def draw_bounds(bench: Bench) -> str:
     """Return the truth, dd with its interval and the certified bound of some worlds, one a row."""
     known = {cell.world: cell for cell in bench.cells if cell.estimator == "default"}
     cells: list[BenchCell] = sorted((known[name] for name in IN_THE_PICTURE_OF_BOUNDS), key=lambda cell: cell.truth)
-    height = 0.24 * len(cells) + 0.8
-    figure, axes = canvas(5.2, height, left=1.5, right=0.15, top=0.34, bottom=0.46)
-    for row, cell in enumerate(cells):
-        row_text(axes, row, cell.world)
-        axes.plot([0, 1], [row, row], color=RULE, linewidth=0.5, zorder=0)
-        axes.plot([cell.bound or 0.0], [row], ">", color=REAL, ms=5, mew=0)
-        axes.plot([cell.low or 0.0, cell.high or 0.0], [row, row], color=GENERATED, linewidth=1.6)
-        axes.plot([cell.value or 0.0], [row], "o", color=GENERATED, ms=4.2, mew=0)
-        axes.plot([cell.truth], [row], "|", color=INK, ms=9, mew=1.8)
-    axes.set_xlim(-0.03, 1.02)
-    axes.set_ylim(-0.6, len(cells) - 0.4)
-    tick_places(axes, x=5)
-    axes.set_yticks([])
-    axes.set_xlabel("total variation", color=MUTED, labelpad=2)
-    for x, colour, mark, told in (
-        (0.0, REAL, ">", "at least, certified"),
-        (0.38, GENERATED, "o", "dd, 95 % interval"),
-        (0.74, INK, "|", "truth"),
-    ):
-        axes.plot([x], [1 + 0.19 / (height - 0.8)], mark, color=colour, ms=6, mew=1.8 if mark == "|" else 0,
-                  transform=axes.transAxes, clip_on=False)  # fmt: skip
-        axes.text(x + 0.03, 1 + 0.19 / (height - 0.8), told, color=INK, transform=axes.transAxes, va="center",
-                  fontsize=8)  # fmt: skip
-    return to_svg(figure)
+    bound, truth = Mark(0.0, style="diamond", colour="real"), Mark(0.0, style="cross", colour="ink")
+    rows = [
+        ForestRow(cell.world, (replace(bound, value=cell.bound), Mark(cell.value, cell.low, cell.high),
+                               replace(truth, value=cell.truth)))
+        for cell in reversed(cells)
+    ]  # fmt: skip
+    legend = (("at least, certified", bound), ("dd, 95 % interval", Mark(0.0, 0.0, 0.0)), ("truth", truth))
+    return draw_svg(Figure("bounds", Forest(tuple(rows), Axis("total variation", (-0.03, 1.02)), legend=legend)))
 
 
 if __name__ == "__main__":

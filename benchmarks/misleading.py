@@ -22,14 +22,12 @@ from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
 from textassay.metric.catalog import default_metrics
 from textassay.metric.entries import CATALOG
-from textassay.report.digest import Digest
-from textassay.report.figures import draw_forest
-from textassay.report.svg import slug
+from textassay.report import Digest, draw_file, forest_figure
+from textassay.report.words import slug
 from textassay.seeding import stream
 
 SEED = 0
 COLD = 0.6
-BACKGROUND = '<rect width="100%" height="100%" fill="#ffffff"/>'
 NOTHING = "nothing wrong"
 LEFT_OUT = {f"{name}(order={order})" for name in ("bleu", "self-bleu") for order in (2, 3, 4)} | {
     "distinct-n(order=1)",
@@ -156,10 +154,9 @@ def draw(comparison: Comparison, folder: Path) -> None:
     """Write the forest plots, on white, so that they can be read on a dark page too."""
     digest = Digest(comparison)
     for metric in comparison.metrics:
-        drawing = None if metric in LEFT_OUT else draw_forest(digest, metric)
-        if drawing is not None:
-            head, rest = drawing.svg.split(">", 3)[:3], drawing.svg.split(">", 3)[3]
-            (folder / f"{slug(metric)}.svg").write_text(f"{'>'.join(head)}>{BACKGROUND}{rest}", encoding="utf-8")
+        figure = None if metric in LEFT_OUT else forest_figure(digest, metric)
+        if figure is not None:
+            (folder / f"{slug(metric)}.svg").write_text(draw_file(figure), encoding="utf-8")
 
 
 def main() -> None:

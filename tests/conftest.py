@@ -3,11 +3,13 @@
 import gc
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -92,3 +94,32 @@ def no_model_online(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch:
     yield request.param
     hub.shutdown()
     hub.server_close()
+
+
+# Beside Playwright's own switches, which turn off updates and background networking: no sandbox (root in a container),
+# and no name is looked up but this machine's, so that the browser reaches nothing else.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-sync",
+    "--disable-domain-reliability",
+    "--no-pings",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Return a headless Chromium that is installed already; skip where there is none.
+
+    One a module: while Playwright holds one, no other event loop runs in this thread.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next(filter(None, map(shutil.which, names)), None)
+    if program is None:
+        pytest.skip(f"no browser on the path: {', '.join(names)}")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield opened
+        opened.close()

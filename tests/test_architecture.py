@@ -21,6 +21,7 @@ ROOMS = (
     "display",
     "estimate",
     "seeding",
+    "storage",
     "execution",
     "resampling",
     "corpus",

@@ -60,9 +60,9 @@ from textassay.one_call import judge as judge
 from textassay.one_call import meta_evaluate as meta_evaluate
 from textassay.one_call import stress as stress
 from textassay.one_call import translation_exposure_bias as translation_exposure_bias
-from textassay.report.document import write_report as write_report
-from textassay.report.monitor_figure import draw_monitor as draw_monitor
-from textassay.report.tables import runs_table as runs_table
+from textassay.report.comparison import write_report as write_report
+from textassay.report.monitor import draw_monitor as draw_monitor
+from textassay.report.runs import runs_table as runs_table
 from textassay.resampling.e_value import EProcess as EProcess
 
 __all__: list[str]

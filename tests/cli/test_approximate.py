@@ -72,10 +72,10 @@ def test_windows_the_curve_and_its_figures(folder: Path, models: Path, run: Run)
     assert rule["error_slope"] == pytest.approx(-0.5, abs=0.1)
     n_types = len(load_model(models / "chars").form.vocabulary) - 4
     assert found["bound"] == math.floor(math.log(2 * n_types / 1e-2) / 2e-6) + 1
-    svg = (folder / "found" / "stopping-rule.svg").read_text()
+    svg = (folder / "found" / "figures" / "stopping-rule.svg").read_text()
     assert "true error" in svg
     assert "0.001, which the rule asks for" in svg
-    curve = (folder / "found" / "bits-against-draws.svg").read_text()
+    curve = (folder / "found" / "figures" / "bits-against-draws.svg").read_text()
     for part in ("approximate", "corrected", "exact", "bits per character", "2,000"):
         assert part in curve
     before = (folder / "found" / "approximation.json").read_bytes()

@@ -30,10 +30,10 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("bench", "train.txt", *SMALL, "--sentences", 80, "--seeds", "0,100-101", "--out", "out")
     assert done.status == 0
     assert "train (300 texts)" in done.stdout
-    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)." in " ".join(done.stdout.split())
+    assert "Seeds 0 (for development: report nothing of them), 100-101 (for tests)" in " ".join(done.stdout.split())
     for told in ("plain", "bleu(order=2)", "growth-4-0.2", "identical-2", "share", "within 2", "World by world, 80"):
         assert told in done.stdout
-    assert "wrote out/bench.json, out/bench.csv, out/bench.svg" in done.stderr
+    assert "wrote bench.json, bench.csv, bench.md, bench.html, bench.tex, 1 figure in figures to out" in done.stderr
     document = json.loads((folder / "out" / "bench.json").read_text())
     assert len(document["cells"]) == 3 * 5 * 2 * 2
     assert (document["seeds"], document["sizes"]) == ([0, 100, 101], [60, 80])
@@ -42,7 +42,7 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     with (folder / "out" / "bench.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["truth"]) for row in rows] == [cell["truth"] for cell in document["cells"]]
-    assert (folder / "out" / "bench.svg").read_text().startswith("<?xml")
+    assert (folder / "out" / "figures" / "bench.svg").read_text().startswith("<?xml")
     assert not list((folder / "out").glob(".*"))
 
 

@@ -237,3 +237,29 @@ def test_inspect_prints_findings(run: Run) -> None:
     assert {"glued-punctuation", "case"} <= {finding["kind"] for finding in document["findings"]}
     repaired = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--normalize", "--json").stdout)
     assert not {"glued-punctuation", "case"} & {finding["kind"] for finding in repaired["findings"]}
+
+
+def test_reports_of_two_folders_stand_side_by_side(run: Run, folder: Path) -> None:
+    for name in ("a", "b"):
+        texts = "lstm.txt" if name == "a" else "trigram.txt"
+        arguments = (
+            "compare",
+            "--real",
+            "real.txt",
+            f"lstm={texts}",
+            "--metrics",
+            "length,bleu(order=2)",
+            "--no-explain",
+        )
+        assert run(*arguments, "--quiet", "--out", name).status == 0
+    shown = run("report", "a", "b", "--out", "both")
+    assert shown.status == 0
+    assert "from a to b: lstm " in " ".join(shown.stdout.split())
+    assert {path.name for path in (folder / "both").iterdir()} == {
+        "changes.csv", "changes.html", "changes.md", "changes.tex", "figures"
+    }  # fmt: skip
+    assert json.loads(run("report", "a", "b", "--json").stdout)["is"] == "Document"
+    for wrong, message in ((("a", "a"), "the same folder is named twice"), (("a", "none"), "none/results.json")):
+        refused = run("report", *wrong)
+        assert refused.status == 2
+        assert message in refused.stderr

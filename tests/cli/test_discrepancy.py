@@ -96,7 +96,7 @@ def test_table_and_files(folder: Path, small: Path, run: Run) -> None:
     for part in ("both sides", "read this", "ratio", "sign", "The estimators agree", "200 sentences of ngram(order=2)",
                  "reach 3 tokens, where both are cut", "the other never draws"):  # fmt: skip
         assert part in told
-    assert "wrote report/discrepancy.json, report/log-ratios.npz" in done.stderr
+    assert "wrote discrepancy.json, log-ratios.npz, discrepancy.md, " in done.stderr
     document = json.loads((folder / "report" / "discrepancy.json").read_text())
     with np.load(folder / "report" / "log-ratios.npz") as ratios:
         value = (np.abs(np.tanh(ratios["p"] / 2)).mean() + np.abs(np.tanh(ratios["q"] / 2)).mean()) / 2

@@ -46,7 +46,9 @@ def test_explain_writes_and_resumes(run: Run, folder: Path, monkeypatch: pytest.
     assert "explain.txt" in first.stderr
     assert "What gives lstm away" in (folder / "r/explain.txt").read_text(encoding="utf-8")
     written = json.loads((folder / "r/explain.json").read_text(encoding="utf-8"))
-    assert {path.name for path in (folder / "r").iterdir()} == {"explain.txt", "explain.json", "estimates"}
+    assert {path.name for path in (folder / "r").iterdir()} == {
+        "explain.txt", "explain.json", "explain.md", "explain.html", "figures", "estimates"
+    }  # fmt: skip
     monkeypatch.setattr(
         import_module("textassay.comparison.explain"), "judge", lambda *_, **__: pytest.fail("computed again")
     )

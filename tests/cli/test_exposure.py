@@ -33,8 +33,8 @@ def test_without_an_oracle(folder: Path, models: Path, run: Run) -> None:
     done = run("exposure", models / "ngram", "--real", "real.txt", *FEW, "--lengths", "2,4")
     assert done.status == 0
     told = " ".join(done.stdout.split())
-    assert "Exposure bias of ngram(order=2)" in told
-    assert "EB-bleu: 2 runs of 60 continuations against 60 references." in told
+    assert "Model ngram(order=2)" in told
+    assert "EB-bleu 2 runs of 60 continuations against 60 references." in told
     assert "C-bleu(shuffled)" in told
     assert "EB-C" not in told
     assert "In brackets: the prefix." in told
@@ -96,8 +96,8 @@ def test_with_an_oracle_all_files(folder: Path, models: Path, oracle: Path, run:
     figures = sorted(path.name for path in (folder / "out" / "figures").iterdir())
     assert figures == ["cgd-greedy.svg", "cgd-js.svg", "cgd-tv.svg", "eb-bleu.svg", "eb-c.svg", "excess-error.svg"]
     assert all(f"(figures/{name})" in markdown for name in figures)
-    assert "| length of prefix | 1 | 3 |" in markdown
-    assert r"\[" in markdown.split("One model after")[1]
+    assert "| length | C-bleu(data) | C-bleu(model) | EB-bleu | 95 % |" in markdown
+    assert r"\[" in markdown.split("Texts after prefixes")[1]
 
 
 def test_what_is_kept_is_not_measured_again(

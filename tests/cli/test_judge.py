@@ -54,16 +54,17 @@ def test_ratings_of_lines(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert {e["name"] for e in document["evaluators"]} == {"bleu(order=2)", "distinct-n(order=2)", "length"}
     # Only the judged lines are texts with a label: 60 of 120.
     assert {t["n_texts"] for t in document["text_correlations"]} == {60}
-    names = {"judge.csv", "judge.md", "judge-taus.svg", "judge-matrix.svg", "judge-scatter.svg", "judge-ranks.svg",
-             "judge-texts.svg", "judge-values.svg"}  # fmt: skip
-    assert names <= {path.name for path in out.iterdir()}
+    assert {"judge.csv", "judge.md", "judge.html", "judge.tex"} <= {path.name for path in out.iterdir()}
+    figures = {"judge-taus.svg", "judge-matrix.svg", "judge-scatter.svg", "judge-ranks.svg", "judge-texts.svg",
+               "judge-values.svg"}  # fmt: skip
+    assert figures == {path.name for path in (out / "figures").iterdir()}
     rows = list(csv.DictReader(io.StringIO((out / "judge.csv").read_text())))
     assert len(rows) == len(document["agreements"]) == 2 * 3 * 3
     page = (out / "judge.md").read_text()
     assert "## By H1 (people, every judgement)" in page
     assert "| length |" in page
     assert "| distinct-n(order=2), less real text |" in page
-    matrix = (out / "judge-matrix.svg").read_text()
+    matrix = (out / "figures" / "judge-matrix.svg").read_text()
     assert all(name in matrix for name in ("H1", "H2", "bleu(order=2)", "length"))
 
 
@@ -99,7 +100,7 @@ def test_ratings_with_texts_need_no_files(files: Path, capsys: pytest.CaptureFix
     arguments = ["judge", "--ratings", str(files / "with_texts.csv"), "--metrics", METRICS, "--resamples", "100"]
     assert main([*arguments, "--quiet"]) == 0
     told = capsys.readouterr().out
-    assert "Which metric to trust, by H1" in told
+    assert "By H1 (people, every judgement)" in told
     assert "with 3 generators no p-value" in " ".join(told.split())
 
 
@@ -145,7 +146,7 @@ def test_several_orders_and_what_nothing_agrees_with(files: Path, capsys: pytest
     orders = ["--gold", "good>fair>poor", "--gold", "poor>fair>good"]
     assert main(_arguments(files, *orders, "--metrics", "distinct-n(order=2)")) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "by known order #2 No metric is to be trusted on these 3 generators: none agrees with known order #2" in told
+    assert "By known order #2 No metric is to be trusted on these 3 generators: none agrees with known order #2" in told
     (files / "length.csv").write_text("generator,value\ngood,2\nfair,1\npoor,0\n")
     assert main(_arguments(files, "--gold", str(files / "length.csv"))) == 2
     assert "has the name of a metric" in capsys.readouterr().err
@@ -184,7 +185,7 @@ def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsy
 def test_names_of_tied_generators_stand_apart(files: Path) -> None:
     out = files / "out"
     assert main(_arguments(files, "--gold", "good=fair>poor", "--out", str(out))) == 0
-    drawn = (out / "judge-ranks.svg").read_text()
+    drawn = (out / "figures" / "judge-ranks.svg").read_text()
     found = [re.search(rf'y="([0-9.]+)"[^<]*>{name}</text>', drawn) for name in ("good", "fair", "poor")]
     heights = {place[1] for place in found if place}
     assert len(heights) == 3
@@ -220,7 +221,7 @@ def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.Cap
     warned = {(one["kind"], one["generator"]) for one in document["findings"] if one["severity"] == "warning"}
     assert ("glued-punctuation", "good") in warned
     page = (out / "judge.md").read_text()
-    parts = ("**warning** good: Punctuation", "Read the warning", "## By known order")
+    parts = ("Read the warning", "warning good: Punctuation", "## By known order")
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert main(_arguments(files, *gold, "--normalize", "--json")) == 0

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from textassay.cli.main import main
 from textassay.cli.messages import shortened
+from textassay.storage import host_name
 
 Refused = Callable[..., str]
 INSPECT = ("inspect", "--real", "real.txt", "g=lstm.txt")
@@ -125,7 +126,7 @@ def test_a_refused_comparison_leaves_the_folder_as_it_was(refused: Refused, fold
 def test_what_a_killed_run_left_is_cleared_by_the_next(folder: Path, run: Any) -> None:
     estimates = folder / "out" / "estimates"
     estimates.mkdir(parents=True)
-    left = estimates / ".0123.npz.999999999.abcd.tmp"
+    left = estimates / f".0123.npz.{host_name()}.999999999.abcd.tmp"
     left.touch()
     os.utime(left, (time.time() - 60,) * 2)
     arguments = ("--metrics", "length", "--no-explain", "--quiet", "--out", "out")
@@ -137,14 +138,14 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(folder: Path, run: Any) -
 def test_results_that_cannot_be_saved_are_said_to_be_printed_only(
     folder: Path, run: Any, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_space(self: Path, content: bytes) -> int:
+    def no_space(path: Path, content: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", no_space)
+    monkeypatch.setattr("textassay.storage._write", no_space)
     outcome = run("discrepancy", models / "ngram", models / "ngram", "-n", 20, "--out", folder / "out", "--json")
     assert outcome.status == 2
     assert json.loads(outcome.stdout)["tokenizer"] == "whitespace"
-    assert outcome.stderr.endswith("choose another --out; the results were printed, but they are not saved\n")
+    assert outcome.stderr.endswith("choose another folder; the results were printed, but they are not saved\n")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

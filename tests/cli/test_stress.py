@@ -20,11 +20,13 @@ METRICS = ("--metrics", "bleu(order=2),distinct-n(order=2),length")
 def test_tables_and_files(folder: Path, run: Run) -> None:
     done = run("stress", *SMALL, *METRICS, "--other", "lstm.txt", "--out", "out")
     assert done.status == 0
-    for told in ("What does each metric make of damage?", "70 texts a part, 4 random draws", "bleu(order=2) ↑"):
+    for told in ("What each metric makes of each damage", "70 texts a part, 4 random draws", "bleu(order=2) ↑"):
         assert told in done.stdout
-    assert "nothing: Sentences are replaced by other real ones: no damage" in " ".join(done.stdout.split())
+    assert "nothing Sentences are replaced by other real ones: no damage" in " ".join(done.stdout.split())
     assert "lowercase" in done.stdout.split("Left out")[1]
-    assert "wrote out/stress.json, out/stress.csv, out/stress.md, out/stress-map.svg" in done.stderr
+    assert (
+        "wrote stress.json, stress.csv, stress.md, stress.html, stress.tex, 2 figures in figures to out" in done.stderr
+    )
     document = json.loads((folder / "out" / "stress.json").read_text())
     curves = {(curve["metric"], curve["damage"]): curve for curve in document["curves"]}
     assert len(curves) == 3 * 16
@@ -39,11 +41,11 @@ def test_tables_and_files(folder: Path, run: Run) -> None:
     assert float(row["effect"]) / float(row["noise"]) == pytest.approx(float(row["effect_in_standard_errors"]))
     markdown = (folder / "out" / "stress.md").read_text()
     assert "| metric | nothing | drop-words |" in markdown
-    assert "WRONG" in next(line for line in markdown.splitlines() if line.startswith("| bleu(order=2) |"))
+    assert "WRONG" in next(line for line in markdown.splitlines() if line.startswith("| bleu(order=2) ↑ |"))
     for name in ("stress-map.svg", "stress-curves.svg"):
-        svg = (folder / "out" / name).read_text()
+        svg = (folder / "out" / "figures" / name).read_text()
         assert "drop-words" in svg
-        assert f"]({name})" in markdown
+        assert f"](figures/{name})" in markdown
     assert not list((folder / "out").glob(".*"))
 
 
@@ -66,7 +68,8 @@ def test_narrow_terminals_have_several_tables(folder: Path, run: Run, monkeypatc
     assert max(map(len, done.stdout.splitlines())) <= 45
     assert "…" not in done.stdout
     heads = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  metric  ")]
-    assert [letter for head in heads for letter in head] == list("ABCDEF")
+    assert len(heads) > 1
+    assert [name for head in heads for name in head] == damages.split(",")
 
 
 def test_characters_are_read_as_asked(folder: Path, run: Run) -> None:

@@ -40,8 +40,9 @@ def test_a_network_is_trained_kept_and_told(folder: Path, run: Run) -> None:
         assert part in told
     assert "training lstm(width=32) on 300 sentences" in done.stderr
     assert sorted(path.name for path in (folder / "out").iterdir()) == [
-        "history.json", "learning-curve.svg", "model.json", "model.safetensors", "training.json",
+        "figures", "history.json", "model.json", "model.safetensors", "training.html", "training.json", "training.md",
     ]  # fmt: skip
+    assert [path.name for path in (folder / "out" / "figures").iterdir()] == ["learning-curve.svg"]
     document = _document(folder)
     perplexities = [epoch["valid_perplexity"] for epoch in document["epochs"]]
     assert len(perplexities) == 4
@@ -159,9 +160,9 @@ def test_monitors_read_while_it_trains(folder: Path, run: Run) -> None:
     assert "60 sentences a reading, measured against 60 real ones" in done.stdout
     assert "--monitor:" not in done.stderr
     for name in floor:
-        figure = folder / "out" / f"monitor-{slug(name.removeprefix('textassay/'))}.svg"
+        figure = folder / "out" / "figures" / f"monitor-{slug(name.removeprefix('textassay/'))}.svg"
         assert "real text" in figure.read_text()
-        assert figure.name in done.stderr
+    assert f"{len(floor) + 1} figures in figures" in done.stderr
     again = run(*LSTM, "--out", "out", "--epochs", 1)
     assert again.stdout == done.stdout
 

@@ -38,7 +38,9 @@ def test_it_is_trained_kept_told_and_mle_seqgan_is_what_no_rounds_give(folder: P
     assert [each["phase"] for each in document["history"]["rounds"]] == ["discriminator"] * 3 + ["adversarial"] * 2
     assert [each["step"] for each in document["history"]["readings"]] == [3, 4, 5]
     names = {path.name for path in (folder / "out").iterdir()}
-    assert {"mle", "monitor.jsonl", "monitor-length.svg", "rounds-reward.svg", "model.safetensors"} <= names
+    assert {"mle", "monitor.jsonl", "training.html", "model.safetensors"} <= names
+    figures = {path.name for path in (folder / "out" / "figures").iterdir()}
+    assert {"monitor-length.svg", "rounds-reward.svg"} <= figures
     assert not {"checkpoint.safetensors", "rounds.safetensors"} & names
     saved = load_model(folder / "out")
     assert saved.document["training"]["adversarial"]["rounds"] == 5

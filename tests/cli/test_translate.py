@@ -43,7 +43,7 @@ def test_pairs_are_held_back_and_kept_beside_the_model(pairs: Path, run: Run) ->
     done = run(*TRAIN, *VALID, "--byte-pairs", 300, "--hold-back", 20, "--epochs", 1, "--out", "out")
     assert done.status == 0
     told = " ".join(done.stdout.split())
-    for part in ("translation(width=32, layers=1+1)", "100 sentences", "304 types", "validated with: 30", "kept"):
+    for part in ("translation(width=32, layers=1+1)", "100 sentences", "304 types", "Validated with: 30", "kept"):
         assert part.replace(":", "") in told.replace(":", "")
     assert "20 of 120 pairs are held back" in done.stderr
     held = [

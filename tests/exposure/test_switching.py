@@ -11,7 +11,8 @@ from textassay.corpus import Corpus, TextForm
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.exposure import SwitchedSample, switch_prefixes
 from textassay.generator import NgramModel
-from textassay.report import print_switching, switching_html, switching_markdown
+from textassay.report import Document, print_document, switching_section, to_fragment
+from textassay.report.markdown import to_markdown
 
 KINDS = ("data", "shuffled", "model", "random", "corrupted:0.5")
 
@@ -117,19 +118,20 @@ SAMPLES = (
 
 @pytest.mark.feature("EB-33")
 def test_samples_stand_side_by_side_with_their_prefixes_marked() -> None:
+    document = Document("Samples", sections=(switching_section(SAMPLES),))
     console = Console(file=io.StringIO(), width=60)
-    print_switching(SAMPLES, console)
-    told = console.file.getvalue()  # type: ignore[attr-defined]
-    first = told.index("sample 1")
-    assert (
-        first < told.index("data   [the cat] sat on <b>") < told.index("model  [a dog] ran .") < told.index("sample 2")
-    )
-    assert "[x]yz" in told
-    assert "\x1b" not in told
-    lines = switching_markdown(SAMPLES)
-    assert lines[2] == r"| 1 | data | \[the cat\] sat on &lt;b&gt; |"
-    assert lines[3].startswith("|  | model |")
-    assert r"\[a \| b\]" in lines[4]
-    page = switching_html(SAMPLES)
-    assert "<th rowspan='2'>1</th><td>data</td><td><b>[the cat]</b> sat on &lt;b&gt;</td>" in page
+    print_document(document, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    first = text.index("sample 1")
+    second = text.index("sample 2")
+    assert first < text.index("data      [the cat] sat on <b>") < text.index("model     [a dog] ran .") < second
+    assert "[x]yz" in text
+    assert "\x1b" not in text
+    lines = to_markdown(document).splitlines()
+    place = lines.index("| **sample 1** |  |")
+    assert lines[place + 1] == r"| data | \[the cat\] sat on &lt;b&gt; |"
+    assert lines[place + 2].startswith("| model |")
+    assert r"\[a \| b\]" in lines[place + 4]
+    page = to_fragment(document)
+    assert "[the cat] sat on &lt;b&gt;" in page
     assert "\x1b" not in page

@@ -14,6 +14,7 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator import LanguageModel, WordShuffler
 from textassay.model_store import PRESETS, load_model, make_generator, save_model
 from textassay.network import NetworkLanguageModel
+from textassay.storage import host_name
 
 pytest.importorskip("torch")
 
@@ -142,8 +143,10 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
 def test_what_a_killed_save_left_is_cleared_away(tmp_path: Path) -> None:
     for number in (2**22 + 1, os.getppid()):  # no process has the first number
         for name in ("model.json", "model.safetensors"):
-            (tmp_path / f".{name}.{number}.tmp").touch()
+            (tmp_path / f".{name}.{host_name()}.{number}.0a.tmp").touch()
     save_model(fitted("ngram"), tmp_path, form=FORM)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f".model.json.{os.getppid()}.tmp", f".model.safetensors.{os.getppid()}.tmp", "model.json", "model.safetensors",
-    ]  # fmt: skip
+        *(f".{name}.{host_name()}.{os.getppid()}.0a.tmp" for name in ("model.json", "model.safetensors")),
+        "model.json",
+        "model.safetensors",
+    ]

@@ -8,7 +8,13 @@ import pytest
 from rich.console import Console
 
 from textassay.adversarial import Round, RoundsHistory
-from textassay.report import AdversarialTraining, Monitored, TrainedText, render_adversarial_training
+from textassay.report import (
+    AdversarialTraining,
+    Monitored,
+    TrainedText,
+    adversarial_training_document,
+    print_document,
+)
 from textassay.training import Reading
 
 VALUES = {"judge_loss": 0.61, "variety": 1.23}
@@ -22,7 +28,7 @@ def test_a_phase_is_one_word_in_a_terminal_of_80_columns() -> None:
     history = RoundsHistory(tuple(rounds), said, kept=3)
     training = AdversarialTraining("seqgan(lstm)", 10, "whitespace", 5, TEXT, TEXT, {"device": "cpu"}, history)
     told = StringIO()
-    render_adversarial_training(training, Console(file=told, width=80))
+    print_document(adversarial_training_document(training), Console(file=told, width=80))
     words = [line.split()[:2] for line in told.getvalue().splitlines()]
     assert ["1", "discriminator"] in words
     assert ["3", "adversarial"] in words
@@ -32,7 +38,7 @@ def test_a_phase_is_one_word_in_a_terminal_of_80_columns() -> None:
 
 def _printed(training: AdversarialTraining) -> str:
     told = StringIO()
-    render_adversarial_training(training, Console(file=told, width=80))
+    print_document(adversarial_training_document(training), Console(file=told, width=80))
     return told.getvalue()
 
 

@@ -13,14 +13,14 @@ from textassay.report import (
     Digest,
     answer,
     command_line,
+    comparison_latex,
+    comparison_markdown,
     family_of,
     judge_statements,
     judged_alone,
     printable,
     scope,
     shorten,
-    to_latex,
-    to_markdown,
     variant_of,
 )
 
@@ -229,9 +229,9 @@ def test_an_order_of_unequally_judged_generators_is_taken_back() -> None:
 
 def test_files_say_whose_log_probabilities_were_used() -> None:
     comparison = make_comparison(("a", "b"))
-    for write in (to_markdown, to_latex):
+    for write, n_tables in ((comparison_markdown, 2), (comparison_latex, 1)):  # the main one and that of dd
         assert "White box" not in write(_white_box(comparison))
-        assert write(_white_box(comparison, "a", "b")).count("the log-probabilities of a and b, so that") == 1
+        assert write(_white_box(comparison, "a", "b")).count("the log-probabilities of a and b, so that") == n_tables
 
 
 def test_a_judge_that_is_not_installed_is_named() -> None:

@@ -1,13 +1,10 @@
 """Figures of approximations: lines where the numbers are."""
 
-from typing import Any
-
-import numpy as np
 import pytest
-from matplotlib.axes import Axes
 
 from textassay.approximation import RuleCurve
-from textassay.report import draw_rules
+from textassay.report import rules_figure
+from textassay.report.plots import Curves
 
 
 def rule(spread: float, *, known: bool) -> RuleCurve:
@@ -19,38 +16,24 @@ def rule(spread: float, *, known: bool) -> RuleCurve:
 
 
 @pytest.mark.feature("LM-06")
-def test_two_generators_and_the_line_of_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    plotted = []
-    levels = []
-    drawn_on: list[Axes] = []
-    plot, line = Axes.plot, Axes.axhline
-
-    def kept_plot(self: Axes, *data: Any, **style: Any) -> Any:
-        plotted.append(data)
-        drawn_on.append(self)
-        return plot(self, *data, **style)
-
-    def kept_line(self: Axes, y: float, **style: Any) -> Any:
-        levels.append(y)
-        return line(self, y, **style)
-
-    monkeypatch.setattr(Axes, "plot", kept_plot)
-    monkeypatch.setattr(Axes, "axhline", kept_line)
+def test_two_generators_and_the_line_of_the_rule() -> None:
     rules = {"SeqGAN": rule(0.16, known=True), "recurrent GAN": rule(0.12, known=False)}
-    drawing = draw_rules(rules)
-    curves = [np.asarray(y) for x, y, *_ in plotted if len(x) > 1]
+    figure = rules_figure(rules)
+    plot = figure.plot
+    assert isinstance(plot, Curves)
+    curves = [[point.y for point in series.points] for series in plot.series if series.line]
     assert [len(curve) for curve in curves] == [299] * 3
-    assert curves[0] == pytest.approx(np.array(rules["SeqGAN"].differences))
-    assert curves[1] == pytest.approx(np.array(rules["SeqGAN"].errors))
-    assert curves[2] == pytest.approx(np.array(rules["recurrent GAN"].differences))
-    assert [x for x, *_ in plotted if len(x) == 1] == [[1610], [1210]]
-    assert levels == [1e-3]
-    assert {(axes.get_xscale(), axes.get_yscale()) for axes in drawn_on} == {("log", "log")}
+    assert curves[0] == list(rules["SeqGAN"].differences)
+    assert curves[1] == list(rules["SeqGAN"].errors or ())
+    assert curves[2] == list(rules["recurrent GAN"].differences)
+    assert [series.points[0].x for series in plot.series if not series.line] == [1610, 1210]
+    assert [line.at for line in plot.references] == [1e-3]
+    assert (plot.x.scale, plot.y.scale) == ("log10", "log10")
     for part in (
         "SeqGAN: change over 10 draws",
         "recurrent GAN: change",
         "0.001, which the rule asks for",
         "true error",
     ):
-        assert part in drawing.svg
-    assert "SeqGAN: change over the last 10 draws, log-log slope -1.00; true error, slope -0.50" in drawing.description
+        assert part in figure.svg
+    assert "SeqGAN: change over the last 10 draws, log-log slope -1.00; true error, slope -0.50" in figure.description

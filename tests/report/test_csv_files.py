@@ -27,7 +27,8 @@ from textassay.human import (
     read_ratings,
     save_study,
 )
-from textassay.report import open_sentences, write_analysis, write_report, write_reproduction
+from textassay.report import analysis_document, document_files, open_sentences, reproduction_document, write_report
+from textassay.storage import write_files
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
 TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "line\nbreak", "\0zero", "- dash", "'")
@@ -43,7 +44,7 @@ def _analysis(folder: Path) -> None:
     judged = from_table(rows, comments=[Comment("i0", "r0", "=comment")])
     items = tuple(replace(item, id=f"={item.id}", text=text) for item, text in zip(judged.items, TEXTS, strict=True))
     judged = replace(judged, items=items, raters=NAMES[:3])
-    write_analysis(analyse(judged), folder)
+    write_files(folder, document_files(analysis_document(analyse(judged))))
     (folder / "judgements.csv").write_bytes(ratings_csv(judged).encode())
 
 
@@ -70,7 +71,7 @@ def _contexts(folder: Path) -> None:
 
 
 def _study_of_a_paper(folder: Path) -> None:
-    write_reproduction(make_reproduction(), folder)
+    write_files(folder, document_files(reproduction_document(make_reproduction()), stem="study"))
 
 
 @pytest.mark.parametrize("write", [_report, _analysis, _study_files, _contexts, _study_of_a_paper])

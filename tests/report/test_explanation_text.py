@@ -1,6 +1,7 @@
 """What gives a generator away and how much text is needed, on a terminal: it fits, it is complete, it is safe."""
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -22,7 +23,15 @@ from textassay.comparison import (
     plan,
 )
 from textassay.corpus import corpora_from_texts
-from textassay.report import curve_statement, excerpt, prefix_statement, render_explanation, render_plan, shorten
+from textassay.report import (
+    curve_statement,
+    excerpt,
+    explanation_document,
+    plan_document,
+    prefix_statement,
+    print_document,
+    shorten,
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +43,7 @@ def explanation() -> Explanation:
 def _render(explanation: Explanation, width: int = 80, *, encoding: str = "utf-8", top: int = 10) -> str:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    render_explanation(explanation, Console(file=file, width=width), top=top)
+    print_document(explanation_document([explanation], top=top), Console(file=file, width=width))
     file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -73,7 +82,7 @@ def test_only_so_many_ngrams_are_shown(explanation: Explanation) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_falls_back_to_ascii(explanation: Explanation, encoding: str) -> None:
-    assert "#####" in _render(explanation, encoding=encoding)
+    assert re.search(r"\d-\d+ \| +\d", _render(explanation, encoding=encoding))  # a span of lengths
 
 
 def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None:
@@ -89,7 +98,7 @@ def test_nothing_in_a_text_steers_the_terminal(explanation: Explanation) -> None
     assert not any(sign in text for sign in ("\x1b", "\x07", "\u202e"))
     assert "[bold]x[/bold]" in text
     assert "<0.001" in text
-    assert "No real texts." in text
+    assert "Real, mistaken for generated: none." in text
 
 
 def test_the_statement_follows_the_rule(explanation: Explanation) -> None:
@@ -137,7 +146,7 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
     )
     found = plan(pilot=Pilot(generators, 0.2), folds=folds)
     file = io.StringIO()
-    render_plan(found, Console(file=file, width=80))
+    print_document(plan_document(found), Console(file=file, width=80))
     text = file.getvalue()
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     for requirement in found.requirements:
@@ -149,10 +158,7 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
 
 def test_excerpts_are_cut_around_the_evidence() -> None:
     text = f"{'before it ' * 40}I hope this helps !{' after it' * 40}"
-    found = [
-        DiscriminativeNgram("absent", 1, 0, 9, 0.0, 0.5, 0.01),
-        DiscriminativeNgram("hope this helps ! <eos>", 5, 0, 9, 0.0, 0.5, 0.01),
-    ]
+    found = ["absent", "hope this helps !"]
     for width in (30, 60, 61, 160):
         cut = excerpt(text, width, found)
         assert "hope this helps !" in cut

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from documents import column_of
 from next_word_table import random_table
 from textassay.continuation import model_prefixes
 from textassay.corpus import Corpus, Vocabulary
@@ -31,16 +32,13 @@ from textassay.exposure import (
 )
 from textassay.generator import PositionUnigram
 from textassay.report import (
-    bleu_wide,
-    draw_exposure,
-    exposure_csv,
-    exposure_markdown,
-    other_tables,
-    rule,
-    sizes,
-    verdicts,
+    Paragraph,
+    document_files,
+    exposure_document,
+    print_document,
 )
-from textassay.report.exposure_text import render_exposure
+from textassay.report.markdown import to_markdown
+from textassay.report.plots import Curves
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 
@@ -83,18 +81,34 @@ def _found(ratios: Sequence[float], own: Sequence[float] = ()) -> Exposure:
     )
 
 
+def _verdicts(exposure: Exposure) -> list[str]:
+    document = exposure_document(exposure)
+    verdict = next(section for section in document.sections if section.title == "Verdict")
+    rest = [part.text for part in verdict.parts if isinstance(part, Paragraph) and part.kind == "item"]
+    return [*document.answer, *rest]
+
+
+def _rule(exposure: Exposure) -> str:
+    parts = exposure_document(exposure).parts()
+    return next(part.text for part in parts if isinstance(part, Paragraph) and part.text.startswith("Rule: "))
+
+
+def _text_of(exposure: Exposure) -> str:
+    return dict(exposure_document(exposure).facts)["Text"]
+
+
 def test_bias_is_said_where_the_interval_lies_above_one() -> None:
-    told = verdicts(_found([1.02, 1.03, 1.04]))
+    told = _verdicts(_found([1.02, 1.03, 1.04]))
     assert told == [
         "After 2 tokens of real text the model's continuations have a BLEU 3.0 % [0.5, 5.5] higher than after its own: "
         "exposure bias."
     ]
-    assert "4.0 % [1.5, 6.5] lower" in verdicts(_found([0.95, 0.96, 0.97]))[0]
-    assert "rather the contrary" in verdicts(_found([0.95, 0.96, 0.97]))[0]
+    assert "4.0 % [1.5, 6.5] lower" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
+    assert "rather the contrary" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
 
 
 def test_nothing_is_said_where_it_holds_one() -> None:
-    told = verdicts(_found([0.99, 1.03, 1.04]))[0]
+    told = _verdicts(_found([0.99, 1.03, 1.04]))[0]
     assert told.startswith("By BLEU it is not clear whether there is exposure bias: after 2 tokens of real text")
     assert "between 4.6 % lower and 8.6 % higher" in told
     assert re.search(r"; about \d+ more continuations of each kind would show a difference of 5.0 %.$", told)
@@ -102,13 +116,13 @@ def test_nothing_is_said_where_it_holds_one() -> None:
 
 
 def test_how_much_bias_there_may_be_is_said_where_it_is_little() -> None:
-    told = verdicts(_found([0.999, 1.001, 1.002, 1.0]))[0]
+    told = _verdicts(_found([0.999, 1.001, 1.002, 1.0]))[0]
     assert told.startswith("By BLEU there is no sign of exposure bias, and none of more than 0.")
     assert "is not clear" not in told
 
 
 def test_against_an_oracle() -> None:
-    told = verdicts(_found([1.0, 1.01], own=[0.21, 0.212, 0.211]))
+    told = _verdicts(_found([1.0, 1.01], own=[0.21, 0.212, 0.211]))
     assert told[0].startswith("After 2 tokens of its own the model's next words are 5.")
     assert "farther from the oracle's than after real ones (total variation): exposure bias." in told[0]
     assert "errors pile up 5." in told[-1]
@@ -119,10 +133,10 @@ def test_against_an_oracle() -> None:
         run.means["tv"][:] = 0.0
     with pytest.warns(UserWarning, match="undefined"):
         undefined = replace(undefined, rates={"tv": {"model": eb_c(zero, zero, "tv")}})
-    assert verdicts(undefined)[0] == (
+    assert _verdicts(undefined)[0] == (
         "EB-C is undefined: after real words, the next words of model and oracle do not differ in every run."
     )
-    assert "n/a" in exposure_markdown(undefined, [])
+    assert "n/a" in to_markdown(exposure_document(undefined))
 
 
 def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
@@ -130,41 +144,39 @@ def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
                   {"data": np.array([np.nan]), "model": np.array([np.nan])}, 1, 1)  # fmt: skip
     lengths = replace(LENGTHS, lengths=(2,))
     found = replace(_found([1.0, 1.0]), bleu={"model": eb_bleu_of_runs([few])}, lengths=lengths)
-    assert verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few texts give it no interval."]
+    assert _verdicts(found) == ["Nothing is said of EB-bleu, 0.750: so few texts give it no interval."]
     none = replace(few, scores={"data": few.scores["data"], "model": np.zeros(1)})
-    told = verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
+    told = _verdicts(replace(found, bleu={"model": eb_bleu_of_runs([few, none])}))[0]
     assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")
-    assert verdicts(replace(found, bleu={})) == [
-        "Nothing is said of exposure bias: no prefixes of the model were measured."
-    ]
+    other = replace(found, bleu={"random": eb_bleu_of_runs([few])})
+    assert _verdicts(other) == ["Nothing is said of exposure bias: no prefixes of the model were measured."]
 
 
 def test_a_classifier_that_finds_nothing_does_not_rule_it_out() -> None:
     dd = Estimate("dd", 0.1, None, unit="fraction", better="lower", sizes={}, signature=Signature({}))
     found = EbDd(2, dd, dd, 0.01, Interval(-0.1, 0.12, 0.95, "t"), whole=False, n_sentences=50)
-    told = verdicts(replace(_found([1.0, 1.01]), dd=(found,)))[-1]
+    told = _verdicts(replace(_found([1.0, 1.01]), dd=(found,)))[-1]
     assert told.startswith("By a classifier it is not clear whether there is exposure bias: ")
     assert "more texts a side would show a difference of 0.020." in told or "100 times as many" in told
     near = replace(found, difference=0.005, interval=Interval(-0.008, 0.015, 0.95, "t"))
-    told = verdicts(replace(_found([1.0, 1.01]), dd=(near,)))[-1]
+    told = _verdicts(replace(_found([1.0, 1.01]), dd=(near,)))[-1]
     assert told.startswith("By a classifier there is no exposure bias of more than 0.015: ")
-    assert "or that of the difference of dd above 0" in rule(replace(_found([1.0, 1.01]), dd=(found,)))
+    assert "or that of the difference of dd above 0" in _rule(replace(_found([1.0, 1.01]), dd=(found,)))
 
 
 def test_no_interval_of_a_ratio_reaches_below_zero() -> None:
     bounds = eb_bleu_of_runs(_bleu_runs([0.2, 2.0])).intervals[1]
     assert bounds is not None
     assert bounds.low == 0
-    assert "100.0 % lower" in verdicts(_found([0.2, 2.0]))[0]
+    assert "100.0 % lower" in _verdicts(_found([0.2, 2.0]))[0]
 
 
 def test_the_table_of_accumulated_error_ends_where_the_verdict_does() -> None:
     found = _found([1.0, 1.01], own=[0.21, 0.212, 0.211])
-    table = next(table for table in other_tables(found) if table.title == "Excess accumulated error")
-    assert [row[0] for row in table.rows] == ["2", "3"]
-    assert (
-        f"over the first {table.rows[-1][0]} tokens errors pile up {table.rows[-1][1]} %" in verdicts(found)[-1].lower()
-    )
+    document = exposure_document(found)
+    assert column_of(document, "excess-error", "tokens so far") == ["2", "3"]
+    last = column_of(document, "excess-error", "excess, %")[-1]
+    assert f"over the first 3 tokens errors pile up {last} %" in _verdicts(found)[-1].lower()
 
 
 def test_bleu_has_the_same_decimals_after_every_kind() -> None:
@@ -172,54 +184,61 @@ def test_bleu_has_the_same_decimals_after_every_kind() -> None:
     found = replace(_found([1.0, 1.01]), bleu={"model": eb_bleu_of_runs(wide), "random": eb_bleu_of_runs(wide)})
     exact = eb_bleu_of_runs(_bleu_runs([1.0, 1.0001]))
     found = replace(found, bleu={**found.bleu, "random": exact})
-    cells = [cell for row in bleu_wide(found).rows if row[0].startswith("C-bleu") for cell in row[1:]]
+    document = exposure_document(found)
+    cells = column_of(document, "eb-bleu-model", "C-bleu(data)")
+    cells += [
+        cell for kind in ("model", "random") for cell in column_of(document, f"eb-bleu-{kind}", f"C-bleu({kind})")
+    ]
     assert len({len(cell.split()[0].partition(".")[2]) for cell in cells}) == 1
     fine = cgd_curve(_prefix_runs("model", [0.2, 0.2]), "tv")
     found = _found([1.0, 1.01], own=[0.15, 0.25])
-    tables = other_tables(replace(found, cgd={"tv": {**found.cgd["tv"], "shuffled": fine}}))
-    cells = [cell for table in tables[:2] for row in table.rows for cell in row[1:3] if "±" in cell]
-    assert len({len(cell.split()[0].partition(".")[2]) for cell in cells if not cell.startswith("1.")}) == 1
+    document = exposure_document(replace(found, cgd={"tv": {**found.cgd["tv"], "shuffled": fine}}))
+    cells = [cell for kind in ("data", "model") for cell in column_of(document, "eb-c-tv", f"CGD({kind})")]
+    cells += column_of(document, "cgd-tv", "CGD(shuffled)")
+    assert len({len(cell.split()[0].partition(".")[2]) for cell in cells}) == 1
 
 
 def test_where_all_sentences_are_long_enough_no_length_is_counted() -> None:
     whole = ChosenLengths((1, 2), 8, {1: 40, 2: 40, 8: 40}, 40, 40)
-    assert "Of 40 sentences of the text all have 8 tokens or more" in sizes(replace(_found([1.0]), lengths=whole))[0]
-    assert "40 have 1, 39 have 2, 30 have 8 tokens or more" in sizes(_found([1.0]))[0]
+    assert "Of 40 sentences of the text all have 8 tokens or more" in _text_of(replace(_found([1.0]), lengths=whole))
+    assert "40 have 1, 39 have 2, 30 have 8 tokens or more" in _text_of(_found([1.0]))
 
 
 def test_one_run_is_shown_without_a_spread() -> None:
     found = _found([1.02], own=[0.21])
     console = Console(file=io.StringIO(), width=70)
-    render_exposure(found, console)
+    print_document(exposure_document(found), console)
     told = console.file.getvalue()  # type: ignore[attr-defined]
     assert "±" not in told.split("How to read it")[0]
     assert "Intervals are over the sentences of one run." in " ".join(told.split())
     assert "one run of 15 continuations" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 70
-    assert exposure_csv(found).splitlines()[0].startswith("measure,prefixes,distance,length,value,low,high")
+    table = document_files(exposure_document(found))["exposure.csv"]
+    assert str(table).startswith("measure,prefixes,distance,length,value,low,high")
 
 
 def test_figures_hold_their_curves() -> None:
-    drawings = draw_exposure(_found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211]))
-    assert [drawing.subject for drawing in drawings] == ["eb-bleu", "eb-c", "cgd-tv", "excess-error"]
-    assert "1.000 at 1, 1.030 at 2" in drawings[0].description
-    for drawing in drawings:
-        assert "tokens" in drawing.svg
-        assert ": :" not in drawing.description
-        assert ". :" not in drawing.description
-    assert ">1.02<" in drawings[0].svg  # the axis reaches the values
+    figures = exposure_document(_found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211])).figures
+    assert [figure.name for figure in figures] == ["eb-bleu", "eb-c", "cgd-tv", "excess-error"]
+    assert "1.000 at 1, 1.030 at 2" in figures[0].description
+    for figure in figures:
+        assert "tokens" in figure.svg
+        assert ": :" not in figure.description
+        assert ". :" not in figure.description
+    assert ">1.02<" in figures[0].svg  # the axis reaches the values
     undefined = replace(_found([1.0, 1.01]), bleu={"model": eb_bleu_of_runs([replace(_bleu_runs([1])[0], scores={
         "data": np.zeros(2), "model": np.zeros(2)})])})  # fmt: skip
-    assert draw_exposure(undefined) == []
+    assert exposure_document(undefined).figures == ()
 
 
 def test_a_kind_of_prefixes_has_one_colour_in_all_figures() -> None:
-    found = _found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211])
-    drawn = {drawing.subject: drawing.svg for drawing in draw_exposure(found)}
-    lines = {name: re.findall(r'id="line2d_\d+">\s*<path[^>]*stroke: (#[0-9a-f]{6}); stroke-width: 1.6', drawn[name])
-             for name in ("eb-bleu", "cgd-tv")}  # fmt: skip
-    assert lines["eb-bleu"] == lines["cgd-tv"][:1] != []
-    assert len(set(lines["cgd-tv"])) == 2
+    figures = exposure_document(_found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211])).figures
+    looks: dict[str, dict[str, tuple[str, int]]] = {}
+    for figure in figures:
+        assert isinstance(figure.plot, Curves)
+        lines = figure.plot.series
+        looks[figure.name] = {line.name.split(",")[0]: (line.colour, line.dashes) for line in lines}
+    assert looks["eb-bleu"]["model"] == looks["cgd-tv"]["model"] != looks["cgd-tv"]["data"]
 
 
 @pytest.mark.slow
@@ -238,5 +257,5 @@ def test_a_model_without_exposure_bias_is_seldom_accused() -> None:
         real = text(300, seed)
         settings = ExposureSettings(kinds=("model",), n=150, bleu_runs=5, n_shown=0, seed=seed)
         found = measure_exposure(model, real, choose_lengths(real, [2], 8), settings)
-        n_accused += "BLEU it is not clear" not in (said := verdicts(found)[0]) and "no sign of" not in said
+        n_accused += "BLEU it is not clear" not in (said := _verdicts(found)[0]) and "no sign of" not in said
     assert n_accused <= 20  # of 200 at 5 %, 10 are expected; more than 20 have a chance of one in a thousand

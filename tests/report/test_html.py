@@ -1,6 +1,7 @@
-"""The page: one file that loads nothing, runs nothing, and shows hostile text as text."""
+"""The page: one file that loads nothing, runs nothing but its own script, and shows hostile text as text."""
 
 import itertools
+import json
 import re
 from html.parser import HTMLParser
 
@@ -8,7 +9,7 @@ import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
 from textassay.comparison import Comparison
-from textassay.report import draw_figures, examples_of, sentence_table, to_html
+from textassay.report import comparison_document, examples_of, sentence_table, to_html
 
 NAMES = ("<b>x</b>\x1b", "שלום", '"q" onload="alert(1)', "$\\frac{1}{0}$ 👩‍👧")
 VOID = {"meta", "path", "use", "br", "rect", "line", "circle"}
@@ -36,13 +37,14 @@ class _Page(HTMLParser):
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.text.append(data)
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
 
 
 def _page(comparison: Comparison, names: tuple[str, ...]) -> str:
     table = sentence_table(comparison, make_texts(names))
     assert table is not None
-    return to_html(comparison, draw_figures(comparison), examples_of(table, "dd", n_examples=20))
+    return to_html(comparison_document(comparison, examples_of(table, "dd", n_examples=20)))
 
 
 def _parsed(page: str) -> _Page:
@@ -50,6 +52,14 @@ def _parsed(page: str) -> _Page:
     parsed.feed(page)
     assert parsed.open == []
     return parsed
+
+
+def _part_of(page: str, name: str) -> str:
+    """Return the part of a page on what gives a generator away."""
+    part = (
+        page.split('<section id="what-gives-them-away"')[1].split("</section>")[0].split(f"<bdi>{name}</bdi></h3>")[1]
+    )
+    return re.split(r"<h3><bdi>(?:trigram|5-gram|shuffler|\(real\))</bdi>", part)[0]
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +70,10 @@ def hostile() -> str:
     return _page(comparison, NAMES)
 
 
-def test_loads_nothing_and_runs_nothing(hostile: str) -> None:
+def test_loads_nothing_and_runs_nothing_but_its_own_script(hostile: str) -> None:
     parsed = _parsed(hostile)
-    assert not {tag for tag, _ in parsed.elements} & {"script", "img", "link", "iframe", "object", "b", "image"}
+    assert not {tag for tag, _ in parsed.elements} & {"img", "link", "iframe", "object", "b", "image"}
+    assert [tag for tag, _ in parsed.elements].count("script") == hostile.count("<script>") == 1
     for _, attributes in parsed.elements:
         assert not any(name.startswith("on") for name in attributes)
         for name in ("src", "href", "xlink:href", "action", "srcset"):
@@ -71,6 +82,9 @@ def test_loads_nothing_and_runs_nothing(hostile: str) -> None:
     urls = re.findall(r"\w+://[^\s\"'<&]+", hostile)
     assert {url for url in urls if "example.org" not in url} == set()  # the one is part of a sentence
     assert "default-src 'none'" in hostile
+    assert "'unsafe-eval'" not in hostile
+    assert len(re.findall(r"script-src [^\"]*", hostile)) == 1
+    assert re.search(r"script-src 'sha256-[\w+/=]+'\"", hostile)
 
 
 def test_shows_hostile_text_as_text(hostile: str) -> None:
@@ -98,7 +112,8 @@ def test_can_be_used_without_seeing_it(hostile: str) -> None:
     assert headings.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(headings))
     assert all(attributes.get("aria-label") for tag, attributes in parsed.elements if tag == "svg")
-    assert all(attributes.get("scope") in ("col", "row") for tag, attributes in parsed.elements if tag == "th")
+    scopes = {attributes.get("scope") for tag, attributes in parsed.elements if tag == "th"}
+    assert scopes <= {"col", "row", "colgroup", "rowgroup"}
     assert ("html", {"lang": "en"}) in parsed.elements
 
 
@@ -107,7 +122,8 @@ def test_colours_follow_light_dark_and_paper(hostile: str) -> None:
     assert "@media print" in hostile
     figures = "".join(re.findall(r"<svg.*?</svg>", hostile, flags=re.DOTALL))
     assert "var(--generated)" in figures
-    assert re.findall(r"#[0-9a-f]{6}\b", figures) == []
+    colours = set(re.findall(r"#[0-9a-f]{6}\b", figures))
+    assert colours <= {"#ffffff"}  # letters on dark cells
 
 
 def test_holds_every_number_reason_and_signature() -> None:
@@ -121,6 +137,7 @@ def test_holds_every_number_reason_and_signature() -> None:
         elif result.estimate.value == result.estimate.value:
             shown = result.matched if result.ranked_by == "matched_value" else result.estimate
             assert f"{(shown or result.estimate).value:.3f}" in page
+            assert f'data-key="{(shown or result.estimate).value}"' in page  # in full, to sort by
             assert str(result.estimate.signature) in page
     assert "3 sentences are empty" in page
 
@@ -128,26 +145,37 @@ def test_holds_every_number_reason_and_signature() -> None:
 def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
     names = ("trigram", "5-gram", "shuffler")
     comparison = make_comparison(names, explained=True, metrics=MANY_METRICS)
-    page = _page(comparison, names)
+    page = to_html(comparison_document(comparison))
     for name in names:
-        cards = page.split('class="card"')
-        (card,) = [card for card in cards if f"<h3><bdi>{name}</bdi></h3>" in card]
-        assert card.count("Most generated-looking") == 1
-        assert card.count("Says too often") == card.count("Says too rarely") == 1
-        assert "12,345 n-grams were tested" in card
-        assert ("No n-gram stands out." in card) == (name == "shuffler")
-        assert ("Real, mistaken for generated" in card) == (name != "shuffler")
-    assert "<td>24</td><td>1.2</td>" in page  # in 1,000 sentences
-    assert "sentence 3" not in page  # of the file of sentences: the explanations' own stand here
-    for section in ("planes", "giveaways", "kind-variety", "kind-neighbours-of-sentence-vectors"):
-        assert f'id="{section}"' in page
+        part = _part_of(page, name)
+        for title in ("Most clearly generated", "Says too often", "Says too rarely", "dd with more text. "):
+            assert part.count(title) == 1, title
+        assert ("12,345 n-grams were tested" in part) == (name != "shuffler")
+        assert part.count('<p class="note">No n-gram is significantly so.') == 2 * (name == "shuffler")
+        assert part.count("Real, mistaken for generated: none.") == (name == "shuffler")
+        assert f'id="figure-curve-{name}"' in part
+    for section in ("quality-and-diversity", "what-gives-them-away", "variety", "neighbours-of-sentence-vectors"):
+        assert f'<section id="{section}"' in page
+
+
+def test_texts_to_look_through_come_from_the_file_of_sentences() -> None:
+    names = ("trigram", "5-gram")
+    page = _page(make_comparison(names, explained=True), names)
+    part = _part_of(page, "trigram")
+    assert "trigram sentence " in part
+    assert "Real, mistaken for generated" in part  # of the explanation: the file's texts are generated
+    scores = [float(score) for score in re.findall(r'<li data-score="([^"]+)"', part)]
+    assert len(scores) == 41
+    assert scores[:20] == sorted(scores[:20])
+    assert scores[20:40] == sorted(scores[20:40], reverse=True)
+    assert part.count('class="rest"') == 2 * 8
 
 
 def test_one_generator_without_evidence_or_pairs_is_a_page_too() -> None:
     comparison = Comparison.from_dict(make_comparison(("only",)).to_dict())
-    page = to_html(comparison, draw_figures(comparison), {})
+    page = to_html(comparison_document(comparison))
     assert "only scores" in page
-    assert 'id="pairs"' not in page
+    assert 'id="pairs-and-ranks' not in page
     assert "Most lifelike" not in page
 
 
@@ -157,7 +185,6 @@ def test_no_estimate_at_all_is_said() -> None:
     for result in document["results"]:
         result.update(signature=None, matched=None, value=None, error="too few sentences")
     document["ranks"] = document["pairs"] = []
-    empty = Comparison.from_dict(document)
-    page = to_html(empty, draw_figures(empty), {})
+    page = to_html(comparison_document(Comparison.from_dict(json.loads(json.dumps(document)))))
     assert "No metric that has a direction could be computed." in page
     assert "too few sentences" in page

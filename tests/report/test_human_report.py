@@ -2,18 +2,17 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from rich.console import Console
 
 from made_up_judgements import from_table, simulate
-from textassay.errors import OutputError
 from textassay.human import Comment, HumanAnalysis, Item, Judgements, analyse
-from textassay.report import draw_accuracy, draw_analysis, draw_generators, render_analysis, write_analysis
+from textassay.report import analysis_document, document_files, print_document
+from textassay.report.markdown import to_markdown
+from textassay.storage import write_files
 
 STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
 RATINGS = from_table(
@@ -24,7 +23,7 @@ RATINGS = from_table(
 
 def _text(analysis: HumanAnalysis) -> str:
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    render_analysis(analysis, console)
+    print_document(analysis_document(analysis), console)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
 
 
@@ -50,6 +49,7 @@ def test_every_kind_of_analysis_can_be_shown() -> None:
         from_table({"a": (None, (1, 1)), "b": ("g", (1, 1))}, comments=[Comment("a", "r0", "vague")]),
     ):
         assert "Judgements" in _text(analyse(judgements))
+        assert "Judgements" in to_markdown(analysis_document(analyse(judgements)))
     assert "n/a" in _text(analyse(from_table({"a": (None, (1, 1)), "b": ("g", (1, 1))})))
     assert "Mean ratings" in _text(analyse(RATINGS))
 
@@ -65,26 +65,26 @@ def test_texts_and_names_cannot_steer_a_terminal() -> None:
 
 def test_figures_name_everything_and_are_the_same_twice() -> None:
     found = analyse(STUDY)
-    first, second = draw_analysis(found), draw_analysis(found)
-    assert [one.file_name for one in first] == ["accuracy.svg", "generators.svg"]
+    first, second = analysis_document(found).figures, analysis_document(found).figures
+    assert [one.name for one in first] == ["accuracy", "generators"]
     assert [one.svg for one in first] == [one.svg for one in second]
     texts = ["".join(element.itertext()) for element in ElementTree.fromstring(first[1].svg).iter()]
     for name in ("lstm", "gan", "real text"):
         assert name in texts
     assert found.by_judgement.accuracy is not None
     assert f"H1 on all texts {100 * found.by_judgement.accuracy.value:.2f} %" in first[0].description
-    assert draw_accuracy(analyse(RATINGS)) is None
-    assert draw_generators(analyse(RATINGS)) is not None
-    assert draw_analysis(analyse(from_table({"a": (None, (1, 0))})))[0].kind == "accuracy"
+    assert [one.name for one in analysis_document(analyse(RATINGS)).figures] == ["generators"]
+    assert analysis_document(analyse(from_table({"a": (None, (1, 0))}))).figures[0].name == "accuracy"
 
 
 def test_files_can_be_read_again(tmp_path: Path) -> None:
     found = analyse(STUDY)
-    paths = write_analysis(found, tmp_path / "out")
-    assert {path.name for path in paths} == {
-        "analysis.json", "items.csv", "disputed.csv", "raters.csv", "accuracy.svg", "generators.svg",
-    }  # fmt: skip
-    assert json.loads((tmp_path / "out" / "analysis.json").read_text()) == json.loads(json.dumps(found.to_dict()))
+    files = document_files(analysis_document(found), stem="analysis")
+    assert set(files) == {
+        *("analysis.md", "analysis.html", "analysis.tex", "items.csv", "disputed.csv", "raters.csv"),
+        *("figures/accuracy.svg", "figures/generators.svg"),
+    }
+    write_files(tmp_path / "out", files)
     with (tmp_path / "out" / "items.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     votes = STUDY.votes()
@@ -92,9 +92,3 @@ def test_files_can_be_read_again(tmp_path: Path) -> None:
     assert [float(row["share_real"]) for row in rows] == (votes[:, 1] / votes.sum(axis=1)).tolist()
     with (tmp_path / "out" / "raters.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == len(STUDY.raters)
-
-
-def test_a_file_in_place_of_the_folder_is_said(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a file")
-    with pytest.raises(OutputError, match=r"cannot write \S+analysis\.json: .*choose another --out"):
-        write_analysis(analyse(STUDY), tmp_path / "out")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textassay.meta_evaluation import Evaluation, judge_evaluators
-from textassay.report import verdict_told
+from textassay.report import verdict_sentences
 
 NAMES = tuple(f"g{place}" for place in range(12))
 HINT = "What has the higher value in {} is read as better: if it is worse, turn the signs."
@@ -21,7 +21,7 @@ def test_a_gold_that_all_metrics_contradict_may_be_a_distance(gold: str, sign: i
     )
     (verdict,) = judging.verdicts
     assert bool(verdict.upside_down) == (sign < 0)
-    assert (HINT.format(gold) in verdict_told(judging, verdict)) == hinted
+    assert (HINT.format(gold) in verdict_sentences(judging, verdict)) == hinted
 
 
 def test_a_metric_that_contradicts_people_is_no_rival_of_the_best() -> None:
@@ -40,7 +40,7 @@ def test_a_metric_that_contradicts_people_is_no_rival_of_the_best() -> None:
     assert {"near", "contrary"} <= {*verdict.may_be_best}
     assert judging.not_separated(verdict) == ("near",)
     assert "contrary" in (*judging.contrary(verdict), *verdict.upside_down)
-    told = verdict_told(judging, verdict)
+    told = verdict_sentences(judging, verdict)
     (rivals,) = [sentence for sentence in told if "cannot tell whether these are worse than best" in sentence]
     assert "near" in rivals
     assert "contrary" not in rivals

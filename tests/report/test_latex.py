@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison
 from textassay.comparison import Comparison
-from textassay.report import Digest, escape_latex, number, to_latex
+from textassay.report import Digest, comparison_latex, escape_latex, number
 
 ODD = ("[a] & $b$", "* 50 % #1_{x}^2 ~ \\textbf{", "--\"quoted\" 'x' `y` <z> |")
 COMMANDS = {
-    "approx", "begin", "bottomrule", "caption", "centering", "char", "cmidrule", "downarrow", "end", "label", "midrule",
-    "multicolumn", "pm", "scriptsize", "setlength", "small", "tabcolsep", "textasciicircum", "textasciitilde",
-    "textbackslash", "textbar", "textbf", "textgreater", "textless", "toprule", "uparrow", "vspace",
+    "approx", "begin", "bottomrule", "caption", "centering", "char", "cmidrule", "dots", "downarrow", "end",
+    "footnotesize", "label", "midrule", "multicolumn", "pm", "scriptsize", "setlength", "small", "tabcolsep",
+    "textasciicircum", "textasciitilde", "textbackslash", "textbar", "textbf", "textendash", "textgreater", "textit",
+    "textless", "toprule", "uparrow", "vspace",
 }  # fmt: skip
 
 
@@ -45,7 +46,9 @@ def _check(source: str) -> list[tuple[int, list[list[str]]]]:
             assert open_environments.pop() == name
     assert open_environments == []
     tables = []
-    for columns, body in re.findall(r"\\begin\{tabular\}\{@\{\}l(r*)@\{\}\}(.*?)\\end\{tabular\}", source, re.DOTALL):
+    for columns, body in re.findall(
+        r"\\begin\{tabular\}\{@\{\}l([lr]*)@\{\}\}(.*?)\\end\{tabular\}", source, re.DOTALL
+    ):
         rows = []
         for line in body.split("\n"):
             if line.endswith(r"\\"):
@@ -62,7 +65,7 @@ def _check(source: str) -> list[tuple[int, list[list[str]]]]:
 
 def test_every_value_stands_in_a_table_with_sizes_and_settings() -> None:
     comparison = make_comparison(("a", "b", "c"), metrics=MANY_METRICS, heldout=True)
-    source = to_latex(comparison)
+    source = comparison_latex(comparison, everything=True)
     tables = _check(source)
     text = source.replace("$-$", "-")
     digest = Digest(comparison)
@@ -73,14 +76,15 @@ def test_every_value_stands_in_a_table_with_sizes_and_settings() -> None:
                 assert number(estimate.value, digest.places(result.metric)) in text
     captions = re.findall(r"\\caption\{(.*)\}", source)
     assert len(captions) == len(tables) == source.count(r"\begin{table}")
-    for caption in captions:
-        assert "10,000 generated texts each, 10,000 real ones (real.txt); 95 \\% intervals, seed 0" in caption
-        assert "textassay 0.1.0" in caption
+    (main, *_) = [caption for caption in captions if caption.startswith("One metric a family")]
+    assert "10,000 generated texts each, 10,000 real ones (real.txt), 95 \\% intervals, seed 0" in main
+    assert "textassay 0.1.0" in main
+    assert "(real): one half of the real text against the other (5,000 a side)" in main
     assert len(set(re.findall(r"\\label\{(.*)\}", source))) == len(tables)
 
 
 def test_best_is_bold_and_direction_an_arrow() -> None:
-    source = to_latex(make_comparison(("a", "b")))
+    source = comparison_latex(make_comparison(("a", "b")), everything=True)
     (row,) = [line for line in source.split("tab:textassay-overlap")[1].splitlines() if line.startswith("a & ")][:1]
     assert row.count(r"\textbf") == 4
     assert r"\multicolumn{4}{c}{bleu $\uparrow$}" in source
@@ -94,23 +98,23 @@ def test_signs_are_mathematics_and_ranges_dashes() -> None:
     floor.update(value=-0.015, low=-0.071, high=0.041)
     (first, *_) = [rank for rank in document["ranks"] if rank["metric"] == "dd"]
     first.update(low=1, high=2)
-    source = to_latex(Comparison.from_dict(document))
+    source = comparison_latex(Comparison.from_dict(document), everything=True)
     _check(source)
     rows = source.split("tab:textassay-dd}")[1].split("\\end{tabular}")[0].splitlines()
-    assert any("& $-$0.015 & {[$-$0.071, 0.041]} &" in row for row in rows)
-    assert any(row.startswith(f"{first['generator']} & ") and "& 1--2 &" in row for row in rows)
+    assert any("& $-$0.015 & {[}$-$0.071, 0.041{]} &" in row for row in rows)
+    assert any(row.startswith(f"{first['generator']} & ") and "& 1--2 " in row for row in rows)
     assert "$$" not in source
 
 
 def test_undefined_values_are_said_to_be_and_why() -> None:
-    source = to_latex(make_comparison(("a", "b_2"), missing=True))
+    source = comparison_latex(make_comparison(("a", "b_2"), missing=True), everything=True)
     _check(source)
     assert r"n/a: length needs at least 50 sentences a side, b\_2 has 12." in source
 
 
 @pytest.mark.parametrize("generators", [REVIEWS, ("only",), ("x" * 400, "y" * 400)])
 def test_tables_fit_the_text_width(generators: tuple[str, ...]) -> None:
-    for n_columns, rows in _check(to_latex(make_comparison(generators, metrics=MANY_METRICS))):
+    for n_columns, rows in _check(comparison_latex(make_comparison(generators, metrics=MANY_METRICS), everything=True)):
         plain = [[_printed(cell) for cell in row] for row in rows if "multicolumn" not in "".join(row)]
         widths = [max(len(row[place]) for row in plain) for place in range(n_columns + 1)]
         assert sum(widths) * 4.7 + 8 * n_columns < 480  # letters of 4.7 pt; half the intervals are smaller
@@ -122,13 +126,17 @@ def test_nothing_at_all_is_still_latex() -> None:
     for result in document["results"]:
         result.update(signature=None, matched=None, value=None, error="too few & too {short")
     document["ranks"] = document["pairs"] = []
-    assert r"too few \& too \{short" in to_latex(Comparison.from_dict(document))
+    assert r"too few \& too \{short" in comparison_latex(Comparison.from_dict(document))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=3, unique=True))
 def test_any_name_is_plain_text(names: list[str]) -> None:
-    _check(to_latex(make_comparison(tuple(names), metrics={"dd": "lower", "bleu(order=4)": "higher"}, missing=True)))
+    _check(
+        comparison_latex(
+            make_comparison(tuple(names), metrics={"dd": "lower", "bleu(order=4)": "higher"}, missing=True)
+        )
+    )
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *ODD])
@@ -143,7 +151,10 @@ def test_a_tex_compiles_it(tmp_path: Path) -> None:
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("no pdflatex")
-    source = to_latex(make_comparison((*ODD, "é ü ß"), metrics=MANY_METRICS, heldout=True, missing=True))
+    source = comparison_latex(
+        make_comparison((*ODD, "é ü ß"), metrics=MANY_METRICS, heldout=True, missing=True),
+        everything=True,
+    )
     page = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + source + "\\end{document}\n"
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
     done = subprocess.run(

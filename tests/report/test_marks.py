@@ -4,17 +4,26 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 
 import pytest
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from made_up_comparisons import CLOSE_METRICS, make_measured
 from textassay.comparison import FLOOR, Comparison
-from textassay.report import Digest, render, text, text_tables, to_csv, to_html, to_latex, to_markdown
+from textassay.report import (
+    comparison_document,
+    comparison_latex,
+    comparison_markdown,
+    print_document,
+    results_record,
+    terminal,
+    to_csv,
+    to_html,
+)
 
 SEEDS = range(5)
 NUMBER = re.compile(r"-?\d[\d,]*\.\d+")
@@ -43,95 +52,128 @@ def _cell(text: str, *, marked: bool, own: str = "") -> Cell | None:
     return None if value is None else Cell(value, marked, _number(own))
 
 
-def _terminal(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> dict[str, Column]:
+def _metric(comparison: Comparison, *parts: str) -> str | None:
+    """Return the metric that a head names: with its variant in brackets, or behind its family."""
+    words = " ".join(parts).strip(" ↓↑≈").split()
+    name = words[0] if len(words) == 1 else f"{words[0]}({words[1]})" if words else ""
+    return name if name in comparison.metrics else None
+
+
+def _terminal(comparison: Comparison) -> dict[str, list[Column]]:
     tables: list[Table] = []
-    for module in (text, text_tables):
-        monkeypatch.setattr(module, "print_table", lambda console, table, **_: tables.append(table))
-    render(comparison, Console(file=io.StringIO(), width=100), whole=True)
-    found: dict[str, Column] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terminal, "print_table", lambda console, table, **_: tables.append(table))
+        print_document(comparison_document(comparison), Console(file=io.StringIO(), width=100), everything=False)
+    found: dict[str, list[Column]] = {}
     for table in tables:
         names = [str(cell) for cell in table.columns[0].cells]
-        family = ""
-        for column in table.columns[1:]:
-            lines = [part.strip(" ↓↑≈") for part in str(column.header).split("\n")]
-            family = lines[0] or family
-            metric = f"{family}({lines[1]})" if len(lines) > 1 and lines[1] else family
-            if metric in comparison.metrics and metric not in found:
-                cells = [cell.plain if isinstance(cell, Text) else str(cell) for cell in column.cells]
-                rows = {n: _cell(c, marked=c.startswith("*")) for n, c in zip(names, cells, strict=True)}
-                found[metric] = {name: cell for name, cell in rows.items() if cell is not None}
+        group = ""
+        for head in table.columns[1:]:
+            lines = str(head.header).split("\n")
+            group = (lines[0].strip() or group) if len(lines) > 1 else ""
+            metric = _metric(comparison, re.sub(" [↓↑≈]", "", group), lines[-1])
+            if metric is None:
+                continue
+            column: Column = {}
+            for name, cell in zip(names, map(str, head.cells), strict=True):
+                made = _cell(cell, marked=cell.startswith("*"), own=cell.partition("real ")[2])
+                if made is not None:
+                    column[name] = made
+            found.setdefault(metric, []).append(column)
     return found
 
 
-def _markdown(comparison: Comparison, _: pytest.MonkeyPatch) -> dict[str, Column]:
-    found: dict[str, Column] = {}
-    headline, header = Digest(comparison).headline, [""]
-    for line in to_markdown(comparison).split("## Pairs")[0].splitlines():
+def _markdown(comparison: Comparison) -> dict[str, list[Column]]:
+    found: dict[str, list[Column]] = {}
+    columns: list[Column | None] = []
+    for line in comparison_markdown(comparison).split("## Pairs")[0].splitlines():
         cells = [part.strip() for part in line.strip("|").split("|")] if line.startswith("|") else []
         if cells and cells[0] == "generator":
-            header = [cell.strip(" ↓↑≈").replace("\\", "") for cell in cells]
+            columns = []
+            for head in cells:
+                metric = _metric(comparison, head.replace("\\", ""))
+                columns.append(None if metric is None else {})
+                if metric is not None:
+                    found.setdefault(metric, []).append(columns[-1])  # type: ignore[arg-type]
         elif cells and not cells[0].startswith("---"):
-            name = cells[0].strip("*").replace("\\", "")
-            for metric, cell in zip(header, cells, strict=True):
-                if metric in comparison.metrics:
-                    marked = "**" in (cells[0] if metric == headline else cell)
-                    made = _cell(cell.strip("*"), marked=marked, own=cell.partition("real")[2])
-                    if made is not None:
-                        found.setdefault(metric, {})[name] = made
+            for column, cell in zip(columns, cells, strict=True):
+                made = _cell(cell.strip("*"), marked="**" in cell, own=cell.partition("real")[2])
+                if column is not None and made is not None:
+                    column[cells[0].replace("\\", "")] = made
     return found
 
 
-def _latex(comparison: Comparison, _: pytest.MonkeyPatch) -> dict[str, Column]:
-    found: dict[str, Column] = {}
-    digest = Digest(comparison)
-    for table in to_latex(comparison).split(r"\begin{tabular}")[1:]:
-        families: list[str] = []
-        header: list[str] = []
+def _latex(comparison: Comparison) -> dict[str, list[Column]]:
+    found: dict[str, list[Column]] = {}
+    for table in comparison_latex(comparison, everything=True).split(r"\begin{tabular}")[1:]:
+        groups: list[str] = []
+        columns: list[Column | None] = []
+        name = ""
         for line in table.splitlines():
             cells = [part.strip() for part in line.removesuffix(r"\\").split("&")]
             if r"\multicolumn" in line:
-                for width, name in re.findall(r"\\multicolumn\{(\d)\}\{c\}\{([\w-]+)", line):
-                    families += [name] * int(width)
+                for cell in cells[1:]:
+                    span = re.match(r"\\multicolumn\{(\d)\}\{c\}\{([^}]*)\}", cell)
+                    groups += [""] if span is None else [re.sub(r" ?\$.*", "", span[2])] * int(span[1])
             elif cells[0] == "generator":
-                plain = [re.sub(r" ?\$.*", "", cell) for cell in cells[1:]]
-                header = [f"{f}({v})" if v else f for f, v in zip(families, plain, strict=True)] if families else plain
-            elif len(cells) > 1 and header:
-                for metric, cell in zip(header, cells[1:], strict=True):
+                heads = [re.sub(r" ?\$.*", "", cell) for cell in cells[1:]]
+                for group, head in zip(groups or [""] * len(heads), heads, strict=True):
+                    metric = _metric(comparison, group, head)
+                    columns.append(None if metric is None else {})
+                    if metric is not None:
+                        found.setdefault(metric, []).append(columns[-1])  # type: ignore[arg-type]
+            elif len(cells) > 1 and columns:
+                name = cells[0] or name
+                for column, cell in zip(columns, cells[1:], strict=True):
                     made = _cell(cell, marked=r"\textbf" in cell)
-                    if metric in digest.metrics and made is not None:
-                        found.setdefault(metric, {}).setdefault(cells[0], made)
+                    if column is None or made is None:
+                        continue
+                    if cells[0]:
+                        column[name] = made
+                    elif "real" in cell:
+                        column[name].own_floor = _number(cell.split("real")[1])
     return found
 
 
-def _html(comparison: Comparison, _: pytest.MonkeyPatch) -> dict[str, Column]:
-    found: dict[str, Column] = {}
-    page = to_html(comparison, (), {})
-    headline = Digest(comparison).headline or ""
-    for part in page.split("<table")[1:]:
-        table = part.split("</table>")[0]
-        head = table.split("<tbody")[0]
-        if 'class="metric-table"' in part:
-            first, second = [*head.split("</tr>"), ""][:2]
-            spans = re.findall(r'(?:colspan="(\d)"[^>]*)?>([\w-]+) ?[↓↑≈]?</th>', first)
-            families = [name for width, name in spans if name != "generator" for _ in range(int(width or 1))]
-            below = re.findall(r"<th scope=\"col\">([^<]*)</th>", second) or [""] * len(families)
-            metrics = [f"{f}({v})" if v else f for f, v in zip(families, below, strict=True)]
-        elif f">{headline}</th>" in head and "interval" in head:
-            metrics = [headline]
-        else:
-            continue
-        for row in re.findall(r"<tr><th scope=\"row\">(.*?)</tr>", table, re.DOTALL):
-            name = re.sub("<[^>]*>", "", row.split("</th>")[0])
-            cells = re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
-            for metric, cell in zip(metrics, cells[1:2] if metrics == [headline] else cells, strict=True):
-                marked = 'class="best"' in (row.split("</th>")[0] if metrics == [headline] else cell)
-                made = _cell(cell, marked=marked, own=cell.partition("real-like")[2])
+def _html(comparison: Comparison) -> dict[str, list[Column]]:
+    found: dict[str, list[Column]] = {}
+    page = to_html(comparison_document(comparison), _Blank())
+    for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
+        *groups, heads = re.findall(r"<tr>.*?</tr>", table.split("<tbody>")[0], re.DOTALL)
+        spans = re.findall(r'<th[^>]*colspan="(\d+)"[^>]*>(.*?)</th>', "".join(groups))
+        names = [name for width, name in spans for _ in range(int(width))]
+        variants = re.findall(r"<th[^>]*>(.*?)</th>", heads)
+        parts = zip(names or [""] * len(variants), variants, strict=True)
+        metrics = [_metric(comparison, re.sub(" [↓↑≈]", "", name), variant) for name, variant in parts]
+        columns: list[Column] = [{} for _ in metrics]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL):
+            cells = re.findall(r'<t[hd][^>]*class="([^"]*)"[^>]*>(.*?)</t[hd]>', row, re.DOTALL)
+            if len(cells) != len(columns):
+                continue
+            name = re.sub("<[^>]*>", "", unescape(cells[0][1]))
+            for column, (style, cell) in zip(columns, cells, strict=True):
+                made = _cell(cell, marked="best" in style.split(), own=cell.partition("real ")[2])
                 if made is not None:
-                    found.setdefault(metric, {})[name] = made
+                    column[name] = made
+        for metric, column in zip(metrics, columns, strict=True):
+            if metric is not None:
+                found.setdefault(metric, []).append(column)
     return found
 
 
-READERS = {"terminal": _terminal, "Markdown": _markdown, "LaTeX": _latex, "page": _html}
+class _Blank(dict[str, str]):
+    """Drawings that show nothing."""
+
+    def get(self, name: str, default: str | None = None) -> str:  # type: ignore[override]
+        return '<svg viewBox="0 0 1 1"></svg>'
+
+
+READERS: dict[str, Callable[[Comparison], dict[str, list[Column]]]] = {
+    "terminal": _terminal,
+    "Markdown": _markdown,
+    "LaTeX": _latex,
+    "page": _html,
+}
 
 
 def _badness(column: Mapping[str, Cell], comparison: Comparison, metric: str) -> dict[str, float]:
@@ -159,15 +201,14 @@ def _significant(comparison: Comparison, metric: str) -> Iterator[tuple[str, str
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("headline", HEADLINES)
-def test_marked_rows_are_those_whose_printed_value_is_best(
-    reader: str, headline: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marked_rows_are_those_whose_printed_value_is_best(reader: str, headline: str) -> None:
     n_marked, n_plain = 0, 0
     for seed in SEEDS:
         comparison = make_measured(seed, metrics=HEADLINES[headline])
-        columns = READERS[reader](comparison, monkeypatch)
+        columns = READERS[reader](comparison)
         assert set(columns) == set(comparison.metrics)
-        for metric, column in columns.items():
+        assert len(columns[headline]) == 2  # in the main table and in its own
+        for metric, column in ((metric, column) for metric, those in columns.items() for column in those):
             bad = _badness(column, comparison, metric)
             assert len(bad) >= 3
             marked = {name for name in bad if column[name].marked}
@@ -186,7 +227,7 @@ def test_marked_rows_are_those_whose_printed_value_is_best(
 def test_files_say_by_which_value_rows_are_ranked() -> None:
     comparison = make_measured(0)
     results = json.loads(json.dumps(comparison.to_dict()))["results"]
-    rows = list(csv.DictReader(io.StringIO(to_csv(comparison))))
+    rows = list(csv.DictReader(io.StringIO(to_csv(results_record(comparison)))))
     for result, row in zip(results, rows, strict=True):
         by = {"closer": "matched_value", "neither": None}.get(result["better"], "value")
         assert result["ranked_by"] == (row["ranked_by"] or None) == by

@@ -29,5 +29,5 @@ def test_without_floor_and_values() -> None:
     assert draw_monitor(monitor.to_frame()) == []
     monitor.measure(lambda n, seed: [""] * n, 1)
     (drawing,) = draw_monitor(monitor.to_frame())
-    assert drawing.subject == "length"
+    assert drawing.name == "monitor-length"
     assert "real text" not in drawing.svg + drawing.description

@@ -39,24 +39,27 @@ from textassay.report import (
     AdversarialTraining,
     TrainedText,
     Training,
+    adversarial_training_document,
+    analysis_document,
+    approximation_document,
+    bench_document,
+    comparison_document,
+    discrepancy_document,
+    explanation_document,
+    exposure_document,
+    judge_document,
+    likelihood_document,
+    next_word_document,
+    plan_document,
+    power_document,
+    print_document,
     print_table,
-    render,
-    render_adversarial_training,
-    render_analysis,
-    render_approximation,
-    render_bench,
-    render_discrepancy,
-    render_explanation,
-    render_judging,
-    render_likelihood,
-    render_plan,
-    render_power,
-    render_reproduction,
-    render_stress,
-    render_training,
+    reproduction_document,
+    screen_document,
+    stress_document,
+    terminal,
+    training_document,
 )
-from textassay.report.exposure_text import render_exposure
-from textassay.report.human_study import render_exposure as render_human_exposure
 from textassay.training import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
@@ -77,12 +80,14 @@ def _approximation() -> Report:
         "a-generator", "multinomial", 10**6, 1e-9, 7, 0, 0.95, 0, 15_561, 108_927, 3, 5.5, 0.01, 27,
         _quantity(24.519), _quantity(24.217), _quantity(23.5), _quantity(0.0123), 0.25, 1.5, tuple(curve),
     )  # fmt: skip
-    return lambda console: render_approximation(found, console, text="test.txt", tokenizer="whitespace")
+    return lambda console: print_document(
+        approximation_document(found, text="test.txt", tokenizer="whitespace"), console
+    )
 
 
 def _likelihood() -> Report:
     found = TextLikelihood(np.full(3, -9.0), 10_000, 1_234_567, 7_654_321, 0.1, *map(_quantity, (16.9, 3.1, 14.2)))
-    return lambda console: render_likelihood("lstm", "whitespace", {"test.txt": found}, console, level=0.95)
+    return lambda console: print_document(likelihood_document({"test.txt": found}, model="lstm"), console)
 
 
 def _exposure() -> Report:
@@ -94,7 +99,7 @@ def _exposure() -> Report:
         for kind, values in ratios.items()
     }
     found = Exposure("lstm", None, ExposureSettings(kinds=tuple(ratios), bleu_runs=10), lengths, 0.01, bleu)
-    return lambda console: render_exposure(found, console)
+    return lambda console: print_document(exposure_document(found), console)
 
 
 def _judging() -> Report:
@@ -107,18 +112,30 @@ def _judging() -> Report:
     ]
     gold = Evaluation("H1", "higher", names, np.array([terms.mean() for terms in texts.values()]), texts)
     judging = judge_evaluators([gold], metrics, n_resamples=100)
-    return lambda console: render_judging(judging, console)
+    return lambda console: print_document(judge_document(judging), console)
 
 
 def _stress() -> Report:
     names, damages = ("dd", "a-metric(of=a-long-variant)"), tuple(DAMAGES)[:8]
     curves = tuple(
-        DamageCurve(name, "lower", damage, (0.1, 0.8), np.zeros((2, 3)), verdict="sees", smallest=0.1, monotone=False)
+        DamageCurve(
+            name,
+            "lower",
+            damage,
+            (0.1, 0.8),
+            np.zeros((2, 3)),
+            effects=(0.1, 0.2),
+            lows=(0.0, 0.1),
+            highs=(0.2, 0.3),
+            verdict="sees",
+            smallest=0.1,
+            monotone=False,
+        )
         for name in names
         for damage in damages
     )
     stress = Stress(curves, names, damages, (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000})
-    return lambda console: render_stress(stress, console)
+    return lambda console: print_document(stress_document(stress), console)
 
 
 def _bench() -> Report:
@@ -131,7 +148,7 @@ def _bench() -> Report:
     ]  # fmt: skip
     names = tuple(dict.fromkeys(cell.estimator for cell in cells))
     bench = Bench(tuple(cells), names, (500, 20_000), (100,), {"news": 10_000})
-    return lambda console: render_bench(bench, console)
+    return lambda console: print_document(bench_document(bench), console)
 
 
 def _adversarial() -> Report:
@@ -140,7 +157,7 @@ def _adversarial() -> Report:
     readings = tuple(Reading(number, number, {"valid_nll_per_token": 4.9}) for number in (2, 3))
     history = RoundsHistory(rounds, readings, kept=3)
     training = AdversarialTraining("seqgan(lstm)", 10, "whitespace", 5, TEXT, TEXT, {"device": "cpu"}, history)
-    return lambda console: render_adversarial_training(training, console)
+    return lambda console: print_document(adversarial_training_document(training), console)
 
 
 def _training() -> Report:
@@ -149,20 +166,20 @@ def _training() -> Report:
     training = Training(
         "lstm", 123_456_789, "whitespace", 54_321, TEXT, TEXT, 4.567, {"device": "cpu"}, epochs, readings
     )
-    return lambda console: render_training(training, console)
+    return lambda console: print_document(training_document(training), console)
 
 
 def _discrepancy() -> Report:
     bounds = Interval(0.31, 0.32, 0.95, "t")
     truth = KnownTruth(0.3141, bounds, 0.3142, 0.3, 0.32, 0.3143, bounds, bounds, 1000, 1000, 0.5)
     found = ModelDiscrepancy(truth, Side("p", 0, 0), Side("q", 0, 0), 100_000, 20, 0, (np.zeros(1), np.zeros(1)))
-    return lambda console: render_discrepancy(found, console)
+    return lambda console: print_document(discrepancy_document(found), console)
 
 
 def _plan() -> Report:
     points = make_explanation("lstm").curve
     pilot = Pilot((PilotGenerator("lstm", 0.3, 0.6, 0.7, 400, 400, PilotCurve(points, True, 0.1, 0.0, 0.2)),), None)
-    return lambda console: render_plan(plan(pilot=pilot, folds=1), console)
+    return lambda console: print_document(plan_document(plan(pilot=pilot, folds=1)), console)
 
 
 def _power() -> Report:
@@ -174,17 +191,21 @@ def _power() -> Report:
         "other": None, "power": 0.8, "accuracy": 0.6, "level": 0.95, "texts": 200, "rows": rows,
         "text_correlation": 0.1, "rater_correlation": 0.2, "texts_per_rater": 20.0,
     }  # fmt: skip
-    return lambda console: render_power(document, console)
+    return lambda console: print_document(power_document(document), console)
 
 
 def _next_words() -> Report:
     bounds = Interval(0.1234, 0.2345, 0.95, "t")
     score = NextWordScore("lstm", 0.15, 0.18, 1.2, bounds, bounds, bounds, 1_234, 1_235, 400, 20, None)
-    return lambda console: render_human_exposure(score, console)
+    return lambda console: print_document(next_word_document(score), console)
 
 
 def _compared(comparison: Comparison) -> Report:
-    return lambda console: render(comparison, console, whole=True)
+    return lambda console: print_document(comparison_document(comparison), console, everything=False)
+
+
+def _on_one_screen(comparison: Comparison) -> Report:
+    return lambda console: print_document(screen_document(comparison, where="x", width=console.width), console)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -194,12 +215,12 @@ def _tied(comparison: Comparison) -> Comparison:
 
 REPORTS: dict[str, Callable[[], Report]] = {
     "compare": lambda: _compared(make_comparison(heldout=True, missing=True)),
-    "compare on one screen": lambda: (
-        lambda console: render(make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True), console)
+    "compare on one screen": lambda: _on_one_screen(
+        make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
     ),
     "compare many": lambda: _compared(make_comparison(REVIEWS[:4], metrics=MANY_METRICS)),
     "compare tied": lambda: _compared(_tied(make_comparison(("a" * 60, "b" * 60)))),
-    "explain": lambda: lambda console: render_explanation(make_explanation("lstm"), console),
+    "explain": lambda: lambda console: print_document(explanation_document([make_explanation("lstm")]), console),
     "plan": _plan,
     "exposure": _exposure,
     "likelihood": _likelihood,
@@ -210,8 +231,8 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train": _training,
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
-    "study": lambda: lambda console: render_reproduction(make_reproduction(), console),
-    "human analyse": lambda: lambda console: render_analysis(analyse(STUDY), console),
+    "human analyse": lambda: lambda console: print_document(analysis_document(analyse(STUDY)), console),
+    "study": lambda: lambda console: print_document(reproduction_document(make_reproduction()), console),
     "human power": _power,
     "human exposure": _next_words,
 }
@@ -224,10 +245,22 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     add = Table.add_row
 
     def spy(self: Table, *row: Any, **options: Any) -> None:
-        found.extend(cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        texts = (cell.plain if isinstance(cell, Text) else str(cell or "") for cell in row)
+        found.extend(line for text in texts for line in text.split("\n"))
         add(self, *row, **options)
 
     monkeypatch.setattr(Table, "add_row", spy)
+    grid, latest, start = terminal._grid, None, 0
+
+    def again(table: Any, *arguments: Any) -> Table:
+        """Forget what was put into a table that was too wide: it is made again with fewer columns."""
+        nonlocal latest, start
+        start = start if table is latest else len(found)
+        latest = table
+        del found[start:]
+        return grid(table, *arguments)
+
+    monkeypatch.setattr(terminal, "_grid", again)
     return found
 
 
@@ -247,6 +280,19 @@ def test_every_number_stands_whole_at_any_width(name: str, cells: list[str]) -> 
         assert numbers
         assert not [number for number in numbers if number not in text], width
         assert not re.search(r"\d…", text), width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_one_screen_leaves_out_whole_columns_from_the_right(width: int) -> None:
+    comparison = make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
+    document = screen_document(comparison, where="x", width=width)
+    text = _printed(lambda console: print_document(document, console), width)
+    (table,) = document.tables
+    shown = [all(row.cells[place].plain in text for row in table.rows) for place in range(len(table.columns))]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[:3] == [True] * 3  # the name, the headline, the rank
+    assert all(shown) == (width >= 100)
+    assert not re.search(r"\d…", text)
 
 
 def test_a_number_longer_than_the_terminal_is_not_cut() -> None:

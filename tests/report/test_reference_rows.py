@@ -14,16 +14,18 @@ from textassay.report import (
     Digest,
     answer,
     command_line,
-    draw_figures,
-    render,
+    comparison_document,
+    comparison_latex,
+    comparison_markdown,
+    draw_svg,
+    print_document,
+    results_record,
     to_csv,
     to_html,
     to_json,
-    to_latex,
-    to_markdown,
 )
 
-NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, measured as if it were generated."
+NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, measured as if it were generated"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def comparison() -> Comparison:
 
 def printed(comparison: Comparison) -> str:
     console = Console(file=io.StringIO(), width=200)
-    render(comparison, console, whole=True)
+    print_document(comparison_document(comparison), console, everything=False)
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
@@ -54,13 +56,14 @@ def test_the_training_text_has_a_row_in_every_report(comparison: Comparison) -> 
     read = Comparison.from_dict(json.loads(to_json(comparison)))
     for found in (comparison, read):
         assert NOTE in printed(found).replace("\n", " ")
-        assert NOTE in to_markdown(found)
-        assert NOTE in to_latex(found).replace("{\\char39}", "'")
-        drawings = draw_figures(found)
-        assert any(TRAIN in drawing.svg for drawing in drawings)
-        page = to_html(found, drawings, {})
+        assert NOTE in comparison_markdown(found)
+        assert NOTE in comparison_latex(found).replace("{\\char39}", "'")
+        document = comparison_document(found)
+        drawings = {figure.name: draw_svg(figure) for figure in document.figures}
+        assert any(TRAIN in drawing for drawing in drawings.values())
+        page = to_html(document, drawings)
         assert NOTE.replace("'", "&#39;") in page
-        rows = list(csv.DictReader(io.StringIO(to_csv(found))))
+        rows = list(csv.DictReader(io.StringIO(to_csv(results_record(found)))))
         assert [row["value"] != "" for row in rows if row["generator"] == TRAIN] == [True, False, False]
         assert ", the training text 0." in answer(Digest(found))[0]
         assert "--train FILE" in command_line(Digest(found))
@@ -81,8 +84,10 @@ def test_real_text_with_the_ratings_of_a_generator_stands_beside_that_one(compar
     assert len(floors) == 2
     assert floors[0].details["generator"] == "one"
     assert floors[0].value != floors[1].value
-    text = printed(comparison)
+    (table,) = [table for table in comparison_document(comparison).tables if table.name == "main"]
+    place = [column.name for column in table.columns].index("huse")
+    below = {row.cells[0].text: row.cells[place].below for row in table.rows}
     for name, floor in zip(("one", "two"), floors, strict=True):
-        line = next(line for line in text.splitlines() if line.startswith(f"(real) beside {name}"))
-        assert line.split()[-1] == f"{floor.value:.3f}"
+        assert below[name].endswith(f"real {floor.value:.3f}")
+        assert f"real {floor.value:.3f}" in printed(comparison)
     assert digest.own_floor("one", "length") is None

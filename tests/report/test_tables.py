@@ -10,11 +10,11 @@ import pytest
 from made_up_comparisons import METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison import FLOOR, Comparison
 from textassay.errors import OptionError
-from textassay.report import RESULT_COLUMNS, runs_frame, runs_table, to_csv, to_markdown
+from textassay.report import RESULT_COLUMNS, comparison_markdown, results_record, runs_frame, runs_table, to_csv
 
 
 def _rows(comparison: Comparison) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(to_csv(comparison))))
+    return list(csv.DictReader(io.StringIO(to_csv(results_record(comparison)))))
 
 
 def test_csv_has_one_line_a_cell_in_full_precision() -> None:
@@ -45,7 +45,7 @@ def test_csv_survives_names_with_separators() -> None:
 
 def test_markdown_has_tables_of_equal_width_and_escapes() -> None:
     generators = ("a|b", "<b>c</b>", "d_e*f*")
-    text = to_markdown(make_comparison(generators, missing=True, findings=make_findings(generators)))
+    text = comparison_markdown(make_comparison(generators, missing=True, findings=make_findings(generators)))
     text = text.split("## To repeat the comparison")[0]  # what follows is code, which nothing interprets
     tables = [line for line in text.splitlines() if line.startswith("|")]
     assert tables
@@ -62,14 +62,15 @@ def test_markdown_has_tables_of_equal_width_and_escapes() -> None:
 
 
 def test_markdown_tells_what_gives_them_away() -> None:
-    text = to_markdown(make_comparison(("a", "b_b", "c"), explained=True))
-    told = text.split("## What gives them away")[1].split("## To repeat the comparison")[0]
-    parts = told.split("### ")[1:]
-    assert [part.split("\n")[0] for part in parts] == ["a", "b\\_b", "c"]
+    text = comparison_markdown(make_comparison(("a", "b_b", "c"), explained=True))
+    told = text.split("## What gives them away")[1].split("## Pairs and ranks")[0]
+    parts = told.split("\n### ")[1:]
+    assert [part.split("\n")[0] for part in parts] == ["a", "b\\_b", "c", "(real)"]
     assert "&lt;eos&gt; (2.4 %, real 0.1 %)" in parts[0]
     assert "w0 (0.9 %, real 9.0 %)" in parts[0]
     assert "no n-gram stands out" in parts[2]
-    assert "What gives them away" not in to_markdown(make_comparison(("a", "b")))
+    plain = make_comparison(("a", "b"), metrics={"length": "lower"})
+    assert "What gives them away" not in comparison_markdown(plain)
 
 
 @pytest.mark.feature("A-11")

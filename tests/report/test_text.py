@@ -1,8 +1,8 @@
 """The terminal report: it fits, it marks, it explains what is missing, and nothing in the texts steers the terminal."""
 
 import io
+import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -11,7 +11,16 @@ from rich.console import Console
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
 from textassay.comparison import Comparison
 from textassay.estimate import Estimate
-from textassay.report import Digest, main_metrics, number, render, render_findings
+from textassay.inspection import Findings
+from textassay.report import (
+    Digest,
+    comparison_document,
+    inspection_document,
+    main_metrics,
+    number,
+    print_document,
+    screen_document,
+)
 
 
 def _render(
@@ -19,9 +28,18 @@ def _render(
 ) -> str:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    render(comparison, Console(file=file, width=width, force_terminal=terminal), whole=whole)
+    console = Console(file=file, width=width, force_terminal=terminal)
+    if whole:
+        print_document(comparison_document(comparison), console, everything=False)
+    else:
+        print_document(screen_document(comparison, where="--all", width=width), console)
     file.flush()
     return raw.getvalue().decode(encoding)
+
+
+def _width(text: str) -> int:
+    """Return the width of the widest line but for the command, which is to be copied."""
+    return max(cell_len(line) for line in text.splitlines() if "textassay compare" not in line)
 
 
 @pytest.mark.parametrize("generators", [("trigram", "5-gram", "shuffler"), REVIEWS, ("only",)])
@@ -29,7 +47,7 @@ def _render(
 def test_fits_the_width_and_shows_every_number(generators: tuple[str, ...], width: int) -> None:
     comparison = make_comparison(generators, heldout=True, findings=make_findings((*generators, *generators)))
     text = _render(comparison, width)
-    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert _width(text) <= width
     for result in comparison.results:
         assert result.estimate is not None
         if result.ranked_by != "matched_value":
@@ -42,7 +60,7 @@ def test_fits_the_width_and_shows_every_number(generators: tuple[str, ...], widt
 def test_many_metrics_fit_the_width_and_are_all_there(width: int) -> None:
     comparison = make_comparison(REVIEWS, metrics=MANY_METRICS, explained=True)
     text = _render(comparison, width)
-    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert _width(text) <= width
     digest = Digest(comparison)
     for result in comparison.results:
         assert number(digest.value(result.generator, result.metric), digest.places(result.metric)) in text
@@ -55,11 +73,13 @@ def test_the_answer_comes_first() -> None:
     parts = [
         "trigram is closest",
         "real.txt: 10,000 texts",
-        "\n  warning",
-        "\n  note",
+        "· warning trigram",
+        "· note 5-gram",
+        "the main metrics",
         "dd, lower",
         "order=4",
-        "pairs",
+        "pairs and ranks",
+        "to repeat the comparison",
     ]
     places = [text.lower().index(part.lower()) for part in parts]
     assert places == sorted(places)
@@ -73,7 +93,7 @@ def test_a_comparison_fits_one_screen(generators: tuple[str, ...], lines: int, w
     findings = make_findings((*generators, *generators)) * 3
     comparison = make_comparison(generators, metrics=MANY_METRICS, findings=findings, explained=True)
     text = _render(comparison, width, whole=False)
-    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert _width(text) <= width
     assert len(text.splitlines()) <= lines * (1 if width >= 80 else 1.5)
     whole = _render(comparison, width)
     for metric in ("dd", "bleu(order=5)"):
@@ -83,7 +103,7 @@ def test_a_comparison_fits_one_screen(generators: tuple[str, ...], lines: int, w
             assert f"{estimate.value:.3f}" in text
     assert " ".join(text.split())[:60] == " ".join(whole.split())[:60]  # the same answer, first
     assert "All 27 metrics" in " ".join(text.split())
-    assert "  note " not in text
+    assert "· note " not in text
 
 
 def test_the_main_table_takes_one_metric_of_each_kind() -> None:
@@ -107,28 +127,26 @@ def test_warnings_of_metrics_that_are_not_shown_are_left_to_the_whole_report() -
 
 
 def test_the_screen_says_where_everything_is() -> None:
-    comparison = make_comparison(explained=True)
-    file = io.StringIO()
-    render(comparison, Console(file=file, width=80), folder=Path("here"))
-    assert "here/report.html" in file.getvalue()
-    assert "--all" in _render(comparison, whole=False)
+    assert "All 15 metrics, pairs and notes: --all" in _render(make_comparison(explained=True), whole=False)
 
 
 def test_best_is_marked_without_colours_and_not_for_neither() -> None:
     lines = _render(make_comparison(("alpha", "beta")), 200).splitlines()
     marked = [line for line in lines if "*0." in line]
     assert marked
-    assert all(line.startswith("alpha") for line in marked)
+    assert all(line.split()[0] == "alpha" for line in marked)
+    assert "Marked, by * or bold: none is significantly better." in "\n".join(lines)
     neither = replace(make_comparison(("a", "b")), metrics=("dd", "vocabulary(of=types)"))
     table = _render(neither).split("of=types")[1].split("±")[0]
     assert "*" not in table
 
 
 def test_missing_values_have_a_footnote_each_once() -> None:
-    text = _render(make_comparison(missing=True))
-    assert text.count("self-bleu needs at least 50 sentences a side, shuffler has 12") == 1
-    assert "n/a (1)" in text
-    assert "(1) it is undefined on this text" in text
+    comparison = make_comparison(missing=True)
+    for whole, n_tables in ((True, 2), (False, 1)):  # the main table and that of the family
+        text = _render(comparison, whole=whole)
+        assert text.count("n/a: self-bleu needs at least 50 sentences a side, shuffler has 12.") == n_tables
+        assert text.count("n/a: bleu of trigram: it is undefined on this text.") == n_tables
 
 
 def test_no_colour_codes_where_the_console_is_no_terminal() -> None:
@@ -159,12 +177,15 @@ def test_separated_pairs_are_told_from_others() -> None:
     comparison = make_comparison(("a", "b", "c"))
     pairs = tuple(replace(pair, p_adjusted=0.5) if pair.b == "c" else pair for pair in comparison.pairs)
     text = _render(replace(comparison, pairs=pairs))
-    assert text.count("not separated") == 2
+    assert "dd: 1 of 3 pairs separated" in text
+    assert len(re.findall(r" 0\.50 +no\b", text)) == 2
     many = make_comparison(REVIEWS)
     close = tuple(replace(pair, p_adjusted=0.5) if pair.a == "SS" else pair for pair in many.pairs)
     text = _render(replace(many, pairs=close))
-    assert "61 of 66 pairs are separated; not separated:" in text
-    assert text.count("SS - ") == 5
+    assert "By dd, 61 of 66 pairs are separated." in text
+    rows = text.split("Pairs not separated")[1].split("p is adjusted")[0].splitlines()
+    assert sum(line.split()[:1] == ["SS"] for line in rows) == 5
+    assert not any("yes" in line for line in rows)
 
 
 def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
@@ -180,7 +201,7 @@ def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
         for result in comparison.results
     )
     shown = _render(replace(comparison, results=results), width=120)
-    rows = [line.split() for line in shown.splitlines() if line.startswith("(real) of 150")]
+    rows = [line.split() for line in shown.splitlines() if line.strip().startswith("(real) of 150")]
     assert [row[:4] for row in rows] == [["(real)", "of", "150", "0.123"]]
     assert "beside real text of its own size" in " ".join(shown.split())
 
@@ -188,10 +209,8 @@ def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
 def test_findings_alone_can_be_printed() -> None:
     file = io.StringIO()
     console = Console(file=file, width=80)
-    render_findings((), console)
-    assert file.getvalue() == ""
-    render_findings(make_findings(("a", "b")), console)
+    print_document(inspection_document(Findings(make_findings(("a", "b")))), console)
     shown = file.getvalue()
     assert "9,120 of 10,000" in shown
-    assert "also       b (9,110 of 10,000)" in shown
-    assert shown.index("  warning ") < shown.index("  note ")
+    assert re.search(r"also +b \(9,110 of 10,000\)", shown)
+    assert shown.index("warning a") < shown.index("note b")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from textassay.meta_evaluation import PublishedTable, Reproduction
-from textassay.report import draw_reproduction, reproduction_csv
+from textassay.report import reproduction_document
 from textassay.study.dd import published as dd
 from textassay.study.exposure_bias import published as exposure_bias
 from textassay.study.gan_as_lm import published as gan_as_lm
@@ -104,20 +104,19 @@ def _published(found: Reproduction) -> Iterator[tuple[Any, Any]]:
                 yield (table.id, cell.row, cell.column), cell.published
 
 
-def _columns(found: Reproduction) -> list[list[str]]:
+def _columns(found: Reproduction) -> list[list[Any]]:
     """Return the fields of the CSV file that hold ours."""
-    rows = [row.split(",") for row in reproduction_csv(found).splitlines() if '"' not in row]
-    names = rows[0][3:7]
-    assert names == ["ours", "low", "high", "spread"]
-    return [row[3:7] for row in rows[1:]]
+    (record,) = reproduction_document(found).records
+    places = [[column.name for column in record.columns].index(name) for name in ("ours", "low", "high", "spread")]
+    return [[row.cells[place].value for place in places] for row in record.rows]
 
 
 def _drawn(found: Reproduction) -> list[str]:
     """Return what descriptions of figures say of ours: all numbers that do not stand behind the word published."""
     told = []
-    for drawing in draw_reproduction(found):
-        if drawing.kind == "table":
-            parts = drawing.description.replace("; ", ", ").replace(": ", ", ").split(", ")
+    for figure in reproduction_document(found).figures:
+        if figure.name in {drawn.name for drawn in found.figures}:
+            parts = figure.description.replace("; ", ", ").replace(": ", ", ").split(", ")
             told.append(", ".join(part for part in parts if not _says_published(part)))
     return told
 

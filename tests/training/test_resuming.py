@@ -14,6 +14,7 @@ import pytest
 
 import dropout_run
 from textassay.errors import InputError, OutputError
+from textassay.storage import host_name
 from textassay.training import Epoch, Recipe, load_checkpoint, loop, save_checkpoint
 from textassay.training import checkpoint as checkpoint_module
 
@@ -61,8 +62,8 @@ def test_a_process_killed_inside_an_epoch_goes_on_to_the_same_bits(
 
 def test_what_another_process_is_writing_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.safetensors"
-    others = [tmp_path / f".a.safetensors.{number}.tmp" for number in (os.getppid(), 2**22 + 1)]
-    strangers = [tmp_path / name for name in (".a.safetensors.mine.tmp", ".b.safetensors.4194305.tmp")]
+    others = [tmp_path / f".a.safetensors.{host_name()}.{number}.0a.tmp" for number in (os.getppid(), 2**22 + 1)]
+    strangers = [tmp_path / name for name in (".a.safetensors.mine.tmp", ".b.safetensors.elsewhere.4194305.0a.tmp")]
     for other in (*others, *strangers):
         other.touch()
     save_checkpoint(path, {}, {})

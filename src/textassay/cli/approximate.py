@@ -1,7 +1,5 @@
 """``textassay approximate``."""
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +15,8 @@ from textassay.cli.declarations import (
     Precision,
     Seed,
 )
-from textassay.cli.messages import not_saved, print_line
 from textassay.cli.options import check_writable
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
@@ -58,12 +56,10 @@ class Approximate(Files, Computing):
 
     def run(self) -> int:
         """Average the generator's output along the text, print and write what the text costs, and return 0."""
-        from rich.console import Console
-
         from textassay.cli.models import open_generator
         from textassay.cli.progress import show_progress
         from textassay.one_call import approximate
-        from textassay.report import draw_approximation, on_white, render_approximation, write_whole
+        from textassay.report import approximation_document
 
         self._check()
         with self.computing():
@@ -86,24 +82,15 @@ class Approximate(Files, Computing):
                     progress=progress,
                     seed=self.seed,
                 )
-        document = {
+        tokenizer = opened.form.tokenizer.name
+        values = {
             "generator_source": self.generator,
             "text": self.text,
-            "tokenizer": opened.form.tokenizer.name,
+            "tokenizer": tokenizer,
             **approximation.to_dict(),
         }
-        document_text = json.dumps(document, indent=1, allow_nan=False)
-        if self.json:
-            print(document_text)
-        else:
-            render_approximation(approximation, Console(), text=self.text, tokenizer=opened.form.tokenizer.name)
-        if self.out is not None:
-            figures = {drawing.file_name: on_white(drawing.svg) for drawing in draw_approximation(approximation)}
-            with not_saved():
-                written = write_whole(self.out, {"approximation.json": document_text + "\n", **figures})
-            if not self.quiet:
-                print_line(f"wrote {', '.join(path.name for path in written)} to {self.out}")
-        sys.stdout.flush()
+        document = approximation_document(approximation, text=self.text, tokenizer=tokenizer)
+        print_and_save(document, values, "approximation", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0
 
     def _check(self) -> None:

@@ -10,6 +10,7 @@ from typer import Argument
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Device, Level, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
 MAX_SEEDS = 10_000
@@ -50,10 +51,10 @@ class Bench(Tokens, Unseeded, Output):
 
         from textassay.cli.messages import print_line
         from textassay.execution import device
-        from textassay.meta_evaluation import parse_estimator
+        from textassay.meta_evaluation import parse_estimator, with_summary
         from textassay.metric import split_names
         from textassay.one_call import bench, matching_worlds
-        from textassay.report import bench_document, render_bench, seeds_told, write_bench
+        from textassay.report import bench_document, seeds_sentence
 
         estimators = split_names(self.estimators)
         for name in estimators:
@@ -64,7 +65,7 @@ class Bench(Tokens, Unseeded, Output):
         matching_worlds(worlds)
         texts = {name: self.read_file(source).texts for name, source in files.items()}
         if not self.quiet:
-            print_line(seeds_told(seeds))
+            print_line(seeds_sentence(seeds))
         with self.work() as progress, device(self.device):
             result = bench(
                 texts or None,
@@ -79,8 +80,15 @@ class Bench(Tokens, Unseeded, Output):
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
             )
-        self.show(result, render_bench, bench_document)
-        self.save(result, write_bench, quiet=self.quiet)
+        print_and_save(
+            bench_document(result),
+            with_summary(result),
+            "bench",
+            out=self.out,
+            as_json=self.json,
+            quiet=self.quiet,
+            brief=True,
+        )
         return 0
 
 

@@ -181,9 +181,13 @@ class Compare(Reading, Running, Output):
 
 
 def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
-    from textassay.report import render
+    from textassay.report import comparison_document, print_document, screen_document
 
-    render(comparison, console, whole=whole, folder=folder)
+    if whole:
+        print_document(comparison_document(comparison), console, everything=False)
+        return
+    where = "--all. The same with figures, as a page: --out DIR." if folder is None else str(folder / "report.html")
+    print_document(screen_document(comparison, where=where, width=console.width), console)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":

@@ -32,7 +32,7 @@ class Contexts(Files):
     def run(self) -> int:
         """Make the table, print or write it, and return 0."""
         from textassay.corpus import contexts_text, read_texts, review_contexts
-        from textassay.report import write_whole
+        from textassay.storage import write_file
 
         if self.out is not None:
             check_writable(self.out.parent)
@@ -47,7 +47,7 @@ class Contexts(Files):
         if self.out is None:
             sys.stdout.write(table)
             return 0
-        write_whole(self.out.parent, {self.out.name: table})
+        write_file(self.out, table)
         if not self.quiet:
             print_line(f"wrote {table.count(chr(10)) - 1} contexts to {self.out}")
         return 0

@@ -39,7 +39,7 @@ class Demo:
         from textassay.cli.options import check_writable
         from textassay.comparison import check_same_settings
         from textassay.corpus import docstring_sentences
-        from textassay.report import write_whole
+        from textassay.storage import write_files
 
         check_writable(self.out)
         check_same_settings(self.out, real=None, level=Compare.level, seed=self.seed, settings={})
@@ -48,7 +48,7 @@ class Demo:
         texts = demo_texts(docstring_sentences(), seed=self.seed, n=self.sentences)
         contents = {f"{name}.txt": "".join(f"{line}\n" for line in lines) for name, lines in texts.items()}
         folder = self.out / "texts"
-        files = {path.stem: str(path) for path in write_whole(folder, contents)}
+        files = {path.stem: str(path) for path in write_files(folder, contents)}
         self._tell(
             f"{len(texts['train'])} sentences to train on, {len(texts['real'])} held out as real text, and as many "
             f"from each of {len(texts) - 2} generators are in {folder} ({time.perf_counter() - begun:.0f} s)"

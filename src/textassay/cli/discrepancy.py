@@ -2,16 +2,15 @@
 
 import json
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Above, Computing, Json, Level, MaxInput, MaxText, Seed
-from textassay.cli.messages import not_saved, print_json, print_line
 from textassay.cli.options import check_writable
+from textassay.cli.results import print_result, save_result
 
 _MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."
 
@@ -29,7 +28,7 @@ class Discrepancy(Computing):
     temperature_q: Annotated[float, option("Temperature of MODEL_Q, above 0.", "T"), Above(0)] = 1.0
     level: Level = 0.95
     seed: Seed = 0
-    out: Annotated[Path | None, option("Write discrepancy.json and log-ratios.npz here.", "DIR")] = None
+    out: Annotated[Path | None, option("Write results, log-ratios.npz and a report here.", "DIR")] = None
     json: Json = False
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
@@ -37,11 +36,11 @@ class Discrepancy(Computing):
     def run(self) -> int:
         """Draw from both models, score both draws with both, print the estimates, and return 0."""
         import numpy as np
-        from rich.console import Console
 
         from textassay.cli.models import open_model
         from textassay.one_call import discrepancy
-        from textassay.report import render_discrepancy, write_whole
+        from textassay.report import discrepancy_document
+        from textassay.storage import Content
 
         if self.out is not None:
             check_writable(self.out)
@@ -50,19 +49,13 @@ class Discrepancy(Computing):
             temperatures = (self.temperature_p, self.temperature_q)
             estimates = discrepancy(p, q, n=self.sentences, temperatures=temperatures, level=self.level, seed=self.seed)
         names = {"model_p": self.model_p, "model_q": self.model_q}
-        document = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
-        if self.json:
-            print_json(document)
-        else:
-            render_discrepancy(estimates, Console())
-        if self.out is not None:
-            buffer = BytesIO()
-            np.savez(buffer, p=estimates.log_ratios[0], q=estimates.log_ratios[1])
-            document_text = json.dumps(document, indent=1, allow_nan=False)
-            with not_saved():
-                written = write_whole(
-                    self.out, {"discrepancy.json": document_text, "log-ratios.npz": buffer.getvalue()}
-                )
-            if not self.quiet:
-                print_line(f"wrote {', '.join(map(str, written))}")
+        values = {**names, "tokenizer": p.form.tokenizer.name, **estimates.to_dict()}
+        document = discrepancy_document(estimates)
+        print_result(document, values, as_json=self.json)
+        log_ratios = dict(zip("pq", estimates.log_ratios, strict=True))
+        contents: dict[str, Content] = {
+            "discrepancy.json": json.dumps(values, indent=1, allow_nan=False),
+            "log-ratios.npz": lambda file: np.savez(file, **cast(Any, log_ratios)),
+        }
+        save_result(self.out, document, "discrepancy", contents, quiet=self.quiet)
         return 0

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from textassay.comparison import Explanation
+    from textassay.report import Document as ReportDocument
 
 _WIDTH_OF_FILE = 100
 
@@ -35,8 +37,6 @@ class Explain(Reading, Running, Output):
         """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
         check_sources(self.real, generators, {})
-
-        from importlib.metadata import version as installed_version
 
         from textassay.cli.messages import print_line
         from textassay.cli.options import read_sources
@@ -89,17 +89,22 @@ class Explain(Reading, Running, Output):
             print_line(f"the explanation is in {self.out / 'explain.txt'} and explain.json")
         return 0
 
-    def _render(self, explanations: "tuple[Explanation, ...]", console: "Console") -> None:
-        from textassay.report import render_explanation
+    def _document(self, explanations: "tuple[Explanation, ...]") -> "ReportDocument":
+        from textassay.report import explanation_document
 
-        for explanation in explanations:
-            render_explanation(explanation, console, top=self.top)
+        return explanation_document(explanations, top=self.top, version=installed_version("textassay"))
+
+    def _render(self, explanations: "tuple[Explanation, ...]", console: "Console") -> None:
+        from textassay.report import print_document
+
+        print_document(self._document(explanations), console)
 
     def _write(self, folder: Path, document: Mapping[str, Any], explanations: "tuple[Explanation, ...]") -> None:
-        """Write ``explain.json`` and ``explain.txt`` into `folder`, each whole or not at all."""
+        """Write ``explain.json``, ``explain.txt``, ``explain.md``, ``explain.html`` and the figures into `folder`."""
         from rich.console import Console
 
-        from textassay.report import write_whole
+        from textassay.report import document_files
+        from textassay.storage import write_files
 
         page = Console(file=io.StringIO(), width=_WIDTH_OF_FILE, force_terminal=False, no_color=True)
         self._render(explanations, page)
@@ -107,4 +112,4 @@ class Explain(Reading, Running, Output):
             "explain.json": json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
             "explain.txt": page.file.getvalue().lstrip("\n"),  # type: ignore[attr-defined]
         }
-        write_whole(folder, {name: text.encode("utf-8", "backslashreplace") for name, text in contents.items()})
+        write_files(folder, {**contents, **document_files(self._document(explanations), stem="explain")})

@@ -14,7 +14,7 @@ from textassay.cli.declarations import (
     Precision,
     Seed,
 )
-from textassay.cli.messages import not_saved, print_json, print_line
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
 
 VALUES = "values"  # the folder under --out
@@ -65,14 +65,12 @@ class Exposure(Files, Computing):
 
     def run(self) -> int:
         """Measure, print what came of it, write it where asked, and return 0."""
-        from rich.console import Console
-
         from textassay.cli.models import open_model
         from textassay.cli.progress import show_progress
         from textassay.exposure import Distance
         from textassay.generator import Ends
         from textassay.one_call import exposure_bias
-        from textassay.report import render_exposure, write_exposure
+        from textassay.report import exposure_document
 
         kinds, distances = self._lists()
         lengths = None if self.lengths is None else _lengths(self.lengths)
@@ -99,16 +97,9 @@ class Exposure(Files, Computing):
                 progress=progress,
             )
         named = {"model": self.model, "real": self.real, "oracle": self.oracle, "blocks": self.blocks}
-        document = {**exposure.to_dict(), "command": {**named, "precision": self.precision}}
-        if self.json:
-            print_json(document)
-        else:
-            render_exposure(exposure, Console())
-        if self.out is not None:
-            with not_saved():
-                written = write_exposure(exposure, document, self.out)
-            if not self.quiet:
-                print_line(f"wrote {', '.join(map(str, written))}")
+        values = {**exposure.to_dict(), "command": {**named, "precision": self.precision}}
+        document = exposure_document(exposure)
+        print_and_save(document, values, "exposure", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0
 
     def _lists(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,8 +1,9 @@
 """``textassay human analyse``: how well people told real from generated text, and how far they agreed."""
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument
 
@@ -10,10 +11,11 @@ from textassay.cli.adapter import option
 from textassay.cli.declarations import Level, MaxInput, MaxText, Printing, Seed
 from textassay.cli.human_next_word import Database
 from textassay.cli.messages import print_line
+from textassay.cli.results import print_result, save_result
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
-    from textassay.human import HumanAnalysis, Judgements
+    from textassay.human import Judgements
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +41,7 @@ class Analyse(Printing):
     def run(self) -> int:
         """Read judgements, analyse them, write and print what was found, and return 0."""
         from textassay.human import analyse, check_ties, read_reasons, read_results
-        from textassay.report import render_analysis, write_analysis
+        from textassay.report import analysis_document
 
         ties = check_ties(self.ties)
         votes = _votes(self.votes)
@@ -57,16 +59,13 @@ class Analyse(Printing):
             min_seconds=self.min_seconds,
             seed=self.seed,
         )
-        paths = [] if self.out is None else write_analysis(analysis, self.out)
         for warning in analysis.warnings if self.json else ():
             print_line(f"warning: {warning}")
-        self.show(analysis, render_analysis, self._document)
-        if paths:
-            print_line(f"wrote {', '.join(str(path) for path in paths)}")
+        document = analysis_document(analysis)
+        print_result(document, {"file": str(self.file), **analysis.to_dict()}, as_json=self.json)
+        values = json.dumps(analysis.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        save_result(self.out, document, "analysis", {"analysis.json": values})
         return 0
-
-    def _document(self, analysis: "HumanAnalysis") -> dict[str, Any]:
-        return {"file": str(self.file), **analysis.to_dict()}
 
     def _included(self, judgements: "Judgements") -> "Judgements":
         """Return the judgements of those who are not excluded; a note says who is left out."""

@@ -9,6 +9,7 @@ from typer import Argument
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Config, Files, Level, Printing, Seed
 from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_study
+from textassay.cli.results import print_result
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ class Exposure(Printing):
     def run(self) -> int:
         """Score the judgements of a next-word study, print the score, and return 0."""
         from textassay.human import read_results, score_next_word
-        from textassay.report.human_study import render_exposure
+        from textassay.report import next_word_document
 
         results = read_results(self.file, database=self.database, kind="next-word")
-        self.show(score_next_word(results.judgements, level=self.level), render_exposure)
+        score = score_next_word(results.judgements, level=self.level)
+        print_result(next_word_document(score), score.to_dict(), as_json=self.json)
         return 0

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Level, Printing
+from textassay.cli.results import print_result
 from textassay.errors import OptionError
 
 
@@ -34,13 +35,13 @@ class Power(Printing):
 
     def run(self) -> int:
         """Plan, print, and return 0."""
-        from textassay.report import render_power
+        from textassay.report import power_document
 
         text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
         text = text if self.text_correlation is None else self.text_correlation
         rater = rater if self.rater_correlation is None else self.rater_correlation
         texts_per_rater = texts_per_rater if self.texts_per_rater is None else self.texts_per_rater
-        document = {
+        values = {
             "accuracy": self.accuracy,
             "other": self.other,
             "level": self.level,
@@ -51,7 +52,7 @@ class Power(Printing):
             "texts_per_rater": texts_per_rater,
             "rows": [self._row(judges, text, rater, texts_per_rater) for judges in self.judges or (1, 3, 5)],
         }
-        self.show(document, render_power, dict)
+        print_result(power_document(values), values, as_json=self.json)
         return 0
 
     def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
+from textassay.cli.results import print_result
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class Export:
     def run(self) -> int:
         """Write the files, name them, and return 0."""
         from textassay.human import html_form, label_studio_files, load_study, turk_files
-        from textassay.report import write_whole
+        from textassay.storage import write_files
 
         study = load_study(self.study)
         kinds: dict[str, Callable[[Study], dict[str, str]]] = {
@@ -138,7 +139,7 @@ class Export:
         if self.to not in kinds:
             raise unknown_name("--to", self.to, kinds)
         beside = self.study if self.study.is_dir() else self.study.parent
-        for path in write_whole(beside / self.to if self.out is None else self.out, kinds[self.to](study)):
+        for path in write_files(beside / self.to if self.out is None else self.out, kinds[self.to](study)):
             print(path)
         return 0
 
@@ -157,7 +158,8 @@ class Import(Printing):
     def run(self) -> int:
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
         from textassay.human import accept, collect, load_study, ratings_csv, read_submissions
-        from textassay.report import render_import, write_whole
+        from textassay.report import import_document
+        from textassay.storage import write_files
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):
@@ -166,23 +168,21 @@ class Import(Printing):
         accepted = accept(study, submissions, most_pages=self.most_pages)
         judgements = collect(study, accepted.submissions)
         contents = {"judgements.csv": ratings_csv(judgements), "refused.csv": _refused_csv(accepted)}
-        paths = write_whole(self.out, contents)
+        paths = write_files(self.out, contents)
 
-        def document(_: "Accepted") -> dict[str, Any]:
-            return {
-                "files": [str(path) for path in paths],
-                "accepted": len(accepted.submissions),
-                "judgements": len(judgements),
-                "raters": len(judgements.raters),
-                "refused": [
-                    {"place": one.submission.place, "page": one.submission.page, "rater": one.submission.rater}
-                    | {"reason": one.reason}
-                    for one in accepted.refusals
-                ],
-                "open_pages": dict(accepted.open_pages),
-            }
-
-        self.show(accepted, lambda _, console: render_import(accepted, judgements, paths, console), document)
+        values = {
+            "files": [str(path) for path in paths],
+            "accepted": len(accepted.submissions),
+            "judgements": len(judgements),
+            "raters": len(judgements.raters),
+            "refused": [
+                {"place": one.submission.place, "page": one.submission.page, "rater": one.submission.rater}
+                | {"reason": one.reason}
+                for one in accepted.refusals
+            ],
+            "open_pages": dict(accepted.open_pages),
+        }
+        print_result(import_document(accepted, judgements, paths), values, as_json=self.json)
         return 0
 
 
@@ -236,21 +236,19 @@ def check_no_study(folder: Path) -> None:
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:
     """Print what is in a new study, as `command` is asked to."""
-    from textassay.report import render_study
+    from textassay.report import study_document
 
-    def document(study: "Study") -> dict[str, Any]:
-        return {
-            "study": str(path),
-            "kind": study.kind,
-            "pages": len(study.pages),
-            "items": sum(not item.check for item in study.items),
-            "checks": sum(item.check for item in study.items),
-            "judgements_per_page": study.judgements_per_page,
-            "seed": study.seed,
-            "settings": dict(study.settings),
-        }
-
-    command.show(study, lambda study, console: render_study(study, path, console), document)
+    values = {
+        "study": str(path),
+        "kind": study.kind,
+        "pages": len(study.pages),
+        "items": sum(not item.check for item in study.items),
+        "checks": sum(item.check for item in study.items),
+        "judgements_per_page": study.judgements_per_page,
+        "seed": study.seed,
+        "settings": dict(study.settings),
+    }
+    print_result(study_document(study, path), values, as_json=command.json)
 
 
 def _read_key() -> str:

@@ -1,17 +1,11 @@
 """``textassay inspect``: find what is trivially different between the texts, before anything is measured."""
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import Config, Generators, MaxTokens, Normalize, Printing, Real, Tokens, Train
 from textassay.cli.options import check_sources, parse_generators
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from textassay.inspection import Finding
+from textassay.cli.results import print_result
 
 TRAIN = "--train"
 
@@ -36,6 +30,7 @@ class Inspect(Tokens, Printing):
         from textassay.comparison import FLOOR
         from textassay.corpus import SpacingWarning, prepare_corpora, read_texts
         from textassay.inspection import inspect
+        from textassay.report import inspection_document
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
@@ -47,18 +42,7 @@ class Inspect(Tokens, Printing):
                 max_tokens=self.max_tokens,
             )
         generated = {name: corpora[name] for name in generators}
-        self.show(inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN)), _render, _document)
+        findings = inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN))
+        values = {"findings": [finding.to_dict() for finding in findings]}
+        print_result(inspection_document(findings), values, as_json=self.json)
         return 0
-
-
-def _render(findings: "Sequence[Finding]", console: "Console") -> None:
-    from textassay.report import render_findings
-
-    if findings:
-        render_findings(findings, console)
-    else:
-        print("Nothing trivially different was found.")
-
-
-def _document(findings: "Sequence[Finding]") -> dict[str, Any]:
-    return {"findings": [finding.to_dict() for finding in findings]}

@@ -18,6 +18,7 @@ from textassay.cli.declarations import (
     Tokens,
 )
 from textassay.cli.options import check_sources, parse_generators
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 from textassay.inspection import REAL
 
@@ -70,7 +71,7 @@ class Judge(Tokens, Running, Output):
         from textassay.execution import device
         from textassay.metric import check_effort, split_names
         from textassay.one_call import judge
-        from textassay.report import render_judging, write_judging
+        from textassay.report import judge_document
 
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
@@ -97,8 +98,15 @@ class Judge(Tokens, Running, Output):
                 lowercase=self.lowercase,
                 normalize=self.normalize,
             )
-        self.show(judging, render_judging)
-        self.save(judging, write_judging, quiet=self.quiet)
+        print_and_save(
+            judge_document(judging),
+            judging.to_dict(),
+            "judge",
+            out=self.out,
+            as_json=self.json,
+            quiet=self.quiet,
+            brief=True,
+        )
         return 0
 
     def _check(self) -> None:

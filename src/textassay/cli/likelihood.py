@@ -17,8 +17,9 @@ from textassay.cli.declarations import (
     Model,
     Precision,
 )
-from textassay.cli.messages import print_json, print_line
+from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
+from textassay.cli.results import print_result
 from textassay.errors import InputError, OptionError, OutputError
 
 if TYPE_CHECKING:
@@ -50,12 +51,10 @@ class Likelihood(Files, Computing):
     json: Json = False
 
     def run(self) -> int:
-        """Score the text, print what it costs, write the log-probabilities where contexts_of, and return 0."""
-        from rich.console import Console
-
+        """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
         from textassay.cli.model_contexts import scored_contexts
         from textassay.cli.models import open_model
-        from textassay.report import render_likelihood
+        from textassay.report import likelihood_document
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
@@ -74,18 +73,20 @@ class Likelihood(Files, Computing):
             likelihoods = {name: self._score(opened, corpus) for name, corpus in corpora.items()}
         if self.out is not None:
             _write(self.out, likelihoods)
-        document = {
+        values = {
             "model": opened.model.name,
             "tokenizer": opened.form.tokenizer.name,
             "temperature": self.temperature,
             "level": self.level,
             "texts": {sources[name]: likelihood.to_dict() for name, likelihood in likelihoods.items()},
         }
-        if self.json:
-            print_json(document)
-        else:
-            by_source = {sources[name]: likelihood for name, likelihood in likelihoods.items()}
-            render_likelihood(opened.model.name, opened.form.tokenizer.name, by_source, Console(), level=self.level)
+        document = likelihood_document(
+            {sources[name]: likelihood for name, likelihood in likelihoods.items()},
+            model=opened.model.name,
+            tokenizer=opened.form.tokenizer.name,
+            level=self.level,
+        )
+        print_result(document, values, as_json=self.json)
         if self.out is not None and not self.quiet:
             print_line(self._next_step(likelihoods))
         return 0
@@ -129,7 +130,7 @@ def _write(out: Path, likelihoods: "dict[str, TextLikelihood]") -> None:
     """Write the log-probabilities, real ones first, whole or not at all."""
     import numpy as np
 
-    from textassay.report import write_whole
+    from textassay.storage import write_file
 
     buffer = BytesIO()
     generated = likelihoods["text"].log_probs
@@ -138,4 +139,4 @@ def _write(out: Path, likelihoods: "dict[str, TextLikelihood]") -> None:
     else:
         sides = [likelihoods[name].log_probs for name in ("real", "text") if name in likelihoods]
         np.save(buffer, np.concatenate(sides))
-    write_whole(out.parent, {out.name: buffer.getvalue()})
+    write_file(out, buffer.getvalue())

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from textassay.cli.adapter import option
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
+from textassay.cli.results import print_result
 from textassay.errors import OptionError
 
 
@@ -33,7 +34,7 @@ class Plan(Reading, Running, Printing):
         from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.comparison import FLOOR, plan
         from textassay.metric import check_effort
-        from textassay.report import read_comparison, render_plan
+        from textassay.report import plan_document, read_comparison
 
         planned = partial(
             plan,
@@ -69,5 +70,5 @@ class Plan(Reading, Running, Printing):
                     normalize=self.normalize,
                     max_tokens=self.max_tokens,
                 )
-        self.show(result, render_plan)
+        print_result(plan_document(result), result.to_dict(), as_json=self.json)
         return 0

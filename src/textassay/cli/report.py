@@ -1,30 +1,75 @@
-"""``textassay report``: write the report of a finished comparison again, from its ``results.json``."""
+"""``textassay report``: write the report of a finished comparison again, or set several side by side."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
-from textassay.cli.declarations import MaxInput
+from textassay.cli.declarations import MaxInput, Output
 from textassay.cli.options import check_writable
+from textassay.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from textassay.comparison import Comparison
+    from textassay.report import Document
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """Write the report of a finished comparison again."""
+class Report(Output):
+    """Write the report of a finished comparison again, or set several comparisons side by side.
 
-    folder: Annotated[Path, Argument(metavar="DIR", help="A folder written by 'compare --out'.")]
+    With several folders, what changed from the first to the last: by how much, and whether that is more than noise.
+    """
+
+    folders: Annotated[list[Path], Argument(metavar="DIR", help="Folders written by 'compare --out'.")]
     max_input: MaxInput = "4GB"
 
     def run(self) -> int:
-        """Write the files of the folder again from its ``results.json``, print the table, and return 0."""
-        from rich.console import Console
+        """Write and print the report of one comparison, or of several side by side, and return 0."""
+        from textassay.report import read_comparison
 
-        from textassay.report import read_comparison, render, write_report
-
-        comparison = read_comparison(self.folder)
-        check_writable(self.folder)
-        write_report(comparison, self.folder)
-        render(comparison, Console(), folder=self.folder)
+        comparisons = [read_comparison(folder) for folder in self.folders]
+        if len(comparisons) == 1:
+            self._again(comparisons[0])
+        else:
+            self._side_by_side(dict(zip(self._names(), comparisons, strict=True)))
         return 0
+
+    def _again(self, comparison: "Comparison") -> None:
+        from textassay.report import print_document, screen_document, write_report
+
+        folder = self.out or self.folders[0]
+        check_writable(folder)
+        write_report(comparison, folder)
+
+        def render(_: "Comparison", console: "Console") -> None:
+            where = str(folder / "report.html")
+            print_document(screen_document(comparison, where=where, width=console.width), console)
+
+        self.show(comparison, render)
+
+    def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:
+        from textassay.report import document_files, print_document, side_by_side_document
+        from textassay.storage import write_files
+
+        document = side_by_side_document(comparisons)
+
+        def render(document: "Document", console: "Console") -> None:
+            print_document(document, console)
+
+        self.save(document, lambda one, out: write_files(out, document_files(one, stem="changes")), quiet=self.json)
+        self.show(document, render)
+
+    def _names(self) -> list[str]:
+        """Return the folders' names, with as many of their parents as tell them apart."""
+        places = [folder.resolve() for folder in self.folders]
+        if len(set(places)) < len(places):
+            raise OptionError("the same folder is named twice: give the folders of different comparisons")
+        for n_parts in range(1, max(len(place.parts) for place in places) + 1):
+            names = ["/".join(place.parts[-n_parts:]) for place in places]
+            if len(set(names)) == len(names):
+                break
+        return names

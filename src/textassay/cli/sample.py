@@ -116,7 +116,7 @@ class Sample(Files, Computing):
 
         Nothing drawn is thrown away: sentences with line breaks become JSON lines beside the text file asked for.
         """
-        from textassay.report import write_whole
+        from textassay.storage import write_file
 
         out = self.out
         as_json = out is not None and out.suffix == ".jsonl"
@@ -130,7 +130,7 @@ class Sample(Files, Computing):
             return
         if broken:
             out = _free(out.with_suffix(".jsonl"))
-        write_whole(out.parent, {out.name: "".join(f"{line}\n" for line in lines)})
+        write_file(out, "".join(f"{line}\n" for line in lines))
         if broken:
             print_line(f"warning: {problem}: all {len(texts)} are in {out} instead of {self.out}")
         elif not self.quiet:

@@ -6,6 +6,7 @@ from typing import Annotated
 from textassay.cli.adapter import option
 from textassay.cli.declarations import Device, Effort, Encoder, Level, Metrics, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
 VALUES = "values"  # the folder under --out
@@ -46,7 +47,7 @@ class Stress(Tokens, Running, Output):
         from textassay.execution import device
         from textassay.metric import check_effort, split_names
         from textassay.one_call import stress
-        from textassay.report import render_stress, write_stress
+        from textassay.report import stress_document
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
@@ -69,8 +70,15 @@ class Stress(Tokens, Running, Output):
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
             )
-        self.show(result, render_stress)
-        self.save(result, write_stress, quiet=self.quiet)
+        print_and_save(
+            stress_document(result),
+            result.to_dict(),
+            "stress",
+            out=self.out,
+            as_json=self.json,
+            quiet=self.quiet,
+            brief=True,
+        )
         return 0
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.declarations import Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
 from textassay.cli.groups import STUDIES
-from textassay.cli.messages import not_saved, print_json, print_line
+from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
@@ -72,10 +73,8 @@ class Study(Computing):
 
     def run(self) -> int:
         """Compute what is missing of the study, print and write what it found, and return 0."""
-        from rich.console import Console
-
         from textassay.cli.progress import show_progress
-        from textassay.report import render_reproduction, write_reproduction
+        from textassay.report import reproduction_document
         from textassay.study import SCALES, scale_named
 
         scale_named(SCALES, self.scale)
@@ -89,14 +88,10 @@ class Study(Computing):
         if result is None:
             self._print({"seconds": study.seconds(), "computed": n_computed})
             return 0
-        if self.json:
-            print_json(result.to_dict())
-        else:
-            render_reproduction(result, Console())
-        with not_saved():
-            written = write_reproduction(result, self.out)
-        if not self.quiet:
-            print_line(f"wrote {', '.join(map(str, written))}")
+        document = reproduction_document(result)
+        print_and_save(
+            document, result.to_dict(), "study", out=self.out, as_json=self.json, quiet=self.quiet, brief=True
+        )
         return 0
 
     def _print(self, times: Mapping[str, Any]) -> None:

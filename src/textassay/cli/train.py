@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import TEXTS, Above, Computing, Files, Json, Lowercase, Seed, Tokenizer
-from textassay.cli.messages import print_json, print_line
+from textassay.cli.messages import print_line
 from textassay.cli.model_settings import WithSettings
 from textassay.cli.options import check_sources, check_writable
+from textassay.cli.results import file_names, print_result
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.corpus import Attributes, Corpus, TextForm
     from textassay.generator import LanguageModel
     from textassay.monitoring import TextMonitor
     from textassay.network import NetworkLanguageModel
-    from textassay.report import TrainedText
+    from textassay.report import Document, Figure, TrainedText
 
 MONITORING = "Monitoring"
 CONTEXTS = "Contexts"
@@ -126,15 +125,13 @@ class Train(Files, Computing, WithSettings):
     def train(self, texts: Any, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.trained_folder import monitor_figures
-        from textassay.report import Training, draw_training
+        from textassay.report import Training
         from textassay.training import is_main
 
         fitted = self.fit(texts, record)
         training = Training(**self.facts(texts, fitted.model), **fitted.outcome)
         if is_main():
-            drawing = draw_training(training)
-            figures = {} if drawing is None else {drawing.file_name: drawing.svg}
-            figures |= {} if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
+            figures = [] if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
             self.keep_model(training, fitted.model, texts.form, figures, fitted.files)
         return training
 
@@ -150,34 +147,32 @@ class Train(Files, Computing, WithSettings):
         }
 
     def keep_model(
-        self, training: Any, model: Any, form: "TextForm", figures: Mapping[str, str], others: Sequence[str] = ()
+        self, training: Any, model: Any, form: "TextForm", figures: "Sequence[Figure]", others: Sequence[str] = ()
     ) -> None:
-        """Write the history, its figures and the model, take checkpoints away, and name all files."""
+        """Write the history, its report and the model, take checkpoints away, and name all files."""
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS
         from textassay.model_store import save_model
-        from textassay.report import write_whole
+        from textassay.report import document_files
+        from textassay.storage import write_files
 
         history = json.dumps(training.to_dict(), indent=1, allow_nan=False)
-        written = write_whole(self.out, {HISTORY: history, **figures})
+        files = {HISTORY: history, **document_files(self.document(training, figures), stem="training")}
+        write_files(self.out, files)
         save_model(model, self.out, form=form)
         for name in (CHECKPOINT, ROUNDS):
             (self.out / name).unlink(missing_ok=True)
-        self.say(f"the model is in {self.out}, with {', '.join([*(path.name for path in written), *others])}")
+        self.say(f"the model is in {self.out}, with {file_names([*files, *others])}")
 
     def show(self, training: Any) -> None:
         """Print what came out."""
-        from rich.console import Console
+        values = {"folder": str(self.out), **training.to_dict()}
+        print_result(self.document(training), values, as_json=self.json)
 
-        if self.json:
-            print_json({"folder": str(self.out), **training.to_dict()})
-        else:
-            self.render(training, Console())
+    def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
+        """Return what came out as a report; `figures` are those of monitors."""
+        from textassay.report import training_document
 
-    def render(self, training: Any, console: "Console") -> None:
-        """Print what came out for people to read."""
-        from textassay.report import render_training
-
-        render_training(training, console)
+        return training_document(training, figures)
 
     def say(self, line: str) -> None:
         """Print a line unless the command is to be quiet."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,9 @@ from textassay.errors import InputError, OptionError
 from textassay.model_store import SETTING_TYPES
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.generator import LanguageModel
     from textassay.generators import Adversarial, Rounds
-    from textassay.report import AdversarialTraining
+    from textassay.report import AdversarialTraining, Document, Figure
 
 ROUNDS, DISCRIMINATOR = "Adversarial training", "Discriminator"
 MLE = "mle"  # folder in the folder: the generator before the rounds
@@ -136,11 +134,11 @@ class TrainAdversarial(Monitors, TrainWindows):
 
         return AdversarialTraining.from_json(text)
 
-    def render(self, training: "AdversarialTraining", console: "Console") -> None:
-        """Print what came out for people to read."""
-        from textassay.report import render_adversarial_training
+    def document(self, training: "AdversarialTraining", figures: "Sequence[Figure]" = ()) -> "Document":
+        """Return what came out as a report; `figures` are those of monitors."""
+        from textassay.report import adversarial_training_document
 
-        render_adversarial_training(training, console)
+        return adversarial_training_document(training, figures)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
@@ -148,7 +146,7 @@ class TrainAdversarial(Monitors, TrainWindows):
         from textassay.cli.progress import show_progress
         from textassay.cli.trained_folder import CHECKPOINT, ROUNDS, SETTINGS, begun, monitor_figures, monitored
         from textassay.monitoring import loop_monitors
-        from textassay.report import AdversarialTraining, draw_rounds
+        from textassay.report import AdversarialTraining
         from textassay.training import training_device
 
         out = self.out
@@ -179,8 +177,7 @@ class TrainAdversarial(Monitors, TrainWindows):
             keep=rounds.best if self.keep == "best" else "last",
             monitored=None if monitor is None else monitored(monitor),
         )
-        figures = {drawing.file_name: drawing.svg for drawing in draw_rounds(training)}
-        figures |= {} if monitor is None else monitor_figures(monitor, history.readings)
+        figures = [] if monitor is None else monitor_figures(monitor, history.readings)
         rounds.finish(history)
         if history.stopped is not None:
             self.say(f"warning: ended before all rounds: {history.stopped}")

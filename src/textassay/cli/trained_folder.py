@@ -11,7 +11,8 @@ from textassay.corpus import Corpus, parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.model_store import check_saved
 from textassay.monitoring import TextMonitor
-from textassay.report import Monitored, draw_monitor, write_whole
+from textassay.report import Figure, Monitored, draw_monitor
+from textassay.storage import write_files
 from textassay.training import Reading
 
 SETTINGS = "training.json"  # what the folder was begun with
@@ -74,12 +75,12 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
     missing = [place for place in (out, *out.parents) if not place.exists()]  # the innermost first
     paths = [out / name for name in (*files, MONITOR)]
     before = {path.name: path.read_bytes() for path in paths if path.exists()}
-    write_whole(out, files)
+    write_files(out, files)
     try:
         yield
     except TextassayError:
         if not any((out / name).exists() for name in (CHECKPOINT, ROUNDS, MODEL)):
-            write_whole(out, before)
+            write_files(out, before)
             for path in paths:
                 if path.name not in before:
                     path.unlink(missing_ok=True)
@@ -107,11 +108,11 @@ def monitored(monitor: TextMonitor) -> Monitored:
     return Monitored(monitor.n, monitor.n_real, {f"textassay/{name}": value for name, value in floor.items()})
 
 
-def monitor_figures(monitor: TextMonitor, readings: Sequence[Reading]) -> dict[str, str]:
-    """Return file name to figure for each metric, of the steps of this training alone."""
+def monitor_figures(monitor: TextMonitor, readings: Sequence[Reading]) -> list[Figure]:
+    """Return a figure for each metric, of the steps of this training alone."""
     frame = monitor.to_frame()
     ours = frame[frame["step"].isin([reading.step for reading in readings])]
-    return {drawing.file_name: drawing.svg for drawing in draw_monitor(ours)}
+    return draw_monitor(ours)
 
 
 def _changes(

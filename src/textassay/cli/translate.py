@@ -61,10 +61,9 @@ class Translate(Files, Computing):
 
     def run(self) -> int:
         """Translate, print or write the translations, say what they score, and return 0."""
-        from rich.console import Console
-
         from textassay.cli.models import open_model
-        from textassay.report import render_translations, write_whole
+        from textassay.report import print_document, translation_document
+        from textassay.storage import write_file
         from textassay.translation import TranslationModel
 
         self._check()
@@ -76,15 +75,20 @@ class Translate(Files, Computing):
             translated = self._translate(opened, sources, references)
         bleu = self._bleu(translated, references)
         if self.out is not None:
-            write_whole(self.out.parent, {self.out.name: "".join(f"{line}\n" for line in self._lines(translated))})
+            write_file(self.out, "".join(f"{line}\n" for line in self._lines(translated)))
         if self.json:
             print_json(self._document(opened, sources, references, translated, bleu))
         elif self.modes == (_NORMAL,):
             if self.out is None:
                 sys.stdout.writelines(f"{line}\n" for line in self._lines(translated))
         else:
+            from rich.console import Console
+
             forced = {mode: self._parts(opened, each) for mode, each in translated.items()}
-            render_translations(sources, cast(Sequence[str], references), forced, Console())
+            name = opened.model.name
+            print_document(
+                translation_document(sources, cast(Sequence[str], references), forced, model=name), Console()
+            )
         if bleu is not None and not self.quiet:
             print_line(_bleu_line(bleu))
         return 0

@@ -340,12 +340,12 @@ class Comparison(Displayed):
         )
 
     def to_markdown(self) -> str:
-        """Return the whole comparison as Markdown: answer, warnings, all tables, pairs, discriminative n-grams."""
-        return str(import_module("textassay.report.tables").to_markdown(self))
+        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
+        return str(import_module("textassay.report").comparison_markdown(self))
 
-    def to_latex(self) -> str:
-        r"""Return all tables for LaTeX, each as wide as a page at most; they need ``\usepackage{booktabs}``."""
-        return str(import_module("textassay.report.latex").to_latex(self))
+    def to_latex(self, *, everything: bool = False) -> str:
+        r"""Return the main table for LaTeX, or all, each as wide as a page at most; needs ``\usepackage{booktabs}``."""
+        return str(import_module("textassay.report").comparison_latex(self, everything=everything))
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
@@ -369,7 +369,7 @@ class Comparison(Displayed):
         OutputError
             If a file cannot be written; then the folder is as it was before.
         """
-        written: list[Path] = import_module("textassay.report.document").write_report(self, folder, texts=self.texts)
+        written: list[Path] = import_module("textassay.report").write_report(self, folder, texts=self.texts)
         return written
 
     def to_frame(self) -> "pd.DataFrame":

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from textassay.corpus import atomic_write, parse_json, remove_stale_drafts
+from textassay.corpus import parse_json
 from textassay.errors import OutputError, TextassayError
 from textassay.estimate import Estimate, Evidence
+from textassay.storage import atomic_write, remove_stale_drafts
 
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 

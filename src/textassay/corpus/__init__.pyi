@@ -1,6 +1,3 @@
-from textassay.corpus.atomic_file import atomic_write as atomic_write
-from textassay.corpus.atomic_file import is_running as is_running
-from textassay.corpus.atomic_file import remove_stale_drafts as remove_stale_drafts
 from textassay.corpus.byte_pairs import MIN_SIZE as MIN_SIZE
 from textassay.corpus.byte_pairs import BytePairs as BytePairs
 from textassay.corpus.byte_pairs import learn_byte_pairs as learn_byte_pairs

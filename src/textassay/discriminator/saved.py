@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import InputError, OutputError
+from textassay.errors import InputError
+from textassay.storage import write_files
 
 FORMAT = 1
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
@@ -55,14 +56,7 @@ def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
     pickler = _Pickler(content)
     pickler.dump({"format": FORMAT, "version": version("textassay"), **fitted})
     arrays = {str(number): np.ascontiguousarray(array) for number, array in enumerate(pickler.arrays)}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in ((_ARRAYS, save(arrays)), (_OBJECTS, content.getvalue())):
-            draft = folder / f".{name}.tmp"
-            draft.write_bytes(data)
-            draft.replace(folder / name)
-    except OSError as error:
-        raise OutputError(f"cannot write the discriminator to {folder}: {error.strerror or error}") from error
+    write_files(folder, {_ARRAYS: save(arrays), _OBJECTS: content.getvalue()})
 
 
 def load_fitted(folder: Path) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, atomic_write, remove_stale_drafts
+from textassay.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.errors import OptionError, OutputError
+from textassay.storage import atomic_write, remove_stale_drafts
 
 _NAMES = ("given", "lsa")
 

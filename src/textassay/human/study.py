@@ -6,7 +6,6 @@ The file says who wrote each text, so it is for the owner of the study only. Par
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from textassay.errors import InputError, OutputError
 from textassay.human.json_file import read_json_document
+from textassay.storage import draft_of
 
 STUDY_FILE = "study.json"
 NONE_OF_THEM = "none of them"
@@ -102,18 +102,13 @@ def save_study(study: Study, folder: Path) -> Path:
     Only the owner may read them, because the file says who wrote what; an existing folder keeps its mode.
     """
     path = folder / STUDY_FILE
-    draft = folder / f".{STUDY_FILE}.{os.getpid()}.tmp"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump({"format": _FORMAT, **asdict(study)}, file, indent=1, allow_nan=False)
-        draft.replace(path)
+        with draft_of(path) as draft:
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps({"format": _FORMAT, **asdict(study)}, indent=1, allow_nan=False), "utf-8")
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another --out") from error
-    finally:
-        if draft.parent.is_dir():
-            draft.unlink(missing_ok=True)
     return path
 
 

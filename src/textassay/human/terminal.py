@@ -1,13 +1,12 @@
 """Judging in a terminal: one text at a time, one key per answer, saved after every answer."""
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from textassay.errors import InputError, OutputError
 from textassay.human.answers_file import answers_csv, read_answers
 from textassay.human.study import NONE_OF_THEM, Study, StudyItem, StudyPage
+from textassay.storage import atomic_write
 
 BACK, QUIT = "b", "q"
 
@@ -42,17 +41,11 @@ class TerminalSession:
         self.answers.pop((self.rater, item.id), None)
         if label is not None:
             self.answers[self.rater, item.id] = label
-        draft = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("w", encoding="utf-8", newline="") as file:
-                file.write(answers_csv(self.study, self.answers))
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(self.path)
+            with atomic_write(self.path) as file:
+                file.write(answers_csv(self.study, self.answers).encode())
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink()
             raise OutputError(f"cannot write {self.path}: {error.strerror or error}; choose another --out") from error
 
 

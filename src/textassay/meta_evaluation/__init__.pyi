@@ -8,6 +8,7 @@ from textassay.meta_evaluation.bench_summary import Row as Row
 from textassay.meta_evaluation.bench_summary import nulls as nulls
 from textassay.meta_evaluation.bench_summary import summarize as summarize
 from textassay.meta_evaluation.bench_summary import tau_with_truth as tau_with_truth
+from textassay.meta_evaluation.bench_summary import with_summary as with_summary
 from textassay.meta_evaluation.compared import evaluations_of as evaluations_of
 from textassay.meta_evaluation.correlation import CorrelationKind as CorrelationKind
 from textassay.meta_evaluation.correlation import correlation as correlation

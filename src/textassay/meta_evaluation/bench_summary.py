@@ -11,9 +11,10 @@ higher is better are negated, those for which closer is better left out.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations, groupby
 from statistics import NormalDist, fmean
+from typing import Any
 
 from textassay.meta_evaluation.bench import Bench, BenchCell
 
@@ -73,6 +74,15 @@ class Null:
     def within_two(self) -> float:
         """Share of `z` in [-2, 2]."""
         return fmean(abs(z) <= 2 for z in self.z)
+
+
+def with_summary(bench: Bench) -> dict[str, Any]:
+    """Return all cells and what they say of each estimator, JSON-ready."""
+    return {
+        **bench.to_dict(),
+        "summary": [asdict(row) for row in summarize(bench)],
+        "nulls": [{**asdict(null), "within_two": null.within_two} for null in nulls(bench)],
+    }
 
 
 def summarize(bench: Bench) -> list[Row]:

@@ -6,7 +6,6 @@ under other names and then renamed, the document last.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
 from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator import Generator, LanguageModel
 from textassay.model_store.catalog import remake_generator
-from textassay.training import remove_leftovers
+from textassay.storage import atomic_write, remove_stale_drafts
 
 FORMAT = 1  # of the folder; another one is refused
 _DOCUMENT, _ARRAYS = "model.json", "model.safetensors"
@@ -237,10 +236,6 @@ def _checksum(content: bytes) -> str:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file atomically, with the default permissions of new files; remove leftovers of earlier attempts."""
-    remove_leftovers(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    remove_stale_drafts(path.parent)
+    with atomic_write(path) as file:
+        file.write(content)

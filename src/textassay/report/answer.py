@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from textassay.comparison import FLOOR, MOSTLY, TRAIN, Verdict, more_sentences
 from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
 from textassay.metric import N_CLUSTERINGS
-from textassay.report.digest import Digest, join_words
+from textassay.report.digest import Digest
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
+from textassay.report.words import join_words
 
 _DIRECTIONS = {
     "lower": "lower is better",

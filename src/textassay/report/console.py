@@ -12,13 +12,13 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from textassay.report.digest import printable
+from textassay.report.words import printable
 
 ARROWS = {"lower": "↓", "higher": "↑", "closer": "≈", "neither": ""}
 _NUMBER = re.compile(r"[*\[(<>±+-]*\d[\d.,\s%±+\[\]()<>/-]*")  # a cell, or a word, that is a number
 _LEAST_TEXT = 12  # letters to which a column of text may be folded before a table is broken in two
 _UNBOUNDED = 100_000
-_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-"})
+_ASCII = str.maketrans({"↓": "v", "↑": "^", "≈": "~", "±": "+-", "…": "...", "·": "-", "\N{EN DASH}": "-"})
 
 
 def safe(console: Console, text: str, style: str = "") -> Text:

@@ -4,21 +4,19 @@ Every renderer (terminal, Markdown, page, figures) reads the same digest, so tha
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, DiscriminativeNgram, Result, Standings
+from textassay.comparison import FLOOR, TRAIN, Result, Standings
 from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
+from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind
 from textassay.report.number import count, places_for
 
 _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
-# Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
-_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 @dataclass(frozen=True)
@@ -152,62 +150,6 @@ class Digest(Standings):
         return tuple((reason, tuple(cells)) for reason, cells in reasons.items())
 
 
-def group_findings(findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], ...]:
-    """Return `findings`, those of one kind and remedy together, warnings first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda finding: finding.severity != "warning"):
-        groups.setdefault((finding.severity, finding.kind, finding.remedy), []).append(finding)
-    return tuple(tuple(group) for group in groups.values())
-
-
-def join_words(words: Sequence[str]) -> str:
-    """Return "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def printable(text: str) -> str:
-    """Return `text` with what could steer a terminal or reorder a page replaced: controls, line breaks, directions."""
-    return "".join("\N{REPLACEMENT CHARACTER}" if _steers(character) else character for character in text)
-
-
-def _steers(character: str) -> bool:
-    if character.isprintable():
-        return False
-    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _DIRECTIONS
-
-
-def shorten(text: str, width: int) -> str:
-    """Return `text` in at most `width` characters, cut in the middle: both ends of a sentence tell something."""
-    if len(text) <= width:
-        return text
-    tail = (width - 3) // 3
-    return f"{text[: width - 3 - tail].rstrip()} … {text[len(text) - tail :].lstrip()}"
-
-
-def excerpt(text: str, width: int, evidence: Sequence[DiscriminativeNgram]) -> str:
-    """Return `text` in at most `width` characters, cut at spaces around the first n-gram of `evidence` that it holds.
-
-    Without one that it holds as it is written there, as `shorten` does.
-    """
-    if len(text) <= width:
-        return text
-    for found in evidence:
-        phrase = " ".join(token for token in found.ngram.split(" ") if token not in _ENDS)
-        match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) if phrase else None
-        if match is not None and len(phrase) <= width - 4:
-            return _window(text, match.start(), match.end(), width)
-    return shorten(text, width)
-
-
-def _window(text: str, begin: int, end: int, width: int) -> str:
-    """Return `text` from about `begin` to `end` and as much around it as `width` allows, whole words where they fit."""
-    room = (width - 4 - (end - begin)) // 2
-    start = max(0, min(begin - room, len(text) - width + 2))
-    stop = min(len(text), start + width - (2 if start == 0 else 4))
-    if start:
-        space = text.find(" ", start, begin)
-        start = begin if space < 0 else space + 1
-    if stop < len(text):
-        space = text.rfind(" ", end, stop + 1)
-        stop = end if space < 0 else space
-    return "… " * (start > 0) + text[start:stop] + " …" * (stop < len(text))
+def phrase_of(ngram: str) -> str:
+    """Return an n-gram without the marks of beginning and end."""
+    return " ".join(token for token in ngram.split(" ") if token not in _ENDS)

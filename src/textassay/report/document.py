@@ -1,202 +1,311 @@
-"""The folder of results: what is in it, and how it is written so that a reader never finds it half-written.
+"""A report as data: a title, the answer, facts, and sections of paragraphs, tables, figures and texts.
 
-All files are first written into a temporary folder inside the target, then moved into place together. If anything fails
-on the way, what was there before is there again. Temporary folders of runs that died are cleared away.
+Every kind of result becomes a `Document` by one function; every renderer (terminal, Markdown, LaTeX, page, CSV) reads
+nothing else. So a new kind of result costs one function, and a new renderer touches no result.
 """
 
-import json
-import os
-import secrets
-import shutil
-import socket
-import time
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from typing import Any, Literal, Self
 
-from textassay.comparison import Comparison, check_same_comparison
-from textassay.corpus import is_running, parse_json, read_document
-from textassay.errors import InputError, OutputError
-from textassay.report.digest import Digest
-from textassay.report.figures import draw_figures
-from textassay.report.html import to_html
-from textassay.report.latex import to_latex
-from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
-from textassay.report.tables import to_csv, to_markdown
+from textassay.errors import InputError
+from textassay.report import plots
 
-_TEMPORARY = ".writing-"
-_ABANDONED_SECONDS = 24 * 3600
-_FIGURES = "figures"
-_SENTENCES = "sentences.csv"
-_KINDS = (
-    *("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-", "ranks", "roc-"),
-    "scores-",
-)
-_OUR_FIGURES = tuple(f"{kind}*.svg" for kind in _KINDS)
+Tone = Literal["", "best", "good", "bad", "weak"]
+Arrow = Literal["", "lower", "higher", "closer", "neither"]
+ParagraphKind = Literal["", "note", "warning", "item", "code"]
+Value = float | int | str | None
 
 
-def write_report(
-    comparison: Comparison, out: Path | str, *, texts: Mapping[str, Sequence[str]] | None = None
-) -> list[Path]:
-    """Write all files of a comparison into the folder `out`, made if it is absent; return their paths.
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table; a plain text stands for a cell without anything else."""
 
-    ``results.json``, ``results.csv``, ``results.md``, ``results.tex``, ``report.html``, ``figures/*.svg``, and
-    ``sentences.csv`` where estimates carry per-sentence scores and `texts` is given; else an older ``sentences.csv``
-    stays, and the page shows examples from it.
+    text: str = ""  # rounded, as people read it
+    value: Value = None  # in full precision, for CSV and for sorting; none where it is missing or undefined
+    spread: str = ""  # beside the text and smaller, such as "±0.012"
+    below: str = ""  # under the text and smaller, such as the value at another sample size
+    note: str = ""  # on demand: the interval, the signature, why there is no value
+    tone: Tone = ""
 
-    Parameters
-    ----------
-    comparison
-        What to report.
-    out
-        The folder.
-    texts
-        Generator to its sentences, the real ones under ``(real)``.
+    @property
+    def plain(self) -> str:
+        """The text with its spread."""
+        return f"{self.text} {self.spread}".rstrip()
 
-    Raises
-    ------
-    InputError
-        If the folder holds the report of another real text or of other settings.
-    OutputError
-        If a file cannot be written; then the folder is as it was before.
-    """
-    out = Path(out)
-    check_same_comparison(out, comparison)
-    existed = out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        _clear_abandoned(out)
-        staging = out / f"{_TEMPORARY}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
-        (staging / "new" / _FIGURES).mkdir(parents=True)
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column."""
+
+    name: str
+    group: str = ""  # above the name, once for all columns beside each other that share it
+    numeric: bool = True  # flush right, and never broken
+    better: Arrow = ""
+    note: str = ""  # on demand: what the column is
+    hidden: bool = False  # the page shows it on demand, the terminal and LaTeX do not
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: an ordinary one, one of reference (real text), or a heading over those that follow."""
+
+    cells: tuple[Cell, ...]
+    kind: Literal["", "reference", "heading"] = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; its first column names the rows."""
+
+    name: str  # for files, labels and links: letters, digits and hyphens
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    main: bool = False  # one of those that a paper would print
+    extra: bool = False  # for those who look for it: folded on the page, left out of the terminal's short form
+    fits: bool = False  # on a terminal, columns for which there is no room are left out from the right
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        columns: Sequence[str | Column],
+        rows: Sequence[Sequence[str | Cell] | Row],
+        *,
+        texts: Sequence[int] = (),
+        title: str = "",
+        notes: Sequence[str] = (),
+        main: bool = False,
+        extra: bool = False,
+    ) -> Self:
+        """Return a table of plain texts and cells; the columns at the places `texts` and the first are not numeric."""
+        heads = tuple(
+            column if isinstance(column, Column) else Column(column, numeric=place > 0 and place not in texts)
+            for place, column in enumerate(columns)
+        )
+        lines = tuple(
+            row if isinstance(row, Row) else Row(tuple(c if isinstance(c, Cell) else Cell(c) for c in row))
+            for row in rows
+        )
+        for row in lines:
+            if row.kind != "heading" and len(row.cells) != len(heads):
+                raise InputError(f"table {name}: a row has {len(row.cells)} cells for {len(heads)} columns")
+        return cls(name, heads, lines, title, tuple(notes), main, extra)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, a note under what stands before it, a warning, an item of a list, or lines of code."""
+
+    text: str
+    kind: ParagraphKind = ""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Terms with their explanations, or labels with what they stand for."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class TextEntry:
+    """One text of a list of texts."""
+
+    text: str
+    source: str = ""  # whose it is
+    score: float | None = None  # probability of being real, or another number in [0, 1]
+    count: int = 1
+    group: str = ""  # which list it is in, such as "Most lifelike"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts to look through, with the phrases that are marked in them."""
+
+    name: str
+    entries: tuple[TextEntry, ...]
+    phrases: tuple[str, ...] = ()
+    title: str = ""
+    score: str = ""  # what the scores are
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: what it shows as data, which one function a kind of plot draws."""
+
+    name: str  # of its file, without the ending
+    plot: plots.Plot
+    caption: str = ""
+    description: str = ""  # for those who cannot see it
+
+    @property
+    def file_name(self) -> str:
+        """Its file."""
+        return f"{self.name}.svg"
+
+    @property
+    def svg(self) -> str:
+        """The drawing, as an SVG document on white."""
+        from textassay.report.drawing import draw_file
+
+        return draw_file(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section; sections may stand in sections."""
+
+    title: str
+    parts: "tuple[Part, ...]"
+    extra: bool = False  # folded on the page, left out of the terminal's short form
+
+
+Part = Paragraph | Terms | Table | Figure | Texts | Section
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    answer: tuple[str, ...] = ()  # sentences, the most important first
+    facts: tuple[tuple[str, str], ...] = ()
+    sections: tuple[Section, ...] = ()
+    lead: str = ""  # the name of the figure that stands beside the answer
+    version: str = ""
+    records: tuple[Table, ...] = ()  # long tables in full precision, for files only
+
+    def parts(self) -> Iterator[Part]:
+        """Yield every part, those of sections behind their section."""
+        for section in self.sections:
+            yield from _walk(section)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures, with names that differ."""
+        return tuple(part for part in self.parts() if isinstance(part, Figure))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables, without the records."""
+        return tuple(part for part in self.parts() if isinstance(part, Table))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as JSON-ready values, for `from_dict`."""
+        encoded: dict[str, Any] = _encoded(self)
+        return encoded
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Document":
+        """Return the document that `to_dict` described."""
         try:
-            written = _write_all(comparison, out, staging / "new", texts)
-            with _only_writer(out):
-                _move_into_place(staging, out, written)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-    except OSError as error:
-        if not existed:
-            with suppress(OSError):
-                out.rmdir()
-        raise OutputError(f"cannot write the report to {out}: {error.strerror or error}") from error
-    return [out / name for name in written]
+            document = _decoded(values)
+        except (KeyError, TypeError) as error:
+            raise InputError(f"not a document of textassay: {error}") from error
+        if not isinstance(document, Document):
+            raise InputError("not a document of textassay")
+        return document
 
 
-def read_comparison(out: Path | str) -> Comparison:
-    """Return the comparison that `write_report` wrote into the folder `out`."""
-    path = Path(out) / "results.json"
-    try:
-        return Comparison.from_dict(parse_json(read_document(path)))
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is not a comparison written by textassay: run 'textassay compare' again") from error
+def section(title: str, *parts: Part | None, extra: bool = False) -> Section:
+    """Return a section of those parts that there are."""
+    return Section(title, tuple(part for part in parts if part is not None), extra)
 
 
-def to_json(comparison: Comparison) -> str:
-    """Return the JSON document of the command-line contract, in full precision, without NaN or infinity."""
-    return json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def notes(*texts: str) -> tuple[Paragraph, ...]:
+    """Return notes, without empty ones."""
+    return tuple(Paragraph(text, "note") for text in texts if text)
 
 
-def _write_all(
-    comparison: Comparison, out: Path, folder: Path, texts: Mapping[str, Sequence[str]] | None
-) -> list[str]:  # fmt: skip
-    """Write everything into `folder`; return the names, relative to it."""
-    table = None if texts is None else sentence_table(comparison, texts)
-    if table is not None:
-        write_sentences(table, folder / _SENTENCES)
-    drawings = draw_figures(comparison)
-    examples = _examples(comparison, (out if table is None else folder) / _SENTENCES)
-    contents = {
-        "results.json": to_json(comparison),
-        "results.csv": to_csv(comparison),
-        "results.md": to_markdown(comparison),
-        "results.tex": to_latex(comparison),
-        "report.html": to_html(comparison, drawings, examples),
-        **{f"{_FIGURES}/{drawing.file_name}": drawing.svg for drawing in drawings},
-    }
-    for name, text in contents.items():
-        (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-    names = list(contents)
-    return [*names[:4], *([] if table is None else [_SENTENCES]), *names[4:]]
+def items(texts: Sequence[str]) -> tuple[Paragraph, ...]:
+    """Return a list."""
+    return tuple(Paragraph(text, "item") for text in texts)
 
 
-def _examples(comparison: Comparison, path: Path) -> dict[str, Examples]:
-    """Return telling sentences from the file at `path`; nothing where explanations hold those of all generators."""
-    if {explanation.generator for explanation in comparison.explanations} >= set(comparison.generators):
-        return {}
-    scored, metric = open_sentences(path), _scored_by(comparison)
-    return {} if metric is None or scored is None else examples_of(scored, metric)
+def is_item(part: Part | None) -> bool:
+    """Return whether a part is an item of a list; terms that follow one belong to it."""
+    return isinstance(part, Paragraph) and part.kind in ("item", "warning")
 
 
-def _scored_by(comparison: Comparison) -> str | None:
-    """Return the first metric whose sentence scores are probabilities of being real."""
-    digest = Digest(comparison)
-    for metric in comparison.metrics:
-        if any(digest.detail(generator, metric, "score_histogram") is not None for generator in comparison.generators):
-            return metric
-    return None
+def with_unique_names(document: Document) -> Document:
+    """Return the document with a number behind the name of each figure and table whose name was taken before."""
+    taken: set[str] = set()
+
+    def renamed(part: Part) -> Part:
+        if isinstance(part, Section):
+            return replace(part, parts=tuple(map(renamed, part.parts)))
+        if not isinstance(part, Figure | Table):
+            return part
+        kind, name, n = type(part).__name__, part.name, 1
+        while f"{kind} {name}" in taken:
+            n += 1
+            name = f"{part.name}-{n}"
+        taken.add(f"{kind} {name}")
+        return replace(part, name=name)
+
+    return replace(document, sections=tuple(replace(s, parts=tuple(map(renamed, s.parts))) for s in document.sections))
 
 
-def _move_into_place(staging: Path, out: Path, names: Sequence[str]) -> None:
-    """Replace the files of `out` by those in `staging`, or leave all as they were."""
-    (staging / "old" / _FIGURES).mkdir(parents=True)
-    (out / _FIGURES).mkdir(exist_ok=True)
-    stale = {f"{_FIGURES}/{path.name}" for pattern in _OUR_FIGURES for path in (out / _FIGURES).glob(pattern)}
-    for name in {*names, *stale}:
-        if (out / name).exists():
-            _keep(out / name, staging / "old" / name)
-    done: list[str] = []
-    try:
-        for name in names:
-            (staging / "new" / name).replace(out / name)
-            done.append(name)
-        for name in sorted(stale - set(names)):
-            (out / name).unlink()
-            done.append(name)
-    except BaseException:
-        for name in done:
-            if (staging / "old" / name).exists():
-                (staging / "old" / name).replace(out / name)
-            else:
-                (out / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            (out / _FIGURES).rmdir()
-        raise
+def without_extras(document: Document) -> Document:
+    """Return the document without what is marked as extra."""
+
+    def kept(section: Section) -> Section:
+        parts = (one for one in section.parts if not (isinstance(one, Section | Table) and one.extra))
+        return replace(section, parts=tuple(kept(one) if isinstance(one, Section) else one for one in parts))
+
+    return replace(document, sections=tuple(kept(one) for one in document.sections if not one.extra))
 
 
-def _keep(path: Path, copy: Path) -> None:
-    """Keep the content of `path` under a second name, without copying where the file system can."""
-    try:
-        os.link(path, copy)
-    except (OSError, NotImplementedError):
-        shutil.copy2(path, copy)
+def _walk(part: Part) -> Iterator[Part]:
+    yield part
+    if isinstance(part, Section):
+        for inner in part.parts:
+            yield from _walk(inner)
 
 
-@contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Let one run at a time move its files into `folder`, where the system can lock a folder."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+_CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        Document,
+        Section,
+        Paragraph,
+        Terms,
+        Table,
+        Column,
+        Row,
+        Cell,
+        Texts,
+        TextEntry,
+        Figure,
+        *plots.CLASSES,
+    )
+}
 
 
-def _clear_abandoned(out: Path) -> None:
-    """Remove the temporary folders of runs on this machine that are no more, and of any run after a day."""
-    for folder in out.glob(f"{_TEMPORARY}*"):
-        host, _, rest = folder.name.removeprefix(_TEMPORARY).rpartition("-")[0].rpartition("-")
-        with suppress(OSError):
-            old = time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS
-            if old or (host == socket.gethostname() and rest.isdigit() and not is_running(int(rest))):
-                shutil.rmtree(folder, ignore_errors=True)
+def _encoded(value: Any) -> Any:
+    """Return dataclasses as objects that name their class, without fields that have their default."""
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {f.name: getattr(value, f.name) for f in fields(value) if not _is_default(f, getattr(value, f.name))}
+        return {"is": type(value).__name__, **{name: _encoded(part) for name, part in shown.items()}}
+    if isinstance(value, tuple | list):
+        return [_encoded(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _CLASSES[value["is"]](**{name: _decoded(part) for name, part in value.items() if name != "is"})
+    return tuple(map(_decoded, value)) if isinstance(value, list | tuple) else value
+
+
+def _is_default(of: Any, value: Any) -> bool:
+    return of.default is not MISSING and type(of.default) is type(value) and bool(of.default == value)

@@ -1,205 +1,260 @@
-"""Figures of a reproduced study: sweeps, what was found against the truth, growth, taus, values by length.
+"""Figures of a reproduced study: sweeps, what was found against the truth, growth, taus, values by length, tables.
 
 What judges (the paper's classifier, ours, among training or unseen text) has a colour and a dash, a family a mark.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-
-from textassay.meta_evaluation import Curve, Reproduction, TauDistribution
-from textassay.report.digest import printable
-from textassay.report.drawing import (
-    COLOURS,
-    DASHES,
-    INCHES_A_LETTER,
-    LEGEND_ROW,
-    Drawing,
-    legend,
-    panels,
-    plane,
-    tick_places,
+from textassay.meta_evaluation import (
+    Cell,
+    Curve,
+    CurvePoint,
+    ReproducedTable,
+    Reproduction,
+    TableFigure,
+    TauDistribution,
 )
-from textassay.report.number import number
-from textassay.report.reproduction_lengths import draw_by_length
-from textassay.report.reproduction_sweeps import draw_sweep, shown_share
-from textassay.report.reproduction_tables import draw_table_figure
-from textassay.report.svg import INK, MUTED, REAL, SETTINGS, slug, to_svg
+from textassay.report.by_length import lengths_figure
+from textassay.report.document import Figure
+from textassay.report.number import level, number
+from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, MarkStyle, Point, Reference, Series
+from textassay.report.words import slug
 
 _SWEEPS = ("bleu", "lm", "fed")
-_MARKS = ("o", "s", "^", "D")
-_WIDTH = 4.7
 _COMPARED = ("BLEU-5", "FED", "LM score", "DD")  # what the paper's tables of taus compare
 _OURS = "our DD"
-_ROW = 0.27
+_BETTER = "\N{LEFTWARDS ARROW} better: "  # the arrow points to less on the upright axis, too: text turns with it
+_TEMPERATURES = "Logits are divided by T; the paper's code multiplies them, so its temperature is 1 / T."
+_PALEST = 0.7
 
 
-def draw_reproduction(reproduction: Reproduction) -> tuple[Drawing, ...]:
-    """Return all figures that the curves and taus of a reproduction allow, and those of its tables."""
-    drawn: list[Drawing | None] = [draw_sweep([c for c in reproduction.curves if c.figure == name]) for name in _SWEEPS]
-    drawn.append(_against_truth([curve for curve in reproduction.curves if curve.figure == "estimate"]))
-    drawn.append(_growth([curve for curve in reproduction.curves if curve.figure == "size"]))
-    for gold in dict.fromkeys(tau.gold for tau in reproduction.taus):
-        drawn.append(_taus([tau for tau in reproduction.taus if tau.gold == gold and _is_compared(tau)]))
-    by_length = [curve for curve in reproduction.curves if curve.figure == "by length"]
+def reproduction_figures(reproduction: Reproduction) -> list[Figure]:
+    """Return all figures that the curves and tables of a reproduction allow."""
+    curves = reproduction.curves
+    drawn = [_sweep([curve for curve in curves if curve.figure == name]) for name in _SWEEPS]
+    drawn.append(_against_truth([curve for curve in curves if curve.figure == "estimate"]))
+    drawn.append(_growth([curve for curve in curves if curve.figure == "size"]))
+    by_length = [curve for curve in curves if curve.figure == "by length"]
     for title in dict.fromkeys(curve.title for curve in by_length):
-        drawn.append(draw_by_length([curve for curve in by_length if curve.title == title]))
-    drawn += [draw_table_figure(figure, reproduction.tables) for figure in reproduction.figures]
-    return tuple(drawing for drawing in drawn if drawing is not None)
+        drawn.append(lengths_figure([curve for curve in by_length if curve.title == title]))
+    drawn += [_table_figure(figure, reproduction.tables) for figure in reproduction.figures]
+    return [figure for figure in drawn if figure is not None]
 
 
-@mpl.rc_context(SETTINGS)
-def _against_truth(curves: Sequence[Curve]) -> Drawing | None:
-    """Return what was found against the exact discrepancy, with intervals and the diagonal."""
-    if not curves:
-        return None
-    judges, families = _judges(curves), _families(curves)
-    top = 0.2 + LEGEND_ROW * max(len(judges), len(families))
-    x = f"{curves[0].x} (numbers: share of the training text)"
-    figure, axes = plane(_WIDTH, 3.4 + top, x=x, y="found by a classifier", top=top)
-    for curve in curves:
-        _draw_judged(axes, curve, judges.index(curve.y), families.index(curve.family))
-    points = [point for curve in curves for point in curve.points]
-    low = min(0.0, *(point.y for point in points))
-    left, right = min(point.x for point in points), max(point.x for point in points)
-    axes.set_xlim(left - 0.12 * (right - left) - 0.01, right + 0.12 * (right - left) + 0.01)
-    axes.set_ylim(low - 0.02, 1.03 * axes.get_xlim()[1])
-    axes.plot(axes.get_xlim(), axes.get_xlim(), "-", color=MUTED, linewidth=1.1, zorder=0)
-    middle = sum(axes.get_xlim()) / 2
-    axes.annotate("all of it", (middle, middle), (0, 5), textcoords="offset points", ha="right", color=MUTED)
-    _name_ends(axes, curves)
-    tick_places(axes, x=5, y=5)
-    legend(figure, _judge_entries(judges), left=0.58)
-    legend(figure, {family: _key(linestyle="none", **_mark(n, MUTED)) for n, family in enumerate(families)}, left=3.6)
-    told = "; ".join(
-        f"{curve.name}: "
-        + ", ".join(f"{p.label} {number(p.y, 3)} of {number(p.x, 3)}" for p in curve.points)
-        for curve in curves
-    )  # fmt: skip
-    return Drawing(
-        "estimate", "", "found-and-exact.svg", to_svg(figure),
-        f"Found discrepancy against the exact one, with intervals; on the line both are equal. {told}.",
-    )  # fmt: skip
-
-
-@mpl.rc_context(SETTINGS)
-def _growth(curves: Sequence[Curve]) -> Drawing | None:
-    """Return discrepancies against the size of the training text, a panel a family."""
-    if not curves:
-        return None
-    judges, families = _judges(curves), _families(curves)
-    top = 0.4 + LEGEND_ROW * len(judges)
-    figure, drawn = panels(families, _WIDTH, 2.3 + top, x=curves[0].x, y="DD", top=top)
-    for curve in curves:
-        place = families.index(curve.family)
-        _draw_judged(drawn[place], curve, judges.index(curve.y), place)
-    tick_places(drawn[0], x=4, y=5)
-    drawn[0].xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    drawn[0].set_xlim(0, 1.07 * max(point.x for curve in curves for point in curve.points))
-    drawn[0].set_ylim(min(0.0, *(point.y for curve in curves for point in curve.points)))
-    legend(figure, _judge_entries(judges), left=0.58)
-    told = "; ".join(
-        f"{curve.name} {', '.join(f'{number(p.y, 3)} at {p.x:,.0f}' for p in curve.points)}" for curve in curves
-    )
-    return Drawing("size", "", "dd-by-training-text.svg", to_svg(figure), f"DD by training text: {told}.")
-
-
-@mpl.rc_context(SETTINGS)
-def _taus(taus: Sequence[TauDistribution]) -> Drawing | None:
-    """Return tau of each metric, a panel a group of generators: interval, value, published value."""
+def taus_figure(taus: Sequence[TauDistribution]) -> Figure | None:
+    """Return tau of each metric that the paper compares, a panel a group of generators; all of one gold order."""
+    taus = [tau for tau in taus if tau.metric in _COMPARED or tau.metric.startswith(_OURS)]
     if not taus:
         return None
-    metrics = list(dict.fromkeys(tau.metric for tau in taus))
     groups = list(dict.fromkeys(tau.group for tau in taus))
-    left = 0.1 + INCHES_A_LETTER * max(len(_told_judge(metric)) for metric in metrics)
-    height = _ROW * len(metrics) + 1.0
-    figure, drawn = panels(
-        groups, _WIDTH, height, x=f"tau with the order by {taus[0].gold}", y="", left=left,
-        right=0.15, gap=0.2, top=0.56,
-    )  # fmt: skip
+    marks: dict[str, list[Mark]] = {}
     for tau in taus:
-        axes, row = drawn[groups.index(tau.group)], metrics.index(tau.metric)
+        own, panel = marks.setdefault(tau.metric, []), groups.index(tau.group)
         if tau.published is not None:
-            axes.plot([tau.published], [row], "D", mfc="none", mec=REAL, ms=7, mew=1.2, clip_on=False)
-        if tau.low is not None and tau.high is not None:
-            axes.plot([tau.low, tau.high], [row, row], "-", color=INK, linewidth=1.6)
-        if tau.value is not None:
-            axes.plot([tau.value], [row], "o", color=INK, ms=4.6, mew=0, clip_on=False)
-    for axes in drawn:
-        axes.axvline(0, color=MUTED, linewidth=0.8, zorder=0)
-    drawn[0].set_xlim(-1.1, 1.1)
-    drawn[0].set_ylim(len(metrics) - 0.4, -0.6)
-    drawn[0].set_xticks([-1, 0, 1])
-    drawn[0].set_yticks(range(len(metrics)), [_told_judge(metric) for metric in metrics])
-    drawn[0].tick_params(axis="y", labelsize=8.5, labelcolor=INK, length=0, pad=5)
-    entries = {f"here, with interval ({number(100 * taus[0].level, 0)} %)": _key(color=INK, marker="o", ms=4.6)}
+            own.append(Mark(tau.published, style="hollow diamond", colour="real", panel=panel))
+        own.append(Mark(tau.value, tau.low, tau.high, colour="ink", panel=panel))
+    here = f"here, with interval ({level(taus[0].level)})"
+    legend = [(here, Mark(0.0, 0.0, 0.0, colour="ink"))]
     if any(tau.published is not None for tau in taus):
-        entries["published"] = _key(color=REAL, marker="D", mfc="none", ms=7, mew=1.2, linestyle="none")
-    legend(figure, entries, columns=2, left=min(left, 1.7))
-    told = "; ".join(
+        legend.append(("published", Mark(0.0, style="hollow diamond", colour="real")))
+    plot = Forest(
+        tuple(ForestRow(_judge(metric), tuple(own)) for metric, own in marks.items()),
+        Axis(f"tau with the order by {taus[0].gold}", (-1.1, 1.1), ticks=(-1, 0, 1)),
+        panels=tuple(groups),
+        references=(Reference(0.0),),
+        legend=tuple(legend),
+    )
+    values = "; ".join(
         f"{tau.metric}, {tau.group} {number(tau.value, 2)} ({number(tau.low, 2)} to {number(tau.high, 2)}"
         f"{'' if tau.published is None else f', published {number(tau.published, 2)}'})"
         for tau in taus
     )
-    return Drawing("taus", taus[0].gold, f"taus-{slug(taus[0].gold)}.svg", to_svg(figure), f"Kendall's tau: {told}.")
+    return Figure(f"taus-{slug(taus[0].gold)}", plot, "", f"Kendall's tau: {values}.")
 
 
-def _draw_judged(axes: Axes, curve: Curve, judge: int, family: int) -> None:
-    """Draw the points of a curve with their intervals, joined in the judge's dashes, as the family's marks."""
-    colour = COLOURS[judge % len(COLOURS)]
-    for p in curve.points:
-        for low, high, across in ((p.x_low, p.x_high, True), (p.y_low, p.y_high, False)):
-            if low is not None and high is not None:
-                ends = ([low, high], [p.y, p.y]) if across else ([p.x, p.x], [low, high])
-                axes.plot(*ends, "-", color=colour, linewidth=1.0)
-    axes.plot([p.x for p in curve.points], [p.y for p in curve.points], color=colour, linewidth=1.1,
-              dashes=DASHES[judge % len(DASHES)], **_mark(family, colour))  # fmt: skip
+def _sweep(curves: Sequence[Curve]) -> Figure | None:
+    """Return the curves over temperatures, a panel a family; the darker, the more training text.
+
+    The axes are turned so that less is better: BLEU is drawn negated, as the paper draws it.
+    """
+    if not curves:
+        return None
+    name, x, y = curves[0].figure, _turned(curves[0].x), _turned(curves[0].y)
+    over_temperature = name == "fed"
+    families = _families(curves)
+    shares = list(dict.fromkeys(_share(curve.name, curve.family) for curve in curves))
+    series = []
+    for curve in curves:
+        place, panel = shares.index(_share(curve.name, curve.family)), families.index(curve.family)
+        pale = _PALEST * (1 - (place + 1) / len(shares))
+        ends = {0, len(curve.points) - 1} if not over_temperature and place == 0 else set()
+        points = [
+            Point(*_place(curve, p), label=f"T {number(p.at, 1)}" if k in ends else "")
+            for k, p in enumerate(curve.points)
+        ]
+        series.append(Series(shares[place], tuple(points), "fourth", pale=pale, panel=panel))
+    for panel, family in enumerate(families):
+        at_one = [Point(*_place(c, p)) for c in curves if c.family == family for p in c.points if p.at == 1.0]
+        series.append(Series("T = 1", tuple(at_one), "ink", line=False, marker=3, hollow=True, panel=panel))
+    plot = Curves(
+        tuple(series),
+        Axis("T (logits / T; the paper's code: 1 / T)" if over_temperature else f"{_BETTER}{x}"),
+        Axis(f"{_BETTER}{y}"),
+        panels=tuple(families),
+        size=(3.0, 2.9),
+    )
+    temperatures = [number(point.at, 1) for point in curves[0].points]
+    description = (
+        f"{y} against {x}, a panel a family and a curve a generator, at temperatures {', '.join(temperatures)} from "
+        f"one end to the other; the diamond is 1.0; less {y} is better{'' if over_temperature else f', and less {x}'}. "
+        f"{_TEMPERATURES}"
+    )
+    caption = f"A curve a share of the training text: the darker, the more. {_TEMPERATURES}"
+    return Figure(f"sweep-{name}", plot, caption, description)
 
 
-def _name_ends(axes: Axes, curves: Sequence[Curve]) -> None:
-    """Write the share of training text below the first and last point of each family's lowest curve."""
-    for family in _families(curves):
-        points = min((c for c in curves if c.family == family), key=lambda c: sum(p.y for p in c.points)).points
-        for point, other in dict.fromkeys([(points[0], points[-1]), (points[-1], points[0])]):
-            outward = 1 if point.x > other.x else -1
-            axes.annotate(shown_share(point.label, family), (point.x, point.y), (3 * outward, -5),
-                          textcoords="offset points", ha="left" if outward > 0 else "right", va="top", color=MUTED,
-                          fontsize=7.5)  # fmt: skip
-
-
-def _mark(family: int, colour: str) -> dict[str, Any]:
-    """Return how a family's points look: the second and fourth are hollow."""
-    inside = "white" if family % 2 else colour
-    return {"marker": _MARKS[family % len(_MARKS)], "ms": 3.6, "mec": colour, "mfc": inside, "mew": 0.9}
-
-
-def _judge_entries(judges: Sequence[str]) -> dict[str, Line2D]:
-    return {
-        _told_judge(judge): _key(color=COLOURS[n % len(COLOURS)], dashes=DASHES[n % len(DASHES)], linewidth=1.6)
-        for n, judge in enumerate(judges)
+def _against_truth(curves: Sequence[Curve]) -> Figure | None:
+    """Return what was found against the exact discrepancy, with intervals and the diagonal."""
+    if not curves:
+        return None
+    judges, families = list(dict.fromkeys(curve.y for curve in curves)), _families(curves)
+    points = [point for curve in curves for point in curve.points]
+    lowest = {
+        family: min((c for c in curves if c.family == family), key=lambda c: sum(p.y for p in c.points))
+        for family in families
     }
+    series = []
+    for curve in curves:
+        judge, family = judges.index(curve.y), families.index(curve.family)
+        named = {0, len(curve.points) - 1} if curve is lowest[curve.family] else set()
+        shown = tuple(
+            Point(p.x, p.y, p.y_low, p.y_high, p.x_low, p.x_high,
+                  _share(p.label, curve.family) if k in named else "")
+            for k, p in enumerate(curve.points)
+        )  # fmt: skip
+        series.append(Series(_judge(curve.y), shown, dashes=judge, marker=family, hollow=family % 2 == 1))
+    series += [
+        Series(family, (), "muted", line=False, marker=place, hollow=place % 2 == 1)
+        for place, family in enumerate(families)
+    ]
+    plot = Curves(
+        tuple(series),
+        Axis(curves[0].x),
+        Axis("found by a classifier", (min(0.0, *(p.y for p in points)) - 0.02, 1.03 * max(p.x for p in points))),
+        references=(Reference(axis="diagonal"),),
+        size=(4.8, 3.6),
+    )
+    values = "; ".join(
+        f"{c.name}: {', '.join(f'{p.label} {number(p.y, 3)} of {number(p.x, 3)}' for p in c.points)}" for c in curves
+    )
+    return Figure(
+        "found-and-exact", plot, "With intervals; on the line all is found. Numbers: share of the training text.",
+        f"Found discrepancy against the exact one, with intervals; on the line both are equal. {values}.",
+    )  # fmt: skip
 
 
-def _key(**look: Any) -> Line2D:
-    """Return a line or mark for a legend."""
-    return Line2D([], [], **look)
+def _growth(curves: Sequence[Curve]) -> Figure | None:
+    """Return discrepancies against the size of the training text, a panel a family."""
+    if not curves:
+        return None
+    judges, families = list(dict.fromkeys(curve.y for curve in curves)), _families(curves)
+    series = [
+        Series(_judge(c.y), tuple(Point(p.x, p.y, p.y_low, p.y_high) for p in c.points), dashes=judges.index(c.y),
+               marker=families.index(c.family), panel=families.index(c.family))
+        for c in curves
+    ]  # fmt: skip
+    sizes = sorted({point.x for curve in curves for point in curve.points})
+    plot = Curves(
+        tuple(series),
+        Axis(
+            curves[0].x, (0, 1.07 * sizes[-1]), ticks=(0.0, *dict.fromkeys((sizes[(len(sizes) - 1) // 2], sizes[-1])))
+        ),
+        Axis("DD", (min(0.0, *(p.y for c in curves for p in c.points)), None)),
+        panels=tuple(families),
+        size=(2.9, 2.5),
+    )
+    values = "; ".join(f"{c.name} {', '.join(f'{number(p.y, 3)} at {p.x:,.0f}' for p in c.points)}" for c in curves)
+    return Figure("dd-by-training-text", plot, "", f"DD by training text: {values}.")
 
 
-def _judges(curves: Sequence[Curve]) -> list[str]:
-    return list(dict.fromkeys(curve.y for curve in curves))
+def _table_figure(drawn: TableFigure, tables: Sequence[ReproducedTable]) -> Figure | None:
+    """Return columns of tables, a panel each, without the rows that no panel has; None where none is left."""
+    by_id = {table.id: table for table in tables}
+    columns = [
+        {cell.row: cell for cell in by_id[panel.table].cells if cell.column == panel.column}
+        if panel.table in by_id
+        else {}
+        for panel in drawn.panels
+    ]
+    names = [row for row in drawn.rows if any(row in column for column in columns)]
+    if not names:
+        return None
+    rows, described = [], []
+    for name in names:
+        marks: list[Mark] = []
+        for place, (panel, column) in enumerate(zip(drawn.panels, columns, strict=True)):
+            if name in column:
+                faint = drawn.starred and (panel.table, name, panel.column) not in drawn.starred
+                marks += _marks(column[name], "hollow" if faint else "filled", place)
+        rows.append(ForestRow(name, tuple(marks)))
+    for panel, column in zip(drawn.panels, columns, strict=True):
+        described.append(f"{panel.title}: {'; '.join(_values(row, column[row]) for row in names if row in column)}")
+    known = [[x for c in column.values() for x in (c.ours, c.low, c.high, c.published) if x is not None]
+             for column in columns]  # fmt: skip
+    zeros = [place for place, values in enumerate(known) if values and min(values) <= 0 <= max(values)]
+    cells = [cell for column in columns for cell in column.values()]
+    legend: list[tuple[str, Mark]] = []
+    if any(cell.ours is not None for cell in cells):
+        starred = "; hollow: p above .05" if drawn.starred else ""
+        legend.append((f"here, with interval{starred}", Mark(0.0, 0.0, 0.0, colour="ink")))
+    if any(cell.published is not None for cell in cells):
+        legend.append(("published", Mark(0.0, style="hollow diamond", colour="real")))
+    plot = Forest(
+        tuple(rows),
+        Axis(drawn.x),
+        panels=tuple(panel.title for panel in drawn.panels),
+        references=tuple(Reference(0.0, panel=place) for place in zeros),
+        legend=tuple(legend),
+        most_columns=4,
+        own_scales=not drawn.shared,
+    )
+    return Figure(drawn.name, plot, drawn.title, f"{drawn.title}. {'. '.join(described)}.")
+
+
+def _marks(cell: Cell, style: MarkStyle, panel: int) -> list[Mark]:
+    published = Mark(cell.published, style="hollow diamond", colour="real", panel=panel)
+    ours = Mark(cell.ours, cell.low, cell.high, style, "ink", panel)
+    return [mark for mark in (published, ours) if mark.value is not None]
+
+
+def _values(row: str, cell: Cell) -> str:
+    ours = "" if cell.ours is None else number(cell.ours, 3)
+    published = "" if cell.published is None else f"published {number(cell.published, 3)}"
+    return f"{row} {', '.join(filter(None, (ours, published)))}"
 
 
 def _families(curves: Sequence[Curve]) -> list[str]:
     return list(dict.fromkeys(curve.family for curve in curves))
 
 
-def _told_judge(name: str) -> str:
+def _judge(name: str) -> str:
     """Return a metric's name, where DD is said to be by the paper's classifier."""
-    return printable(name.replace("DD", "DD (paper's classifier)", 1) if name.startswith("DD") else name)
+    return name.replace("DD", "DD, paper's classifier", 1) if name.startswith("DD") else name
 
 
-def _is_compared(tau: TauDistribution) -> bool:
-    return tau.metric in _COMPARED or tau.metric.startswith(_OURS)
+def _share(name: str, family: str) -> str:
+    """Return the share of the training text that the name of a generator such as LSTM_0.2 says."""
+    return name.removeprefix(f"{family}_")
+
+
+def _place(curve: Curve, point: CurvePoint) -> tuple[float, float]:
+    return _sign(curve.x) * point.x, _sign(curve.y) * point.y
+
+
+def _sign(axis: str) -> float:
+    return -1.0 if axis.startswith("BLEU") else 1.0
+
+
+def _turned(axis: str) -> str:
+    """Return the name of an axis on which less is better."""
+    return f"\N{MINUS SIGN}{axis}" if _sign(axis) < 0 else axis

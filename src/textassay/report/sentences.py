@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from textassay.comparison import FLOOR, Comparison
 from textassay.corpus import csv_lines, long_fields, plain_cell
@@ -67,10 +68,9 @@ def sentence_table(comparison: Comparison, texts: Mapping[str, Sequence[str]]) -
     return SentenceTable((*_KEYS, *metrics), rows)
 
 
-def write_sentences(table: SentenceTable, path: Path) -> None:
+def write_sentences(table: SentenceTable, file: BinaryIO) -> None:
     """Write `table` as CSV."""
-    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-        file.writelines(csv_lines(table.columns, table.rows))
+    file.writelines(line.encode("utf-8", "backslashreplace") for line in csv_lines(table.columns, table.rows))
 
 
 def open_sentences(path: Path) -> SentenceTable | None:

@@ -11,30 +11,34 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from textassay.comparison import Comparison
+from textassay.comparison import Comparison, Explanation
 from textassay.display import Displayed
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection import Finding, Findings
-from textassay.report.answer import answer
-from textassay.report.console import ARROWS, label_grid, safe
-from textassay.report.digest import Digest, printable
-from textassay.report.number import MISSING, count, decimals, half_width, interval, level, number, value_and_half_width
-from textassay.report.screen import ScreenPrinter, giveaway_lines, legend, main_table, warning_messages
-from textassay.report.text import render_findings
+from textassay.report.comparison import screen_document
+from textassay.report.console import label_grid, safe
+from textassay.report.document import Document
+from textassay.report.explanation import explanation_document
+from textassay.report.number import count, decimals, half_width, interval, level, number
+from textassay.report.page import to_fragment
+from textassay.report.terminal import print_document
+from textassay.report.words import printable
 
 _WIDTH = 100
-_GIVEAWAYS_WIDTH = 200  # of a line in a notebook
-# Which function of `textassay.report` prints a result of a class; the fields of any other are listed.
-_PRINTERS = {
-    "Bench": "render_bench",
-    "Explanation": "render_explanation",
-    "Exposure": "render_exposure",
-    "HumanAnalysis": "render_analysis",
-    "Judging": "render_judging",
-    "ModelDiscrepancy": "render_discrepancy",
-    "Plan": "render_plan",
-    "Reproduction": "render_reproduction",
-    "Stress": "render_stress",
+_EVERYTHING = "to_frame(). The page with figures: save()."
+# Which function of `textassay.report` makes a document of a result of a class; the fields of any other are listed.
+_DOCUMENTS = {
+    "Approximation": "approximation_document",
+    "Bench": "bench_document",
+    "Exposure": "exposure_document",
+    "Findings": "inspection_document",
+    "HumanAnalysis": "analysis_document",
+    "Judging": "judge_document",
+    "ModelDiscrepancy": "discrepancy_document",
+    "Plan": "plan_document",
+    "Reproduction": "reproduction_document",
+    "Stress": "stress_document",
+    "TextLikelihood": "likelihood_document",
 }
 
 
@@ -49,34 +53,36 @@ def as_text(result: Displayed) -> str:
 
 def as_html(result: Displayed) -> str:
     """Return `result` as a part of a page: tables for comparisons and estimates, else what the terminal shows."""
-    if isinstance(result, Comparison):
-        return _comparison_html(result)
     if isinstance(result, Estimate):
         return _estimate_html(result)
+    document = _document(result)
+    if document is not None:
+        return to_fragment(document)
     console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
     _printer(result)(console)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
+def _document(result: Displayed) -> Document | None:
+    """Return a result as a report, none where its class has no such function."""
+    if isinstance(result, Comparison):
+        return screen_document(result, where=_EVERYTHING)
+    if isinstance(result, Explanation):
+        return explanation_document([result])
+    of = Findings([result]) if isinstance(result, Finding) else result
+    name = _DOCUMENTS.get(type(of).__name__)
+    if name is None:
+        return None
+    document: Document = getattr(import_module("textassay.report"), name)(of)
+    return document
+
+
 def _printer(result: Displayed) -> Callable[[Console], None]:
     """Return what prints a result on a console."""
-    if isinstance(result, Finding | Findings):
-        findings = [result] if isinstance(result, Finding) else result
-        return lambda console: _print_findings(findings, console)
-    if isinstance(result, Comparison):
-        screen = Digest(result)
-        return lambda console: ScreenPrinter(screen, console).print_screen("to_frame(). The page with figures: save().")
-    name = _PRINTERS.get(type(result).__name__)
-    if name is None:
-        return lambda console: _print_fields(result, console)
-    printer = getattr(import_module("textassay.report"), name)
-    return lambda console: printer(result, console)
-
-
-def _print_findings(findings: Sequence[Finding], console: Console) -> None:
-    render_findings(findings, console)
-    if not findings:
-        console.print("Nothing was found.")
+    document = _document(result)
+    if document is not None:
+        return lambda console: print_document(document, console, everything=False)
+    return lambda console: _print_fields(result, console)
 
 
 def _print_fields(result: Any, console: Console) -> None:
@@ -124,38 +130,6 @@ def _estimate_html(estimate: Estimate) -> str:
     rows += [[name, count(size)] for name, size in estimate.sizes.items()]
     rows.append(["signature", str(estimate.signature)])
     return _part(html_table([estimate.metric, ""], rows))
-
-
-def _comparison_html(comparison: Comparison) -> str:
-    digest = Digest(comparison)
-    first, *others = answer(digest, warnings=False)
-    parts = [Markup("<p><b>{}</b> {}</p>").format(printable(first), printable(" ".join(others)))]
-    messages = warning_messages(digest)
-    if messages:
-        parts.append(Markup("<p>Warnings</p>") + html_list(messages))
-    metrics = main_table(digest)
-    if metrics:
-        header = ["generator", *(f"{metric} {ARROWS[digest.better(metric)]}" for metric in metrics)]
-        rows = []
-        for name in (*digest.order, *digest.floors):
-            cells = []
-            for metric in metrics:
-                estimate = digest.shown(name, metric)
-                value = MISSING if estimate is None else " ".join(value_and_half_width(estimate, digest.places(metric)))
-                cells.append(f"*{value}" if name in digest.marked(metric) else value)
-            rows.append([name, *cells])
-        parts.append(html_table(header, rows))
-        parts.append(Markup("<p><small>{}</small></p>").format(legend(digest, metrics)))
-    explanations = {found.generator: found for found in comparison.explanations}
-    lines = [
-        f"{name} {line}"
-        for name in digest.order
-        if name in explanations
-        for line in giveaway_lines(explanations[name], _GIVEAWAYS_WIDTH, both=True)
-    ]
-    if lines:
-        parts.append(Markup("<p>What gives them away</p>") + html_list(lines))
-    return _part(*parts)
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:

@@ -89,8 +89,3 @@ def to_inline(svg: str, *, name: str, title: str) -> str:
         body = body.replace(colour, f"var(--{variable})")
     width = float(box[1].split()[2])
     return f'<svg viewBox="{box[1]}" role="img" aria-label="{title}" style="--natural: {width:g}">{body.strip()}'
-
-
-def slug(text: str) -> str:
-    """Return `text` in lower-case letters, digits and hyphens, at most 60 of them, for file names and ids."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unnamed"

@@ -1,25 +1,21 @@
-"""A training run as it is reported: on a terminal, as ``history.json``, as a learning curve."""
+"""A training run, as ``history.json`` and as a document."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from typing import Any, Self
-
-import matplotlib as mpl
-from matplotlib.ticker import MaxNLocator
-from rich import box
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 
 from textassay.corpus import parse_json
 from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.generator import perplexity
-from textassay.report.console import heading, label_grid, print_table, safe
-from textassay.report.drawing import Drawing, plane, tick_places
-from textassay.report.number import MISSING, count, decimals, number
-from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, to_svg
+from textassay.report.cells import count_cell, number_cell
+from textassay.report.document import Cell, Column, Document, Figure, Row, Section, Table, notes, section
+from textassay.report.number import count, decimals, number
+from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.training import Epoch, Reading
+
+MONITORS = "textassay/"  # what names of readings begin with
 
 
 @dataclass(frozen=True)
@@ -103,95 +99,86 @@ class Training:
             raise InputError(f"history.json is damaged ({error}): delete the folder to train again") from None
 
 
-def render_training(training: Training, console: Console) -> None:
-    """Print what was trained, and the table of epochs."""
-    heading(console, training.model)
-    grid = label_grid()
+def training_document(training: Training, figures: Sequence[Figure] = ()) -> Document:
+    """Return what was trained and what each epoch brought; `figures`: those of its monitors."""
+    validation = f"perplexity {_perplexity(training.valid_nll_per_token)} per token of the validation text"
+    kept = f", kept after epoch {training.kept} of {len(training.epochs)}" if training.epochs else ""
+    sections = [_epochs_section(training)] if training.epochs else []
+    sections += [_readings_section(training, figures)] if training.readings else []
+    return Document(
+        f"Training of {training.model}",
+        (f"{training.model} has {validation}{kept}.",),
+        tuple(_facts(training)),
+        tuple(sections),
+        lead="learning-curve",
+        version=version("textassay"),
+    )
+
+
+def _facts(training: Training) -> Iterator[tuple[str, str]]:
     size = f"{count(training.n_types)} types ({training.tokenizer})"
-    if training.n_parameters is not None:
-        size = f"{count(training.n_parameters)} parameters, {size}"
-    rows = {"size": size, "trained on": str(training.train), "validated with": str(training.valid)}
+    yield "Size", size if training.n_parameters is None else f"{count(training.n_parameters)} parameters, {size}"
+    yield "Trained on", str(training.train)
+    yield "Validated with", str(training.valid)
     if training.computed:
-        rows["computed with"] = ", ".join(f"{name} {value}" for name, value in training.computed.items())
+        yield "Computed with", ", ".join(f"{name} {value}" for name, value in training.computed.items())
     cost = training.valid_nll_per_token
     ends = ", ends counted" if training.ends else "; nothing ends"
-    rows["validation"] = f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats){ends}"
-    for name, told in rows.items():
-        grid.add_row(safe(console, name, "dim"), safe(console, told))
-    print_table(console, grid)
-    if training.epochs:
-        heading(console, "Epochs")
-        _print_epochs(training, console)
-    if training.readings:
-        heading(console, "Monitors")
-        _print_readings(training, console)
+    yield "Validation", f"perplexity {_perplexity(cost)} per token ({number(cost, 3)} nats){ends}"
 
 
-def _print_epochs(training: Training, console: Console) -> None:
-    table = _table("epoch", "training loss", "validation perplexity", "")
-    for epoch in training.epochs:
-        kept = "kept" if epoch.number == training.kept else ""
-        table.add_row(str(epoch.number), number(epoch.loss, 3), _perplexity(-epoch.score), kept)
-    print_table(console, table)
-
-
-def _print_readings(training: Training, console: Console) -> None:
-    names = list(dict.fromkeys(name for reading in training.readings for name in reading.values))
-    table = _table("step", "epoch", *(name.removeprefix("textassay/") for name in names))
-    for reading in training.readings:
-        told = [reading.values.get(name) for name in names]
-        table.add_row(
-            count(reading.step),
-            str(reading.epoch),
-            *map(_value, told),
+def _epochs_section(training: Training) -> Section:
+    rows = [
+        (
+            Cell(str(epoch.number), epoch.number),
+            number_cell(epoch.loss, 3),
+            number_cell(perplexity(-epoch.score)),
+            "kept" if epoch.number == training.kept else "",
         )
+        for epoch in training.epochs
+    ]
+    heads = ("epoch", "training loss", "validation perplexity", "")
+    return section("Epochs", Table.of("epochs", heads, rows, texts=(3,)), _learning_curve(training))
+
+
+def _learning_curve(training: Training) -> Figure:
+    kept = training.kept or 0
+    lines = {
+        "training": tuple(Point(epoch.number, epoch.loss) for epoch in training.epochs),
+        "validation": tuple(Point(epoch.number, -epoch.score) for epoch in training.epochs),
+    }
+    series = (
+        Series("training", lines["training"], "generated", dashes=1, beside=True),
+        Series("validation", lines["validation"], "real", beside=True),
+    )
+    plot = Curves(
+        series,
+        Axis("epoch"),
+        Axis("nats per token"),
+        references=(Reference(kept, "x", "kept"),),
+        legend=False,
+        size=(4.6, 2.6),
+    )
+    costs = ", ".join(f"epoch {epoch.number} {-epoch.score:.3f}" for epoch in training.epochs)
+    description = f"Cost of validation text in nats per token: {costs}; epoch {kept} was kept."
+    return Figure("learning-curve", plot, "Cost of training and validation text by epoch.", description)
+
+
+def _readings_section(training: Training, figures: Sequence[Figure]) -> Section:
+    names = list(dict.fromkeys(name for reading in training.readings for name in reading.values))
+    rows = [
+        Row((count_cell(reading.step), count_cell(reading.epoch), *(number_cell(reading.values.get(n)) for n in names)))
+        for reading in training.readings
+    ]
     monitored = training.monitored
     if monitored is not None and monitored.floor:
-        table.add_row("real text", "", *(_value(monitored.floor.get(name)) for name in names), style="dim")
-    print_table(console, table)
-    if monitored is not None:
-        console.print(Padding(safe(console, f"{monitored}.", "dim"), (0, 0, 0, 2), expand=False))
-
-
-@mpl.rc_context(SETTINGS)
-def draw_training(training: Training) -> Drawing | None:
-    """Return loss and validation cost by epoch; None where there are no epochs."""
-    if not training.epochs:
-        return None
-    figure, axes = plane(3.6, 2.3, x="epoch", y="nats per token", right=0.8, top=0.22)
-    numbers = [epoch.number for epoch in training.epochs]
-    lines = {
-        "training": ([epoch.loss for epoch in training.epochs], GENERATED),
-        "validation": ([-epoch.score for epoch in training.epochs], REAL),
-    }
-    ends = [values[-1] for values, _ in lines.values()]
-    for name, (values, colour) in lines.items():
-        axes.plot(numbers, values, "o-", color=colour, linewidth=1.3, ms=3.0, mew=0)
-        beside = 3 if values[-1] == max(ends) else -3  # points, so that equal ends do not hide each other's names
-        axes.annotate(name, (numbers[-1], values[-1]), (6, beside), textcoords="offset points", color=colour,
-                      va="center", annotation_clip=False)  # fmt: skip
-    kept = training.kept or 0
-    axes.axvline(kept, color=RULE, linewidth=0.8, zorder=0)
-    axes.annotate("kept", (kept, 1), (0, 2), ("data", "axes fraction"), "offset points", ha="center", color=INK,
-                  annotation_clip=False)  # fmt: skip
-    tick_places(axes)
-    axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-    told = ", ".join(f"epoch {epoch.number} {-epoch.score:.3f}" for epoch in training.epochs)
-    description = f"Cost of validation text in nats per token: {told}; epoch {kept} was kept."
-    return Drawing("training", training.model, "learning-curve.svg", to_svg(figure), description)
-
-
-def _value(value: float | None) -> str:
-    return MISSING if value is None else number(value, decimals(value, None))
+        floor = (number_cell(monitored.floor.get(name)) for name in names)
+        rows.append(Row((Cell("real text"), Cell(), *floor), "reference"))
+    columns = (Column("step"), Column("epoch"), *(Column(name.removeprefix(MONITORS)) for name in names))
+    remark = "" if monitored is None else f"{monitored}."
+    return section("Monitors", Table("monitors", columns, tuple(rows)), *notes(remark), *figures)
 
 
 def _perplexity(nll_per_token: float) -> str:
     value = perplexity(nll_per_token)
     return number(value, decimals(value, None))
-
-
-def _table(*headers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for header in headers:
-        table.add_column(header, justify="right", overflow="fold")
-    return table

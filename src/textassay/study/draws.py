@@ -8,14 +8,13 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextForm, join_tokens
 from textassay.errors import InputError
+from textassay.storage import atomic_write
 
 
 def save_draws(path: Path, corpus: Corpus) -> None:
     """Write the tokens of `corpus` to `path`, atomically."""
-    draft = path.with_name(f"{path.name}.tmp")
-    with draft.open("wb") as file:
+    with atomic_write(path) as file:
         np.savez(file, tokens=corpus.tokens, offsets=corpus.offsets)
-    draft.replace(path)
 
 
 def load_draws(path: Path, form: TextForm) -> Corpus:

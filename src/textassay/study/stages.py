@@ -23,6 +23,7 @@ from textassay.comparison import estimate_key
 from textassay.corpus import parse_json, read_document
 from textassay.errors import OutputError
 from textassay.execution import parallel_map
+from textassay.storage import atomic_write, remove_stale_drafts
 
 Progress = Callable[[str, int, int], None]
 
@@ -157,8 +158,7 @@ class Stages:
         begun = time.perf_counter()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            for rest in folder.glob("*.tmp"):
-                rest.unlink(missing_ok=True)
+            remove_stale_drafts(folder)
             result = stage.run(Work(folder, inputs, tell))
             document = {
                 "key": stage.key,
@@ -175,9 +175,8 @@ class Stages:
                 },
                 "result": result,
             }
-            draft = folder / f"{_DOCUMENT}.tmp"
-            draft.write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
-            draft.replace(folder / _DOCUMENT)
+            with atomic_write(folder / _DOCUMENT) as file:
+                file.write(json.dumps(document, allow_nan=False).encode())
         except OSError as error:
             raise OutputError(f"cannot write to {folder}: {error.strerror or error}; choose another --out") from error
         finally:

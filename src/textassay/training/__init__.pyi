@@ -5,7 +5,6 @@ from textassay.training.backend import single_threaded as single_threaded
 from textassay.training.backend import threads as threads
 from textassay.training.backend import training_device as training_device
 from textassay.training.checkpoint import load_checkpoint as load_checkpoint
-from textassay.training.checkpoint import remove_leftovers as remove_leftovers
 from textassay.training.checkpoint import save_checkpoint as save_checkpoint
 from textassay.training.dropout import dropped as dropped
 from textassay.training.history import Epoch as Epoch

@@ -5,14 +5,14 @@ tampering, and is faster than writing).
 """
 
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textassay.corpus import is_running, parse_json
+from textassay.corpus import parse_json
 from textassay.errors import InputError, OutputError
+from textassay.storage import draft_of, remove_stale_drafts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,21 +36,16 @@ def save_checkpoint(path: Path, tensors: Mapping[str, "Tensor"], document: Mappi
     apart = _unshared(tensors)
     text = json.dumps(document, allow_nan=False)
     metadata = {_DOCUMENT: text, _FORMAT: str(FORMAT), _CHECKSUM: _checksum(apart, text)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        remove_leftovers(path)
-        temporary.touch()
-        usual = temporary.stat().st_mode  # safetensors creates files that only the owner may read
-        save_file(apart, temporary, metadata=metadata)
-        temporary.chmod(usual)
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        remove_stale_drafts(path.parent)
+        with draft_of(path) as draft:
+            draft.touch()
+            usual = draft.stat().st_mode  # safetensors creates files that only the owner may read
+            save_file(apart, draft, metadata=metadata)
+            draft.chmod(usual)
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
         raise OutputError(f"cannot write the checkpoint {path}: {reason}; the previous checkpoint is intact") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
@@ -97,11 +92,3 @@ def _checksum(tensors: Mapping[str, "Tensor"], text: str) -> str:
         described = f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         checksum = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, zlib.crc32(described, checksum))
     return f"{checksum:08x}"
-
-
-def remove_leftovers(path: Path) -> None:
-    """Remove the temporary files of `path`, named ``.NAME.PROCESS.tmp``, whose processes have ended."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        number = leftover.name.split(".")[-2]
-        if number.isdigit() and int(number) != os.getpid() and not is_running(int(number)):
-            leftover.unlink(missing_ok=True)

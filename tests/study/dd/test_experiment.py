@@ -9,8 +9,9 @@ from made_up import sentences
 from textassay.corpus import docstring_sentences
 from textassay.execution import workers
 from textassay.meta_evaluation import Reproduction
-from textassay.report import write_reproduction
+from textassay.report import document_files, reproduction_document
 from textassay.seeding import stream
+from textassay.storage import write_files
 from textassay.study import load_draws
 from textassay.study.dd import EXACT, SCALES, DdStudy, Scale, split_text
 
@@ -97,8 +98,8 @@ def test_both_tiny_studies_run_to_the_end_and_put_generators_in_order(tmp_path: 
         assert DdStudy(name, text, scale, tmp_path).compute() == 0
         found = made.result()
         assert Reproduction.from_dict(found.to_dict()).to_dict() == found.to_dict()
-        written = write_reproduction(found, tmp_path / name)
-        assert {"study.json", "study.md", "study.csv"} <= {path.name for path in written}
+        written = write_files(tmp_path / name, document_files(reproduction_document(found), stem="study"))
+        assert {"study.html", "study.md", "study.csv"} <= {path.name for path in written}
         assert {curve.figure for curve in found.curves} >= {"bleu", "lm", "fed", "size"}
         assert all(len(curve.points) == 5 for curve in found.curves if curve.figure in ("bleu", "lm", "fed"))
         for dd in ("DD", "our DD, unseen text"):

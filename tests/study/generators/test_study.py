@@ -10,7 +10,8 @@ from made_up_generators import WRITERS, made_up_world
 from textassay.errors import OptionError
 from textassay.execution import workers
 from textassay.meta_evaluation import ReproducedTable, Reproduction
-from textassay.report import write_reproduction
+from textassay.report import document_files, reproduction_document
+from textassay.storage import write_files
 from textassay.study.generators import (
     DD,
     FLOOR,
@@ -128,7 +129,7 @@ def test_nothing_published_is_called_ours(found: tuple[GeneratorsStudy, Reproduc
 def test_files_hold_no_sentence_and_come_back(found: tuple[GeneratorsStudy, Reproduction], tmp_path: Path) -> None:
     _, result = found
     assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
-    written = write_reproduction(result, tmp_path)
+    written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
     names = {path.name for path in written}
     assert {"dd.svg", "ranks-real.svg", "ranks-oracle.svg", "evaluators-and-exact.svg", "agreement.svg"} <= names
     words = {word for line in sentences(2 * N, 4) for word in line.split() if len(word) > 4}

@@ -11,7 +11,8 @@ from made_up import sentences, shuffled
 from textassay.errors import InputError, OptionError
 from textassay.human import Item, Judgements, analyse, read_mechanical_turk
 from textassay.meta_evaluation import Evaluation, Reproduction, correlation, majority_agreement
-from textassay.report import write_reproduction
+from textassay.report import document_files, reproduction_document
+from textassay.storage import write_files
 from textassay.study import Work
 from textassay.study.judges import (
     GENERATORS,
@@ -86,7 +87,7 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     assert svm.ours is not None
     assert svm.published == 56.2
     assert svm.spread is not None
-    written = write_reproduction(result, tmp_path)
+    written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
     names = {path.name for path in written}
     assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 12)} <= names
     words = {word for line in sentences(2 * N, 1) for word in line.split() if len(word) > 4}

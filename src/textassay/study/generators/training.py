@@ -38,6 +38,7 @@ from textassay.corpus import Corpus, parse_json, read_document
 from textassay.execution import workers
 from textassay.model_store import CONTEXT_PRESETS, PRESETS, load_generator, make_generator, save_model
 from textassay.network import LeakGanModel, LstmModel, TiedLstm
+from textassay.storage import atomic_write
 from textassay.study.generators.results import WorldTexts, stage_kind
 from textassay.study.generators.scales import Recipes
 from textassay.study.generators.texts import clauses, in_context, learnt_attributes, written
@@ -307,9 +308,8 @@ def processor_seconds(folder: Path) -> Iterator[Seconds]:
         now = time.thread_time()
         if now - kept >= _KEEP_EVERY:
             kept = now
-            draft = path.with_name(f"{path.name}.tmp")
-            draft.write_text(json.dumps(before + now - begun), encoding="utf-8")
-            draft.replace(path)
+            with atomic_write(path) as file:
+                file.write(json.dumps(before + now - begun).encode())
         return before + now - begun
 
     yield spent

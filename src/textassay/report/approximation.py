@@ -1,0 +1,236 @@
+"""What a text costs under the average output of a generator, as a document."""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+
+from textassay.approximation import EPSILON, GAMMA, Approximation, RuleCurve, floor_bits
+from textassay.generator import Quantity
+from textassay.report.cells import count_cell, interval_cell, number_cell, quantity_places
+from textassay.report.document import Cell, Document, Figure, Paragraph, Table, notes, section
+from textassay.report.number import count, counted, interval, level, number
+from textassay.report.plots import CYCLE, Axis, Curves, Point, Reference, Series
+
+_MODE_WORDS = {
+    "multinomial": "counts of draws from the softmax",
+    "onehot": "one-hot average of its own draws",
+    "soft": "average of its distributions, a noise vector each",
+    "exact": "the softmax, nothing drawn",
+}
+_FEW = 10
+_LEAST_SHARE = 1e-4  # of tokens; a smaller one is said to be below it
+_ROUND = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # ticks
+
+
+def approximation_document(approximation: Approximation, *, text: str = "the text", tokenizer: str = "") -> Document:
+    """Return what `text` costs under a generator, with fewer draws, and how many are enough."""
+    rule = approximation.rule
+    enough = [] if rule is None else [Paragraph(" ".join(_rule(approximation, rule)))]
+    sections = [section("Cost of the text", _values(approximation), *notes(*_notes(approximation)))]
+    if len(approximation.curve) > 1:
+        sections.append(section("With fewer draws", _curve(approximation), _bits_figure(approximation)))
+    if rule is not None:
+        sections.append(section("How many draws are enough", *enough, rules_figure({approximation.generator: rule})))
+    return Document(
+        f"{text} under {approximation.generator}",
+        (_answer(approximation, text),),
+        tuple(_facts(approximation, text, tokenizer)),
+        tuple(sections),
+        lead="bits-against-draws",
+        version=version("textassay"),
+    )
+
+
+def rules_figure(rules: Mapping[str, RuleCurve]) -> Figure:
+    """Return the stopping rule of one generator or several: changes as lines, true errors, where known, as dashes."""
+    series, descriptions = [], []
+    for place, (name, rule) in enumerate(rules.items()):
+        colour = CYCLE[(place + 1) % len(CYCLE)]
+        changes = tuple(map(Point, rule.sizes, rule.differences))
+        series.append(Series(f"{name}: change over {rule.alpha} draws", changes, colour, dots=False))
+        description = f"{name}: change over the last {rule.alpha} draws, log-log slope {number(rule.slope, 2)}"
+        if rule.errors is not None:
+            errors = tuple(map(Point, rule.sizes, rule.errors))
+            series.append(Series(f"{name}: true error", errors, colour, dots=False, dashes=1, thin=True))
+            description += f"; true error, slope {number(rule.error_slope, 2)}"
+        if rule.stops_at is not None:
+            series.append(Series(f"{name}: stops here", (Point(rule.stops_at, rule.gamma),), colour, line=False))
+            description += f"; the rule stops at N = {count(rule.stops_at)}"
+        descriptions.append(description)
+    first = next(iter(rules.values()))
+    longest = max(rule.sizes[-1] for rule in rules.values())
+    ticks = tuple(float(size) for size in _ROUND if first.sizes[0] <= size <= longest)
+    threshold = Reference(first.gamma, "y", f"{first.gamma:g}, which the rule asks for", dashed=True)
+    plot = Curves(
+        tuple(series),
+        Axis("draws a position, N", scale="log10", ticks=ticks),
+        Axis("largest difference of a share", scale="log10"),
+        references=(threshold,),
+        size=(4.6, 2.7),
+    )
+    caption = "The stopping rule sees the change over the last draws, not the true error, which falls more slowly."
+    return Figure("stopping-rule", plot, caption, f"{'. '.join(descriptions)}.")
+
+
+def _answer(approximation: Approximation, text: str) -> str:
+    plain, corrected, exact = approximation.plain, approximation.corrected, approximation.exact
+    unit = _unit(approximation)
+    if plain is None or corrected is None:
+        assert exact is not None
+        values = f"{_with_interval(exact)} {unit} by its own probabilities"
+    else:
+        values = (
+            f"{_with_interval(corrected)} {unit} (corrected) to {_with_interval(plain)} (approximate) by "
+            f"{count(approximation.n_samples)} draws a position"
+        )
+        values += "" if exact is None else f"; exactly {_with_interval(exact)}"
+    return f"Under {approximation.generator}, {text} costs {values}."
+
+
+def _unit(approximation: Approximation) -> str:
+    return "bits per character" if approximation.characters_per_token == 1 else "bits per token"
+
+
+def _with_interval(bits: Quantity) -> str:
+    places = quantity_places(bits)
+    return f"{number(bits.value, places)} {interval(bits.interval, places)}".rstrip()
+
+
+def _facts(approximation: Approximation, text: str, tokenizer: str) -> Iterator[tuple[str, str]]:
+    tokens = counted(approximation.n_tokens, "token") + (f" ({tokenizer})" if tokenizer else "")
+    sizes = [_windows(approximation), tokens]
+    sizes += [f"{counted(approximation.n_dropped, 'token')} in none"] if approximation.n_dropped else []
+    sizes.append(f"{100 * approximation.unknown_share:.2f} % unknown")
+    yield text, ", ".join(sizes)
+    yield "Draws", _draws(approximation)
+    yield "Settings", f"intervals of {level(approximation.level)}, seed {approximation.seed}"
+
+
+def _windows(approximation: Approximation) -> str:
+    """Return how the text was read, such as "15,561 windows of 7 tokens, each without context"."""
+    if approximation.window is None:
+        return f"{counted(approximation.n_rows, 'sentence')} with their ends"
+    context = approximation.context
+    before = f"each after {counted(context, 'token')}" if context else "each without context"
+    return f"{counted(approximation.n_rows, 'window')} of {counted(approximation.window, 'token')}, {before}"
+
+
+def _draws(approximation: Approximation) -> str:
+    how = f"{approximation.mode}: {_MODE_WORDS[approximation.mode]}"
+    if approximation.mode == "exact":
+        return f"{how}."
+    share = approximation.zero_share
+    never = "No token was" if share == 0 else f"{_percent(share)} of tokens were"
+    floor = f"{floor_bits(approximation.floor):.2f} bits (floor {approximation.floor:g})"
+    together = f", together {number(approximation.zero_bits, 3)} bits per token" if share else ""
+    return f"{how}, N = {count(approximation.n_samples)}. {never} never drawn; one costs {floor}{together}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f} %" if share >= _LEAST_SHARE else f"under {100 * _LEAST_SHARE:g} %"
+
+
+def _values(approximation: Approximation) -> Table:
+    by_character = approximation.characters_per_token == 1
+    heads = [_unit(approximation), level(approximation.level), *([] if by_character else ["per character"])]
+    quantities = {
+        "approximate": approximation.plain,
+        "corrected": approximation.corrected,
+        "exact": approximation.exact,
+        "expected difference": approximation.gap,
+    }
+    rows: list[list[str | Cell]] = []
+    for name, bits in quantities.items():
+        if bits is None:
+            continue
+        places = quantity_places(bits)
+        cells = [number_cell(bits.value, places), interval_cell(bits.interval, places)]
+        cells += [] if by_character else [number_cell(approximation.per_character(bits).value, places)]
+        perplexity = approximation.perplexity(bits).value
+        rows.append([name, *cells, Cell() if bits is approximation.gap else number_cell(perplexity, 2)])
+    return Table.of("cost", ["", *heads, "perplexity"], rows, main=True)
+
+
+def _curve(approximation: Approximation) -> Table:
+    soft = approximation.mode == "soft"
+    heads = ["N", "approximate", *(["second order"] if soft else ["corrected", "jackknife"]), "Richardson"]
+    rows = []
+    for point in approximation.curve:
+        values = [point.plain, point.corrected, *([] if soft else [point.jackknife]), point.richardson]
+        never = Cell(_percent(point.zero_share) if point.zero_share else "none", point.zero_share)
+        rows.append([count_cell(point.n_samples), *(number_cell(value, 3) for value in values), never])
+    return Table.of("fewer-draws", [*heads, "never drawn"], rows, title="Bits per token by the number of draws")
+
+
+def _bits_figure(approximation: Approximation) -> Figure:
+    unit, curve, exact = _unit(approximation), approximation.curve, approximation.exact
+    lines = {
+        "approximate": [Point(point.n_samples, point.plain) for point in curve],
+        "corrected": [Point(point.n_samples, point.corrected) for point in curve],
+    }
+    series = [
+        Series(name, tuple(points), colour, dashes=place)
+        for place, ((name, points), colour) in enumerate(zip(lines.items(), (CYCLE[1], CYCLE[2]), strict=True))
+    ]
+    references: tuple[Reference, ...] = ()
+    ends = {name: (number(points[0].y, 3), number(points[-1].y, 3)) for name, points in lines.items()}
+    description = (
+        f"Cost of the text under {approximation.generator} against the number of draws: approximate "
+        f"{ends['approximate'][0]} at {count(curve[0].n_samples)} and {ends['approximate'][1]} at "
+        f"{count(curve[-1].n_samples)}; corrected {ends['corrected'][0]} and {ends['corrected'][1]}"
+    )
+    if exact is not None and approximation.gap is not None:
+        references = (Reference(exact.value, "y", "exact", colour="ink", dashed=True),)
+        description += f"; exact {number(exact.value, 3)}"
+    ticks = tuple(float(point.n_samples) for point in curve)
+    plot = Curves(
+        tuple(series),
+        Axis("draws a position, N", scale="log2", ticks=ticks),
+        Axis(unit),
+        references=references,
+        size=(4.6, 2.7),
+    )
+    caption = f"Cost of the text against the number of draws, {unit}."
+    return Figure("bits-against-draws", plot, caption, f"{description}, {unit}.")
+
+
+def _rule(approximation: Approximation, rule: RuleCurve) -> Iterator[str]:
+    """Yield the sentences on the stopping rule."""
+    where = f"alpha {rule.alpha}, {counted(rule.n_rows, 'row')} with {counted(rule.n_positions, 'position')}"
+    asks = f"The rule ({where}) asks for a change below {rule.gamma:g}"
+    if rule.stops_at is None:
+        yield f"{asks}, which {count(rule.sizes[-1])} draws do not reach."
+    else:
+        yield f"{asks}, and stops at N = {count(rule.stops_at)}."
+    yield f"It tracks {number(rule.spread, 3)} x {rule.alpha} / N (log-log slope {number(rule.slope, 2)})."
+    if rule.errors is not None:
+        at = len(rule.sizes) - 1 if rule.stops_at is None else rule.sizes.index(rule.stops_at)
+        yield (
+            f"The true error is {number(rule.errors[at], 4)} at N = {count(rule.sizes[at])} "
+            f"(slope {number(rule.error_slope, 2)}), which the rule does not see."
+        )
+    yield (
+        f"So that no share of {count(approximation.n_types)} types is off by {GAMMA:g} with probability "
+        f"{1 - EPSILON:g}, Hoeffding's bound asks for N = {count(approximation.bound)}."
+    )
+
+
+def _notes(approximation: Approximation) -> Iterator[str]:
+    if approximation.mode == "soft":
+        yield "The approximate value is too high on average; the corrected one is right to second order in 1/N."
+    elif approximation.mode != "exact":
+        yield (
+            "On average the truth lies between the corrected value, too low where tokens are rarer than 1/N, and the "
+            "approximate one, too high everywhere."
+        )
+    if approximation.gap is not None:
+        yield "The expected difference is that of approximate and exact over all draws there could have been."
+    elif 0 < approximation.zero_share * approximation.n_tokens < _FEW:
+        yield f"Fewer than {_FEW} tokens were never drawn: what they add to the approximate value is chance."
+    yield "The intervals are over stretches of the text; the generator is fixed."
+    if approximation.window is not None:
+        yield "Compare only with values of the same window: the first tokens of a short one are hard to guess."
+    if approximation.unknown_share > 0:
+        yield (
+            "Unknown tokens are scored as <unk>: they cost little where the generator learnt <unk>, the floor where it "
+            "never draws it."
+        )

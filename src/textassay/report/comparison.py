@@ -1,0 +1,777 @@
+"""A comparison as a document: the whole report, the one screen of the terminal, and its files."""
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from textassay.comparison import (
+    FLOOR,
+    Comparison,
+    DiscriminativeNgram,
+    Explanation,
+    PairDifference,
+    check_same_comparison,
+)
+from textassay.corpus import parse_json, read_document
+from textassay.errors import InputError
+from textassay.estimate import Estimate
+from textassay.metric import CATALOG
+from textassay.report.answer import answer, command_line, direction, scope
+from textassay.report.comparison_figures import (
+    forest_figure,
+    forest_legend,
+    frontier_figure,
+    pairs_figure,
+    plane_figures,
+    ranks_figure,
+    roc_figure,
+    scores_figure,
+)
+from textassay.report.console import ARROWS
+from textassay.report.digest import Digest
+from textassay.report.document import (
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    Terms,
+    TextEntry,
+    Texts,
+    items,
+    notes,
+    section,
+)
+from textassay.report.explanation import explanation_parts, giveaway_items, phrases_of
+from textassay.report.files import document_files, record
+from textassay.report.inspection import inspection_sections
+from textassay.report.kinds import Kind, family_of, main_metrics, variant_of
+from textassay.report.latex import to_latex
+from textassay.report.markdown import to_markdown
+from textassay.report.number import (
+    MISSING,
+    count,
+    decimals,
+    interval,
+    level,
+    number,
+    p_value,
+    span,
+    value_and_half_width,
+)
+from textassay.report.reading import reading_guide
+from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
+from textassay.report.words import join_words, shorten, slug
+from textassay.storage import Content, write_files
+
+RESULT_COLUMNS = (
+    *("generator", "metric", "value", "low", "high", "level", "interval_method", "unit", "better", "n_generated"),
+    *("n_real", "rank_low", "rank_high", "matched_value", "matched_low", "matched_high", "floor_value", "ranked_by"),
+    *("error", "signature"),
+)
+_TITLE = "How far is the generated text from the real text?"
+_DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
+_FEW_PAIRS = 10
+_N_EXAMPLES = 60  # texts of each list of the page
+_SENTENCES = "sentences.csv"
+_OWN_FIGURES = tuple(
+    f"figures/{kind}*.svg"
+    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-", "ranks",
+                 "roc-", "scores-")
+)  # fmt: skip
+# Of the one screen: characters of a line, lines of the answer and of a warning, warnings, n-grams of a line.
+_LINE, _ANSWER_LINES, _MESSAGE_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 9, 3, 4, 3
+_MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
+_LEAST_PHRASE = 12  # characters
+_ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
+_MOST_NAMED = 4
+_FLOORS = (
+    "Held-out real text against the real text.",
+    "Real text on both sides, half against half: what text that cannot be told apart looks like.",
+)
+_SHORT_DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to {FLOOR}"}
+
+
+def comparison_document(comparison: Comparison, examples: Mapping[str, Examples] | None = None) -> Document:
+    """Return the whole report; `examples`: more texts of each generator for the page, see `examples_of`."""
+    digest = Digest(comparison)
+    has_headline = digest.headline is not None
+    sections = [
+        _warnings(digest),
+        *([section("The main metrics", _main_table(digest), *notes(_mark_note(digest, main_table(digest))))]
+          if has_headline and len(digest.metrics) > 1 else []),
+        *([_headline(digest, digest.headline)] if digest.headline is not None else []),
+        *(_kind(digest, kind) for kind in digest.kinds),
+        _planes(digest),
+        _generators(digest, examples or {}),
+        _pairs(digest),
+        section("How to read this", Terms(reading_guide(digest)), extra=True),
+        _repeat(digest),
+    ]  # fmt: skip
+    lead = None if digest.headline is None else forest_figure(digest, digest.headline)
+    return Document(
+        title=_TITLE, answer=answer(digest), facts=scope(digest), version=comparison.version,
+        sections=tuple(one for one in sections if one.parts), lead="" if lead is None else lead.name,
+        records=(results_record(comparison),),
+    )  # fmt: skip
+
+
+def screen_document(comparison: Comparison, *, where: str, width: int = 80) -> Document:
+    """Return what one screen of `width` characters holds; `where`: where everything else is."""
+    digest = Digest(comparison)
+    first, *others = answer(digest, warnings=False)
+    kept: list[str] = []
+    for sentence in others:
+        if len(" ".join([first, *kept, sentence])) <= _ANSWER_LINES * _LINE:
+            kept.append(sentence)
+    messages = warning_messages(digest)
+    more = [f"and {len(messages) - _MOST_WARNINGS} more"] if len(messages) > _MOST_WARNINGS else []
+    metrics = main_table(digest)
+    n_metrics = len(digest.metrics)
+    everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
+    sections = [
+        section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(*more)),
+        section("", _main_table(digest, fits=True), *notes(legend(digest, metrics))) if metrics else section(""),
+        _giveaways(digest, width),
+        section("", *notes(_sizes_told(digest), f"{everything}: {where}")),
+    ]
+    return Document(_TITLE, (first, " ".join(kept)) if kept else (first,), version=comparison.version,
+                    sections=tuple(one for one in sections if one.parts))  # fmt: skip
+
+
+def write_report(
+    comparison: Comparison, out: Path | str, *, texts: Mapping[str, Sequence[str]] | None = None
+) -> list[Path]:
+    """Write all files of a comparison into the folder `out`, made if it is absent; return their paths.
+
+    ``results.json``, ``results.csv``, ``results.md``, ``results.tex``, ``report.html``, ``figures/*.svg``, and
+    ``sentences.csv`` where estimates carry per-sentence scores and `texts` is given; else an older ``sentences.csv``
+    stays, and the page shows examples from it. All of them are written, or none.
+
+    Parameters
+    ----------
+    comparison
+        What to report.
+    out
+        The folder.
+    texts
+        Generator to its sentences, the real ones under ``(real)``.
+
+    Raises
+    ------
+    InputError
+        If the folder holds the report of another real text or of other settings.
+    OutputError
+        If a file cannot be written; then the folder is as it was before.
+    """
+    out = Path(out)
+    check_same_comparison(out, comparison)
+    table = None if texts is None else sentence_table(comparison, texts)
+    examples: Mapping[str, Examples] = {}
+    metric = _scored_by(comparison)
+    if metric is not None:
+        scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
+        examples = {} if scored is None else examples_of(scored, metric, n_examples=_N_EXAMPLES)
+    files = document_files(comparison_document(comparison, examples), brief_markdown=True)
+    contents: dict[str, Content] = {"results.json": to_json(comparison), "results.csv": files.pop("results.csv")}
+    contents |= {"results.md": files.pop("report.md")}
+    contents |= {"results.tex": files.pop("report.tex")} if "report.tex" in files else {}
+    if table is not None:
+        contents[_SENTENCES] = lambda file: write_sentences(table, file)
+    return write_files(out, {**contents, **files}, stale=(*_OWN_FIGURES, "results.tex"))
+
+
+def read_comparison(out: Path | str) -> Comparison:
+    """Return the comparison that `write_report` wrote into the folder `out`."""
+    path = Path(out) / "results.json"
+    try:
+        return Comparison.from_dict(parse_json(read_document(path)))
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a comparison written by textassay: run 'textassay compare' again") from error
+
+
+def to_json(comparison: Comparison) -> str:
+    """Return the JSON document of the command-line contract, in full precision, without NaN or infinity."""
+    return json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def results_record(comparison: Comparison) -> Table:
+    """Return one line a generator and metric, in full precision; what is missing or undefined is empty."""
+    digest = Digest(comparison)
+    rows = []
+    for result in comparison.to_dict()["results"]:
+        rank = digest.ranks.get((result["generator"], result["metric"]))
+        matched, sizes = result["matched"] or {}, result["sizes"] or {}
+        row: dict[str, Any] = {
+            **result,
+            "n_generated": sizes.get("n_generated"),
+            "n_real": sizes.get("n_real"),
+            "rank_low": None if rank is None else rank.low,
+            "rank_high": None if rank is None else rank.high,
+            "matched_low": matched.get("low"),
+            "matched_high": matched.get("high"),
+        }
+        rows.append([row[column] for column in RESULT_COLUMNS])
+    return record("results", RESULT_COLUMNS, rows)
+
+
+def main_table(digest: Digest) -> tuple[str, ...]:
+    """Return the metrics of the main table, of those with a direction and a value; none where no metric has these."""
+    if digest.headline is None:
+        return ()
+    known = [
+        metric
+        for metric in digest.metrics
+        if digest.better(metric) != "neither"
+        and any(digest.value(generator, metric) is not None for generator in digest.generators)
+    ]
+    return main_metrics(known, digest.headline)
+
+
+def warning_messages(digest: Digest) -> list[str]:
+    """Return the warnings that change how the main table is read, those that say the same together, in few lines each.
+
+    They are those of the inspection, and those of metrics but for warnings of metrics that the table does not have.
+    """
+    messages = []
+    for group in digest.grouped_findings():
+        if group[0].severity == "warning":
+            others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
+            messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
+    shown = {family_of(metric) for metric in main_table(digest)}
+    for warning, subjects in digest.grouped_warnings():
+        words = {*warning.replace(":", " ").replace(",", " ").split(), *subjects}
+        about = {family_of(word) for word in words} & {family_of(metric) for metric in digest.metrics}
+        if not about or about & shown:
+            messages.append(_message(warning, subjects))
+    return messages
+
+
+def legend(digest: Digest, metrics: Sequence[str], *, marks: bool = True) -> str:
+    """Return what the signs and the rows of reference of the main table mean; with `marks`, the star, too."""
+    arrows = dict.fromkeys(digest.better(metric) for metric in metrics)
+    parts = [f"± the longer arm of the {level(digest.comparison.level)} interval"]
+    parts.append(f"{', '.join(f'{ARROWS[better]} {_SHORT_DIRECTIONS[better]}' for better in arrows)} is better")
+    if marks and any(map(digest.marked, metrics)):
+        parts.append("* none is significantly better")
+    if FLOOR in digest.floors:
+        size = digest.size(FLOOR)
+        sized = "" if size is None else f" ({count(size)} a side)"
+        parts.append(f"{FLOOR}: one half of the real text against the other{sized}")
+        if any(map(digest.at_floor_size, metrics)):
+            parts.append(f"values of {ARROWS['closer']} are at that size, the others of all texts")
+    parts += [digest.train_note.rstrip(".")] if digest.train_note else []
+    parts += _units(digest, metrics)
+    return f"{'; '.join(parts)}."
+
+
+def _mark_note(digest: Digest, metrics: Sequence[str]) -> str:
+    return "Marked, by * or bold: none is significantly better." if any(map(digest.marked, metrics)) else ""
+
+
+def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[str]:
+    """Return what a generator says too often and, with `both`, what it says too rarely, a line each."""
+    lines = [_giveaway_line("too often: " * both, explanation.overused, width)]
+    if both:
+        lines.append(_giveaway_line("too rarely: ", explanation.more_real, width))
+    return list(filter(None, lines)) or ["no phrase stands out"]
+
+
+def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
+    """Return in words which classifier judged which generators; nothing where a metric has one classifier or none."""
+    winners: dict[str, list[str]] = {}
+    left_out: dict[str, str] = {}
+    for generator in digest.order:
+        won = digest.detail(generator, metric, "won")
+        if won is not None:
+            winners.setdefault(won["most"], []).append(generator)
+        left_out |= digest.detail(generator, metric, "left_out") or {}
+    statements = []
+    if len(winners) == 1:
+        statements.append(f"Classifier: {next(iter(winners))}, chosen on validation text in most folds.")
+    elif winners:
+        parts = [f"{winner} for {_named(names)}" for winner, names in winners.items()]
+        statements.append(f"Classifiers, chosen on validation text in most folds: {', '.join(parts)}.")
+    statements += _white_box(digest, metric)
+    return (*statements, *(f"{name} was not among the classifiers: {reason}." for name, reason in left_out.items()))
+
+
+def _white_box(digest: Digest, metric: str) -> list[str]:
+    judged = [name for name in digest.order if digest.detail(name, metric, "log_probs") is not None]
+    told = f"the classifier was also given the log-probabilities of {_named(judged)}, so that it can find more"
+    return [f"White box: {told}."] if judged else []
+
+
+def judged_alone(digest: Digest, generator: str, metric: str) -> str:
+    """Return in words which classifier judged one generator in how many folds, and what each gives alone.
+
+    Empty where there was but one classifier.
+    """
+    won, alone = (digest.detail(generator, metric, key) for key in ("won", "alone"))
+    if won is None or alone is None:
+        return ""
+    places = digest.places(metric)
+    counts = Counter(won["folds"])
+    judged = join_words([f"{name} in {counts[name]}" for name in alone if counts[name]])
+    values = [
+        f"{name} {number(one['value'], places)} {span(one['low'], one['high'], places)}".rstrip()
+        for name, one in alone.items()
+    ]
+    n_folds = len(won["folds"])
+    return (
+        f"Validation text chose {judged} of the {n_folds} fold{'' if n_folds == 1 else 's'}. "
+        f"On the same folds each alone gives {metric} {', '.join(values)}."
+    )
+
+
+def _warnings(digest: Digest) -> Section:
+    warnings = [
+        f"{warning}{f' (the same of {join_words(names)})' if names else ''}"
+        for warning, names in digest.grouped_warnings()
+    ]
+    found = inspection_sections(digest.comparison.findings, brief_notes=True)
+    parts: list[Part] = [*(part for one in found for part in one.parts), *items(warnings)]
+    if not parts:
+        parts = [Paragraph("Nothing was found: no check of case, punctuation, length, alphabet, copies and repeats saw "
+                           "more than luck explains.")]  # fmt: skip
+    return section("Warnings and notes", *parts)
+
+
+def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
+    """Return the headline, its ranks, and one metric a family."""
+    metrics = main_table(digest)
+    if not metrics:
+        return None
+    table = _metrics_table(digest, metrics, name="main", title="" if fits else "One metric a family")
+    if fits:
+        table = _without_other_sizes(table)
+    ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
+    columns, rows = list(table.columns), list(table.rows)
+    if len(digest.generators) > 1 and any(ranks.values()):
+        columns.insert(2, Column("rank"))
+        rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
+    told = list(table.notes)
+    if not fits:
+        told = [legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest)]
+    return Table(table.name, tuple(columns), tuple(rows), table.title, tuple(told), main=True, fits=fits)
+
+
+def _without_other_sizes(table: Table) -> Table:
+    rows = tuple(Row(tuple(replace(one, below="") for one in row.cells), row.kind) for row in table.rows)
+    return replace(table, rows=rows)
+
+
+def _caption_settings(digest: Digest) -> str:
+    """Return encoder, sizes, level, seed and version, as a caption ends."""
+    comparison = digest.comparison
+    sizes = {size for name in digest.order if (size := digest.size(name)) is not None}
+    generated = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
+    encoder = digest.setting("encoder")
+    parts = [f"{generated} generated texts{' each' * (len(digest.order) > 1)}"] if sizes else []
+    parts.append(f"{count(comparison.real.n_sentences)} real ones ({comparison.real.name})")
+    parts += [] if encoder is None else [f"encoder {encoder}"]
+    parts += [f"{level(comparison.level)} intervals", f"seed {comparison.seed}", f"textassay {comparison.version}"]
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _headline(digest: Digest, metric: str) -> Section:
+    """Return the section of the headline: value, interval, bound, p, rank, values at other sizes; what is behind it."""
+    places, share = digest.places(metric), level(digest.comparison.level)
+    heads = (
+        Column("texts"),
+        Column(metric, better=digest.better(metric)),
+        Column(f"{share} interval"),
+        Column("at least", note=f"The total variation is at least this, certified at {share}."),
+        Column("p", note="How often shuffled labels separate the two sides as well as the true ones."),
+        Column("rank", note="From 1 + the number of generators significantly better to n less those worse."),
+        Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
+        Column("distinct texts", note="The same over distinct texts only."),
+    )
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
+        bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
+        distinct, size = digest.detail(generator, metric, _DISTINCT), digest.size(generator)
+        value = cell(digest, generator, metric)
+        cells = (
+            Cell("" if size is None else count(size), size, tone="weak"),
+            Cell(value.text, value.value, note=value.note, tone=value.tone),
+            Cell("" if estimate is None else interval(estimate.interval, places)),
+            Cell("" if bound is None else number(bound[0], places), None if bound is None else bound[0],
+                 note="" if bound is None else bound[1] or ""),
+            Cell("" if p is None else p_value(p), p),
+            Cell(digest.rank_text(generator, metric)),
+            Cell("" if like is None else number(like.value, places), None if like is None else like.value),
+            Cell("" if distinct is None else number(distinct, places), distinct),
+        )  # fmt: skip
+        rows.append((generator, cells))
+    kept = [place for place in range(len(heads)) if any(cells[place].text for name, cells in rows
+                                                         if name in digest.generators)]  # fmt: skip
+    lines = [
+        Row((Cell(name), *(cells[place] for place in kept)), "reference" if name in digest.floors else "")
+        for name, cells in rows
+    ]
+    if digest.at_floor_size(metric):
+        for name, own in digest.own_floors(metric).items():
+            known = {1: Cell(number(own.value, places), own.value), 2: Cell(interval(own.interval, places))}
+            known[0] = Cell(count(own.sizes.get("n_generated", 0)))
+            lines.append(Row((Cell(name), *(known.get(place, Cell()) for place in kept)), "reference"))
+    columns = (Column("generator", numeric=False), *(heads[place] for place in kept))
+    told = [f"at least: the total variation is at least this, certified at {share}."] if 3 in kept else []
+    told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
+    told += judge_statements(digest, metric)
+    told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []
+    told += [f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores."] * (
+        FLOOR in digest.floors
+    )
+    told += [digest.train_note] if digest.train_note else []
+    is_alone = len(digest.metrics) == 1
+    told += [_caption_settings(digest)] if is_alone else []
+    title = f"{metric}, {direction(digest.better(metric))}"
+    table = Table(slug(metric), columns, tuple(lines), title, tuple(told), main=is_alone)
+    summary, figure = summary_of(metric), forest_figure(digest, metric)
+    return section(
+        metric,
+        Paragraph(f"{summary[:1].upper()}{summary[1:]}.") if summary else None,
+        table,
+        *notes(_mark_note(digest, [metric]) if is_alone else ""),
+        None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
+        _details(digest, metric),
+    )
+
+
+def _details(digest: Digest, metric: str) -> Table | None:
+    """Return the numbers among the details of a metric, one row a generator."""
+    names = (*digest.order, *digest.floors)
+    details = {name: one.details for name in names if (one := digest.estimate(name, metric)) is not None}
+    keys = dict.fromkeys(
+        key
+        for values in details.values()
+        for key, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    rows = [Row((Cell(name), *(_detail(values.get(key)) for key in keys)), "reference" if name in digest.floors else "")
+            for name, values in details.items()]  # fmt: skip
+    if not keys:
+        return None
+    columns = (Column("generator", numeric=False), *(Column(key.replace("_", " ")) for key in keys))
+    return Table(f"{slug(metric)}-details", columns, tuple(rows), f"What stands behind {metric}", extra=True)
+
+
+def _detail(value: Any) -> Cell:
+    if value is None or isinstance(value, int):
+        return Cell(MISSING if value is None else count(value), value)
+    return Cell(number(value, decimals(value, abs(value))), value)
+
+
+def _kind(digest: Digest, kind: Kind) -> Section:
+    """Return the section of one kind of metrics: what they are, tables, forest plots."""
+    metrics = [metric for table in kind.tables for metric in table]
+    families = list(dict.fromkeys(map(family_of, metrics)))
+    parts: list[Part] = [Terms(tuple((family, _described(digest, family, metrics)) for family in families))]
+    for place, table in enumerate(kind.tables, start=1):
+        name = slug(kind.name) if len(kind.tables) == 1 else f"{slug(kind.name)}-{place}"
+        title = kind.name if len(kind.tables) == 1 else f"{kind.name}, {place} of {len(kind.tables)}"
+        parts.append(_metrics_table(digest, table, name=name, title=title))
+    betters = dict.fromkeys(digest.better(metric) for metric in metrics)
+    told = [f"± the longer arm of the {level(digest.comparison.level)} interval; "
+            f"{'; '.join(f'{ARROWS[better]} {direction(better)}'.strip() for better in betters)}."]  # fmt: skip
+    if any(digest.beside(name, metric) is not None for metric in metrics for name in digest.order):
+        told.append(f"Below a value, the same at the size of the {FLOOR} row, to compare with it.")
+    told += [at_floor_size_note(digest)] if any(map(digest.at_floor_size, metrics)) else []
+    told += [f"{unit}." for unit in _units(digest, metrics)]
+    parts += notes(" ".join(told))
+    figures = [forest_figure(digest, metric) for metric in metrics]
+    shown = any(figure is not None for figure in figures)
+    return section(kind.name, *parts, *figures, *notes(forest_legend(digest, metrics) if shown else ""))
+
+
+def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
+    """Return values with half their intervals, below them those at the floor's size."""
+    columns = [Column("generator", numeric=False)]
+    for metric in metrics:
+        variant = variant_of(metric)
+        group, head = (family_of(metric), variant) if variant else ("", metric)
+        columns.append(Column(head, group=group, better=digest.better(metric), note=summary_of(metric)))
+    rows = []
+    for generator in (*digest.order, *digest.floors):
+        cells = [cell(digest, generator, metric) for metric in metrics]
+        rows.append(Row((Cell(generator), *cells), "reference" if generator in digest.floors else ""))
+    own_floors: dict[str, dict[str, Estimate]] = {}
+    for metric in metrics:
+        for label, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
+            own_floors.setdefault(label, {})[metric] = own
+    for label, estimates in own_floors.items():
+        cells = [
+            _number_cell(digest, estimates[metric], metric) if metric in estimates else Cell() for metric in metrics
+        ]
+        rows.append(Row((Cell(label), *cells), "reference"))
+    return Table(name, tuple(columns), tuple(rows), title, tuple(_reasons(digest, metrics)))
+
+
+def cell(digest: Digest, generator: str, metric: str) -> Cell:
+    """Return a value with half its interval; below it what it is at the floor's size, and real text at its own size."""
+    estimate = digest.shown(generator, metric)
+    if estimate is None:
+        result = digest.cells.get((generator, metric))
+        return Cell() if result is None else Cell(MISSING, note=digest.reason(result), tone="weak")
+    places = digest.places(metric)
+    like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
+    below = [] if like is None or generator == FLOOR else [number(like.value, places)]
+    below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
+    tone = "best" if generator in digest.marked(metric) else ""
+    return _number_cell(digest, estimate, metric, below="; ".join(below), best=bool(tone))
+
+
+def _number_cell(digest: Digest, estimate: Estimate, metric: str, *, below: str = "", best: bool = False) -> Cell:
+    places = digest.places(metric)
+    value, arm = value_and_half_width(estimate, places)
+    sizes = ", ".join(f"{name} {count(n)}" for name, n in estimate.sizes.items())
+    bounds = "" if estimate.interval is None else f"{level(estimate.interval.level)} interval "
+    note = "\n".join(filter(None, [bounds + interval(estimate.interval, places), sizes, str(estimate.signature)]))
+    return Cell(value, estimate.value, arm, below, note, "best" if best else "")
+
+
+def at_floor_size_note(digest: Digest) -> str:
+    """Return at which size the metrics stand of which the floor is the aim."""
+    floor = next((one for metric in digest.metrics if (one := digest.estimate(FLOOR, metric))), None)
+    size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
+    told = f"Values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
+    if any(digest.own_floors(metric) for metric in digest.metrics if digest.at_floor_size(metric)):
+        told += ", those of a generator with fewer texts beside real text of its own size"
+    return f"{told}."
+
+
+def summary_of(metric: str) -> str:
+    """Return what a metric is in one sentence; empty for one that the catalogue does not have."""
+    entry = CATALOG.get(family_of(metric))
+    return "" if entry is None else entry.summary
+
+
+def _described(digest: Digest, family: str, metrics: Sequence[str]) -> str:
+    """Return what a family of metrics is, with its unit where a number has to be read with it."""
+    unit = next(digest.told_unit(metric) for metric in metrics if family_of(metric) == family)
+    summary = summary_of(family)
+    return summary if not unit or unit.split()[0] in summary else f"{summary} ({unit})"
+
+
+def _units(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return "a and b in nats per token" for every unit that a number has to be read with."""
+    families: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        unit = digest.told_unit(metric)
+        if unit:
+            families.setdefault(unit, {})[family_of(metric)] = None
+    return [f"{join_words(list(names))} in {unit}" for unit, names in families.items()]
+
+
+def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return why values are missing, each reason once, with whose and which they are where it does not say."""
+    told = []
+    for reason, cells in digest.errors(metrics):
+        families = list(dict.fromkeys(family_of(metric) for _, metric in cells))
+        names = _named(list(dict.fromkeys(name for name, _ in cells)))
+        says = any(family in reason for family in families)
+        told.append(f"{MISSING}: {reason if says else f'{join_words(families)} of {names}: {reason}'}.")
+    return told
+
+
+def _planes(digest: Digest) -> Section:
+    planes, frontier = plane_figures(digest), frontier_figure(digest)
+    told = (
+        "Right and up are more quality and more diversity, whatever the metric's own direction; the goal is the cross, "
+        "real text, and not the corner. Every point is measured at the size of that."
+    )
+    planes[:1] = [replace(one, caption=f"{one.caption} {told}") for one in planes[:1]]
+    return section("Quality and diversity", *planes, frontier)
+
+
+def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
+    """Return a section for each generator, and row of real text, of which there is something to show."""
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    parts: list[Part] = []
+    for name in (*digest.order, *digest.floors):
+        explanation = explanations.get(name)
+        texts = _texts(name, examples.get(name), explanation)
+        figures = [figure for figure in (scores_figure(digest, name), roc_figure(digest, name)) if figure is not None]
+        if explanation is None and not figures and texts is None:
+            continue
+        alone = filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics))
+        floor = notes(_FLOORS[name == FLOOR] if name in digest.floors else "")
+        if explanation is None:
+            inner: list[Part | None] = [*figures, *floor, *notes(*alone), texts]
+        else:
+            more = section("N-grams, lengths, places, texts, sample size", *explanation_parts(explanation, texts=texts),
+                           extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
+            inner = [*giveaway_items(explanation), *figures, *floor, *notes(*alone), more]
+        parts.append(section(name, *inner))
+    return section("What gives them away", *parts)
+
+
+def _texts(name: str, examples: Examples | None, explanation: Explanation | None) -> Texts | None:
+    """Return the list of texts to look through; None where there are none beside those of the explanation."""
+    if examples is None:
+        return None
+    entries = [
+        TextEntry(one.text, score=one.score, count=one.count, group=title)
+        for title, part in (("Most clearly generated", examples.most_generated),
+                            ("Most lifelike", examples.most_lifelike))
+        for one in part
+    ]  # fmt: skip
+    if explanation is not None:
+        entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated")
+                    for one in explanation.mistaken]  # fmt: skip
+    phrases = () if explanation is None else phrases_of(explanation)
+    return Texts(f"texts-{slug(name)}", tuple(entries), phrases, score="probability of being real")
+
+
+def _pairs(digest: Digest) -> Section:
+    parts: list[Part | None] = [ranks_figure(digest)]
+    for metric in sorted(digest.comparison.metrics, key=lambda metric: metric != digest.headline):
+        pairs = digest.pairs(metric)
+        if not pairs:
+            continue
+        is_headline = metric == digest.headline
+        still_open = [pair for pair in pairs if not digest.separated(pair)]
+        n_separated = len(pairs) - len(still_open)
+        rows = [_pair_row(digest, pair) for pair in pairs]
+        title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
+        columns = (
+            Column("a", numeric=False), Column("b", numeric=False), Column("a - b"),
+            Column(f"{level(digest.comparison.level)} interval"), Column("p adjusted"),
+            Column("separated", numeric=False),
+        )  # fmt: skip
+        parts.append(Table.of(f"pairs-{slug(metric)}", columns, rows, title=title,
+                              extra=not is_headline or len(rows) > _FEW_PAIRS))  # fmt: skip
+        if is_headline and len(rows) > _FEW_PAIRS:
+            parts += notes(f"By {metric}, {n_separated} of {len(pairs)} pairs are separated.")
+            if still_open:
+                open_rows = [_pair_row(digest, pair) for pair in still_open]
+                parts.append(Table.of(f"open-pairs-{slug(metric)}", columns, open_rows, title="Pairs not separated"))
+        if is_headline:
+            parts.append(pairs_figure(digest, metric))
+    if not any(parts):
+        return section("")
+    told = "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated."
+    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told))
+
+
+def _pair_row(digest: Digest, pair: PairDifference) -> tuple[Cell, ...]:
+    places = digest.places(pair.metric)
+    is_separated = digest.separated(pair)
+    return (
+        Cell(pair.a), Cell(pair.b), Cell(number(pair.difference, places, sign=True), pair.difference),
+        Cell(span(pair.low, pair.high, places)), Cell(p_value(pair.p_adjusted), pair.p_adjusted),
+        Cell("yes" if is_separated else "no", tone="" if is_separated else "weak"),
+    )  # fmt: skip
+
+
+def _repeat(digest: Digest) -> Section:
+    command = command_line(digest)
+    model = ", and the name or folder of the encoder's model for MODEL" if "MODEL" in command else ""
+    told = (
+        "With the same texts, version and seed, this gives the same numbers on the same kind of processor. Put each "
+        f"text's or array's file for FILE{model}."
+    )
+    rows = [
+        (result.generator, result.metric, str(result.estimate.signature))
+        for result in digest.comparison.results
+        if result.estimate is not None
+    ]
+    table = Table.of("signatures", ("generator", "metric", "signature"), rows, texts=(1, 2), extra=True,
+                     title="Signatures: every setting behind every number")  # fmt: skip
+    return section("To repeat the comparison", Paragraph(told), Paragraph(command, "code"), table)
+
+
+def _giveaways(digest: Digest, width: int) -> Section:
+    explanations = {one.generator: one for one in digest.comparison.explanations}
+    shown = [explanations[name] for name in digest.order if name in explanations]
+    if not shown:
+        return section("")
+    both = len(shown) <= _MOST_IN_FULL
+    room = max(20, width - min(24, max(len(one.generator) for one in shown)) - 4)
+    title = "What gives them away" if len(shown) > 1 else "What gives it away"
+    lines = tuple((shorten(one.generator, 24), "\n".join(giveaway_lines(one, room, both=both))) for one in shown)
+    return section(title if both else f"{title}: what they say too often", Terms(lines))
+
+
+def _sizes_told(digest: Digest) -> str:
+    comparison = digest.comparison
+    sizes = {size for name in comparison.generators if (size := digest.size(name)) is not None}
+    each = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
+    told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
+    told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
+    tokenizer = digest.setting("tok")
+    return f"{told}{'' if tokenizer is None else f'; tokeniser {tokenizer}'}; seed {comparison.seed}."
+
+
+def _message(message: str, others: Sequence[str]) -> str:
+    """Return a message in few lines, with what else it is true of."""
+    also = f" Also: {join_words(others)}." if others else ""
+    whole = message + ("" if message.endswith(".") or not also else ".") + also
+    return textwrap.shorten(whole, _MESSAGE_LINES * _LINE, placeholder=" …")
+
+
+def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: int) -> str:
+    """Return as many n-grams as a line holds, none of them cut but the first where it is longer than the line."""
+    line = ""
+    for giveaway in giveaways[:_MOST_GIVEAWAYS]:
+        shares = f" {_percent(giveaway.share_generated)} (real {_percent(giveaway.share_real)})"
+        if not line:
+            line = title + _quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
+        elif len(longer := f"{line}; {_quoted(giveaway.ngram, width)}{shares}") <= width:
+            line = longer
+    return line
+
+
+def _quoted(ngram: str, width: int) -> str:
+    """Return an n-gram in quotes, what is said of the ends of a text behind it."""
+    if ngram == "<sos> <eos>":
+        return "an empty text"
+    tokens = ngram.split(" ")
+    where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
+    words = " ".join(token for token in tokens if token not in _ENDS) if where else ngram
+    room = max(_LEAST_PHRASE, width - len(where) - 2)
+    return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    if percent == 0:
+        return "0 %"
+    return "<0.1 %" if percent < 0.1 else f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+
+
+def _named(generators: Sequence[str]) -> str:
+    return f"{len(generators)} generators" if len(generators) > _MOST_NAMED else join_words(list(generators))
+
+
+def _scored_by(comparison: Comparison) -> str | None:
+    """Return the first metric whose sentence scores are probabilities of being real."""
+    digest = Digest(comparison)
+    for metric in comparison.metrics:
+        if any(digest.detail(generator, metric, "score_histogram") is not None for generator in comparison.generators):
+            return metric
+    return None
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return the whole report as Markdown, without figures."""
+    return to_markdown(comparison_document(comparison), figures=None, everything=False)
+
+
+def comparison_latex(comparison: Comparison, *, everything: bool = False) -> str:
+    """Return the main table as LaTeX, or all."""
+    return to_latex(comparison_document(comparison), everything=everything)

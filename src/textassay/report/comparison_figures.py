@@ -1,0 +1,282 @@
+"""The figures of a comparison, as data: forest plots, what the classifier saw, planes, frontiers, pairs, ranks."""
+
+import math
+import re
+from collections.abc import Sequence
+
+from textassay.comparison import FLOOR
+from textassay.estimate import Estimate
+from textassay.report.digest import Digest
+from textassay.report.document import Figure
+from textassay.report.kinds import family_of
+from textassay.report.number import number
+from textassay.report.plots import (
+    Axis,
+    Curves,
+    Forest,
+    ForestRow,
+    HeatCell,
+    HeatMap,
+    Mark,
+    Point,
+    Reference,
+    Series,
+)
+from textassay.report.words import slug
+
+# (quality, diversity); of a family with orders, those of one order.
+_PAIRS = (("bleu", "self-bleu"), ("lm-score", "reverse-lm-score"), ("precision", "recall"), ("density", "coverage"))
+_FALLING = {"self-bleu", "lm-score", "reverse-lm-score"}  # less of it is more quality, or more diversity
+_HALVES = ((0.0, 0.5, 1.0), ("0", "0.5", "1"))
+_LEAST_COLOUR = 0.25  # of a significant difference
+
+
+def forest_figure(digest: Digest, metric: str) -> Figure | None:
+    """Return values with intervals, one row a generator, over the band of what real text scores.
+
+    A filled circle is the value by which generators are ranked: on all text, or at the floor's size where closer to
+    real text is better. A hollow one is the value at the floor's size, to be compared with the band. For a generator
+    with fewer texts than that, a hollow diamond is what real text scores at its size. None where no generator has a
+    value.
+    """
+    if all(digest.shown(generator, metric) is None for generator in digest.order):
+        return None
+    places, best = digest.places(metric), digest.marked(metric)
+    rows = []
+    for name in (*digest.order, *digest.floors):
+        is_floor = name in digest.floors
+        like, own = (None, None) if is_floor else (digest.beside(name, metric), digest.own_floor(name, metric))
+        marks = [] if like is None else [Mark(like.value, style="hollow", colour="muted", below=True)]
+        marks += [] if own is None else [Mark(own.value, style="hollow diamond", colour="real", below=True)]
+        estimate = digest.shown(name, metric)
+        if estimate is not None:
+            marks.append(_mark(estimate, "diamond" if is_floor else "filled", "real" if is_floor else "generated"))
+        rows.append(ForestRow(name, tuple(marks), number(digest.value(name, metric), places), name in best, is_floor))
+    floor, unit = digest.estimate(FLOOR, metric), digest.told_unit(metric)
+    band = None if floor is None or floor.interval is None else (floor.interval.low, floor.interval.high)
+    band = band if band is not None and all(map(math.isfinite, band)) else None
+    references = () if floor is None else (Reference(floor.value, colour="real", dashed=True),)
+    told = ", ".join(f"{row.name} {row.text}" for row in rows)
+    plot = Forest(tuple(rows), Axis(f"{metric} ({unit})" if unit else metric), band=band, references=references)
+    return Figure(f"forest-{slug(metric)}", plot, description=f"Values of {metric}: {told}.")
+
+
+def forest_legend(digest: Digest, metrics: Sequence[str]) -> str:
+    """Return what the marks of forest plots mean."""
+    cells = [(name, metric) for metric in metrics for name in digest.order]
+    parts = ["Value and interval of each generator"]
+    parts += ["hollow: at the size of the floor"] * any(digest.beside(*one) is not None for one in cells)
+    parts += ["blue: real text against real text, its interval as a band"] * (FLOOR in digest.floors)
+    parts += ["hollow diamond: real text at the size of a generator with fewer texts"] * any(
+        digest.own_floor(*one) is not None for one in cells
+    )
+    return f"{'; '.join(parts)}."
+
+
+def scores_figure(digest: Digest, generator: str) -> Figure | None:
+    """Return the histograms of the discriminator's scores on both sides; None where no metric keeps them."""
+    for metric in digest.comparison.metrics:
+        histogram = digest.detail(generator, metric, "score_histogram")
+        if histogram is not None:
+            break
+    else:
+        return None
+    edges = [float(edge) for edge in histogram["edges"]]
+    series = []
+    for side, dashes in (("real", 0), ("generated", 1)):
+        total = sum(histogram[side]) or 1
+        heights = [*(part / total for part in histogram[side]), 0.0]
+        points = tuple(Point(x, y) for x, y in zip(edges, heights, strict=True))
+        series.append(Series(side, points, colour=side, steps=True, fill=True, dashes=dashes))  # type: ignore[arg-type]
+    told = (
+        f"Histograms of the classifier's scores for {generator} (dashed, orange) and real text (solid, blue); the less "
+        f"they overlap, the easier the two are told apart. {metric} is {number(digest.value(generator, metric), 3)}."
+    )
+    x = Axis(
+        "probability of being real", (edges[0], edges[-1]), ticks=(edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
+    )
+    return Figure(f"scores-{slug(generator)}", Curves(tuple(series), x, Axis("share of texts", (0, None))),
+                  "What the classifier says of both sides.", told)  # fmt: skip
+
+
+def roc_figure(digest: Digest, generator: str) -> Figure | None:
+    """Return how many real texts are found at what share of false alarms; None where no metric keeps the points."""
+    for metric in digest.comparison.metrics:
+        points = digest.detail(generator, metric, "roc")
+        if points is not None:
+            break
+    else:
+        return None
+    area = digest.detail(generator, metric, "auc")
+    line = Series(generator, tuple(Point(x, y) for x, y in points), dots=False,
+                  colour="real" if generator in digest.floors else "generated")  # fmt: skip
+    told = (
+        f"Receiver operating characteristic of the classifier for {generator}: share of real texts called real against "
+        f"share of generated ones called real, at every threshold; the diagonal is guessing. Area {number(area, 3)}."
+    )
+    x, y = (Axis(name, (0, 1.005), ticks=_HALVES[0], labels=_HALVES[1])
+            for name in ("generated called real", "real called real"))  # fmt: skip
+    plot = Curves((line,), x, y, references=(Reference(axis="diagonal", colour="rule"),), legend=False,
+                  size=(2.7, 2.5), text="" if area is None else f"AUC {number(area, 3)}")  # fmt: skip
+    return Figure(f"roc-{slug(generator)}", plot, "At every threshold; the diagonal is guessing.", told)
+
+
+def frontier_figure(digest: Digest) -> Figure | None:
+    """Return the divergence frontiers of all generators and of real text, all at the floor's size where it is known.
+
+    None where no metric keeps any.
+    """
+    for metric in digest.comparison.metrics:
+        curves: dict[str, Estimate] = {}
+        for name in (*digest.order, FLOOR):
+            estimate = digest.matched(name, metric) or digest.estimate(name, metric)
+            if estimate is not None and estimate.details.get("frontier"):
+                curves[name] = estimate
+        if any(name in digest.generators for name in curves):
+            break
+    else:
+        return None
+    series = []
+    for place, (name, estimate) in enumerate(curves.items()):
+        frontier = estimate.details["frontier"]
+        corner = max(range(len(frontier)), key=lambda k: min(frontier[k]))
+        is_floor = name in digest.floors
+        series.append(Series(name, tuple(Point(x, y) for x, y in frontier), dots=False, beside=True, anchor=corner,
+                             colour="real" if is_floor else "generated", dashes=1 if is_floor else place % 4,
+                             bold=name in digest.marked(digest.headline or "")))  # fmt: skip
+    x, y = (Axis(f"{side} text: like the mixture", (0, 1.005), ticks=_HALVES[0], labels=_HALVES[1])
+            for side in ("generated", "real"))  # fmt: skip
+    told = "; ".join(f"{name} {number(estimate.value, 3)}" for name, estimate in curves.items())
+    return Figure(f"frontier-{slug(metric)}", Curves(tuple(series), x, y, size=(3.6, 3.3)),
+                  f"Divergence frontiers; the area under each is {metric}.",
+                  f"Divergence frontiers; the area under each is {metric}: {told}.")  # fmt: skip
+
+
+def plane_pairs(digest: Digest) -> list[tuple[str, str]]:
+    """Return the pairs (quality, diversity) of metrics that the comparison has."""
+    pairs = []
+    for quality in digest.metrics:
+        for first, second in _PAIRS:
+            diversity = re.sub(r"^[^(]*", second, quality)
+            if family_of(quality) == first and diversity in digest.metrics:
+                pairs.append((quality, diversity))
+    return pairs
+
+
+def plane_figures(digest: Digest) -> list[Figure]:
+    """Return quality against diversity, a figure a pair of metrics of which some generator has both values.
+
+    Every point is measured at the floor's size, because these metrics move with the number of texts. Axes are turned so
+    that right and up are more quality and more diversity.
+    """
+    figures = []
+    for quality, diversity in plane_pairs(digest):
+        points = {
+            name: (x, y)
+            for name in (*digest.order, FLOOR)
+            if (x := digest.matched(name, quality)) is not None and (y := digest.matched(name, diversity)) is not None
+        }
+        if not set(points) - {FLOOR}:
+            continue
+        series = tuple(
+            Series(name, (_point(x, y),), line=False, beside=True, colour="real" if name == FLOOR else "generated",
+                   marker=5 if name == FLOOR else 0, bold=name in digest.marked(digest.headline or ""))
+            for name, (x, y) in points.items()
+        )  # fmt: skip
+        plot = Curves(
+            series,
+            Axis(f"{quality}: quality →", falling=family_of(quality) in _FALLING),
+            Axis(f"{diversity}: diversity →", falling=family_of(diversity) in _FALLING),
+            region=_region(*points[FLOOR]) if FLOOR in points else None, size=(3.3, 2.6), kind="scatter",
+        )  # fmt: skip
+        told = "; ".join(
+            f"{name} {number(x.value, digest.places(quality))} and {number(y.value, digest.places(diversity))}"
+            for name, (x, y) in points.items()
+        )
+        title = f"Quality by {quality} and diversity by {diversity}, at the floor's size"
+        figures.append(Figure(f"plane-{slug(quality)}", plot, f"{title}.", f"{title}: {told}."))
+    return figures
+
+
+def pairs_figure(digest: Digest, metric: str) -> Figure | None:
+    """Return the matrix of differences, row minus column; a filled cell is significant. None below two generators."""
+    pairs = {(pair.a, pair.b): pair for pair in digest.pairs(metric)}
+    order = digest.order
+    known = [abs(pair.difference) for pair in pairs.values() if pair.difference is not None]
+    if len(order) < 2 or not known:
+        return None
+    largest = max(known) or 1.0
+    cells: list[tuple[HeatCell | None, ...]] = []
+    for i in range(1, len(order)):
+        row: list[HeatCell | None] = []
+        for j in range(len(order) - 1):
+            pair = pairs.get((order[i], order[j])) or pairs.get((order[j], order[i])) if j < i else None
+            if pair is None or pair.difference is None:
+                row.append(None)
+                continue
+            difference = pair.difference if pair.a == order[i] else -pair.difference
+            is_sure = digest.separated(pair)
+            strength = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * abs(difference) / largest
+            row.append(HeatCell(-strength if is_sure else None, number(difference, 2, sign=True), is_sure, not is_sure))
+        cells.append(tuple(row))
+    apart = sum(digest.separated(pair) for pair in pairs.values())
+    told = f"Matrix of differences by {metric}, row minus column. {apart} of {len(pairs)} pairs are separated."
+    return Figure(
+        f"pairs-{slug(metric)}", HeatMap(order[1:], order[:-1], tuple(cells), scale=1.35, wide=0.5),
+        "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be luck at this "
+        "sample size.", told,
+    )  # fmt: skip
+
+
+def ranks_figure(digest: Digest) -> Figure | None:
+    """Return the rank intervals of every generator under every metric that ranks; None below two generators."""
+    metrics = [metric for metric in digest.metrics if any((g, metric) in digest.ranks for g in digest.generators)]
+    n = len(digest.generators)
+    if n < 2 or not metrics:
+        return None
+    cells = []
+    for generator in digest.order:
+        row: list[HeatCell | None] = []
+        for metric in metrics:
+            rank = digest.ranks.get((generator, metric))
+            if rank is None:
+                row.append(None)
+                continue
+            middle = (rank.low + rank.high) / 2
+            row.append(HeatCell(-(n - middle + 0.5) / n, digest.rank_text(generator, metric),
+                                generator in digest.marked(metric)))  # fmt: skip
+        cells.append(tuple(row))
+    told = "; ".join(
+        f"{g} {', '.join(f'{digest.rank_text(g, m)} by {m}' for m in metrics if (g, m) in digest.ranks)}"
+        for g in digest.order
+    )
+    return Figure(
+        "ranks", HeatMap(digest.order, tuple(metrics), tuple(cells), scale=1.3, wide=0.42),
+        "Rank intervals, 1 is best: from 1 + the number of generators significantly better to n less the number "
+        "significantly worse. Dark: near the top; black figures: none is significantly better.",
+        f"Rank intervals: {told}.",
+    )  # fmt: skip
+
+
+def _mark(estimate: Estimate, style: str, colour: str) -> Mark:
+    low, high = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
+    return Mark(estimate.value, low, high, style=style, colour=colour)  # type: ignore[arg-type]
+
+
+def _point(x: Estimate, y: Estimate) -> Point:
+    (x_low, x_high), (low, high) = _ends(x), _ends(y)
+    return Point(x.value, y.value, low, high, x_low, x_high)
+
+
+def _ends(estimate: Estimate) -> tuple[float, float] | tuple[None, None]:
+    bounds = estimate.interval
+    known = bounds is not None and math.isfinite(bounds.low + bounds.high)
+    return (bounds.low, bounds.high) if bounds is not None and known else (None, None)
+
+
+def _region(x: Estimate, y: Estimate) -> tuple[float, float, float, float] | None:
+    """Return the intervals of real text."""
+    if x.interval is None or y.interval is None:
+        return None
+    ends = (x.interval.low, x.interval.high, y.interval.low, y.interval.high)
+    return ends if all(map(math.isfinite, ends)) else None

@@ -1,0 +1,62 @@
+"""How far apart two models are, as a document: the value to read, its checks, what was drawn."""
+
+from importlib.metadata import version
+
+from textassay.estimate import Interval
+from textassay.meta_evaluation import MOST_DISAGREEMENT, ModelDiscrepancy, Side
+from textassay.report.cells import interval_cell, number_cell
+from textassay.report.document import Document, Figure, Table, section
+from textassay.report.number import count, decimals, level
+from textassay.report.plots import Axis, Forest, ForestRow, Mark
+
+
+def discrepancy_document(discrepancy: ModelDiscrepancy) -> Document:
+    """Return the estimates of the discrepancy of two models, and whether they agree."""
+    truth = discrepancy.truth
+    estimates: tuple[tuple[str, float, Interval, str], ...] = (
+        ("both sides", truth.value, truth.interval, "read this: never less precise than the others"),
+        ("ratio", truth.ratio, truth.ratio_interval, "a check"),
+        ("sign", truth.sign, truth.sign_interval, "a check; the paper's equation (2)"),
+    )
+    rows = []
+    marks: list[ForestRow] = []
+    for name, value, bounds, remark in estimates:
+        places = decimals(value, (bounds.high - bounds.low) / 2)
+        cell = number_cell(value, places)
+        rows.append((name, cell, interval_cell(bounds, places), remark))
+        mark = Mark(value, bounds.low, bounds.high, colour="muted" if marks else "generated")
+        marks.append(ForestRow(name, (mark,), cell.text, bold=not marks))
+    heads = ("estimator", "value", level(truth.interval.level), "")
+    _, best, ends, _ = rows[0]
+    description = "Discrepancy by each estimator, with intervals: " + ", ".join(f"{m.name} {m.text}" for m in marks)
+    figure = Figure("discrepancy", Forest(tuple(marks), Axis("discrepancy")), "Value and interval by each estimator.",
+                    f"{description}.")  # fmt: skip
+    p, q = discrepancy.p, discrepancy.q
+    return Document(
+        f"Discrepancy of {p.name} and {q.name}",
+        (f"The discrepancy of {p.name} and {q.name} is {best.text} {ends.text}.", _agreement(discrepancy)),
+        (("P", _draws(p, discrepancy)), ("Q", _draws(q, discrepancy))),
+        (section("Estimates", Table.of("discrepancy", heads, rows, texts=(3,), main=True), figure),),
+        lead="discrepancy",
+        version=version("textassay"),
+    )
+
+
+def _agreement(discrepancy: ModelDiscrepancy) -> str:
+    distance = f"{discrepancy.truth.disagreement:.1f} standard errors apart at most"
+    if discrepancy.agrees:
+        return f"The estimators agree: {distance}."
+    return (
+        f"The estimators DISAGREE: {distance}, more than {MOST_DISAGREEMENT:g}. A log-probability is not that of what "
+        "was drawn; trust none of the values."
+    )
+
+
+def _draws(side: Side, discrepancy: ModelDiscrepancy) -> str:
+    """Return what was drawn from one side, and what of it is out of the ordinary."""
+    parts = [f"{count(discrepancy.n)} sentences of {side.name}"]
+    if side.cut_share > 0 and discrepancy.max_length is not None:
+        parts.append(f"{100 * side.cut_share:.2g} % reach {count(discrepancy.max_length)} tokens, where both are cut")
+    if side.foreign_share > 0:
+        parts.append(f"{100 * side.foreign_share:.2g} % the other never draws")
+    return "; ".join(parts) + "."

@@ -1,0 +1,44 @@
+"""The files of a document: Markdown, page, LaTeX, records as CSV, figures as SVG."""
+
+from collections.abc import Iterable, Sequence
+
+from textassay.corpus import csv_text
+from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
+from textassay.report.drawing import draw_svg
+from textassay.report.latex import to_latex
+from textassay.report.markdown import to_markdown
+from textassay.report.page import to_html
+from textassay.report.svg import on_white
+from textassay.storage import Content
+
+
+def document_files(document: Document, *, stem: str = "report", brief_markdown: bool = False) -> dict[str, Content]:
+    """Return name to content of what a document is written as, for `textassay.storage.write_files`.
+
+    ``STEM.md``, ``STEM.html``, ``STEM.tex`` where it has tables of a paper, a CSV file a record, ``figures/*.svg``.
+    `brief_markdown`: whether Markdown goes without what is marked as extra.
+    """
+    document = with_unique_names(document)
+    drawings = {figure.name: draw_svg(figure) for figure in document.figures}
+    files: dict[str, Content] = {f"{table.name}.csv": to_csv(table) for table in document.records}
+    files[f"{stem}.md"] = to_markdown(document, everything=not brief_markdown)
+    files[f"{stem}.html"] = to_html(document, drawings)
+    if any(table.main for table in document.tables):
+        files[f"{stem}.tex"] = to_latex(document)
+    return files | {f"figures/{name}.svg": on_white(svg) for name, svg in drawings.items()}
+
+
+def to_csv(table: Table) -> str:
+    """Return a table as CSV in full precision; what is missing or undefined is empty, headings are left out."""
+    rows = [[cell.value for cell in row.cells] for row in table.rows if row.kind != "heading"]
+    return csv_text([column.name for column in table.columns], rows)
+
+
+def record(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """Return a long table for a CSV file: what each cell is stands in full precision."""
+    heads = tuple(Column(column) for column in columns)
+    return Table(name, heads, tuple(Row(tuple(Cell(value=_plain(value)) for value in row)) for row in rows))
+
+
+def _plain(value: object) -> float | int | str | None:
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,177 @@
+"""A document as a page: one file, readable offline and without script, light and dark, on paper and on a phone.
+
+Every text from outside goes through Jinja's escaping, figures are ours with names escaped when they were drawn, and the
+page's policy lets a browser run nothing but the page's own script, which it names by its hash: tables are sorted, their
+columns switched, and texts filtered by it.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from textassay.report.console import ARROWS
+from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
+from textassay.report.drawing import draw_svg
+from textassay.report.latex import latex_table
+from textassay.report.plots import Curves, Forest, HeatMap
+from textassay.report.svg import to_inline
+from textassay.report.words import printable, slug
+
+_SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
+_MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
+_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
+
+
+def to_html(document: Document, drawings: Mapping[str, str] | None = None) -> str:
+    """Return the page; `drawings`: figures that are drawn already, as SVG by name."""
+    environment = _environment()
+    script = _without_blank_lines(_source("document.js"))  # as the page is, or its hash would differ
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    figures = document.figures
+    page = environment.get_template("document.html.j2").render(
+        document=document, script=Markup(script), style=Markup(_source("document.css")), script_hash=digest,
+        lead=next((figure for figure in figures if figure.name == document.lead), None), anchors=_anchors(document),
+        drawn=_drawer(drawings or {}),
+    )  # fmt: skip
+    return _without_blank_lines(page)
+
+
+def to_fragment(document: Document) -> str:
+    """Return the body of the page without head, script and figures' frames: what a notebook shows."""
+    environment = _environment()
+    body = environment.get_template("fragment.html.j2").render(
+        document=document, anchors=_anchors(document), lead=None, drawn=_drawer({})
+    )
+    return f'<div class="textassay">{_without_blank_lines(body)}</div>'
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("textassay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "shown": lambda text: _MINUS.sub("\N{MINUS SIGN}", _lines(text)),
+        "quoted": _lines,
+        "slug": slug,
+        "kind": _kind,
+        "latex": latex_table,
+        "heads": _heads,
+        "sort_key": _sort_key,
+        "marked": _marked,
+        "groups": _groups,
+        "runs": _runs,
+        "is_wide": _is_wide,
+    }
+    environment.globals["arrows"] = ARROWS
+    environment.globals["shown_texts"] = _SHOWN_TEXTS
+    return environment
+
+
+def _without_blank_lines(text: str) -> str:
+    return re.sub(r"\n\s*\n+", "\n", text)
+
+
+def _lines(text: str) -> str:
+    """Return `text` with nothing in it that could steer, its line breaks kept: tooltips and code have several lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+@cache
+def _source(name: str) -> str:
+    loader = PackageLoader("textassay.report")
+    return loader.get_source(_environment(), name)[0]
+
+
+def _anchors(document: Document) -> list[tuple[str, Section]]:
+    """Return the sections with ids that differ."""
+    anchors: dict[str, Section] = {}
+    for section in document.sections:
+        name, n = slug(section.title), 1
+        while name in anchors:
+            n += 1
+            name = f"{slug(section.title)}-{n}"
+        anchors[name] = section
+    return list(anchors.items())
+
+
+def _kind(part: Part) -> str:
+    return type(part).__name__
+
+
+def _drawer(drawings: Mapping[str, str]) -> Callable[[Figure], Markup]:
+    def drawn(figure: Figure) -> Markup:
+        svg = drawings.get(figure.name) or draw_svg(figure)
+        return Markup(to_inline(svg, name=slug(figure.name), title=str(escape(printable(figure.description)))))
+
+    return drawn
+
+
+def _heads(table: Table) -> list[tuple[str, int, int, int]]:
+    """Return the upper line of a head with groups: (name with its arrow, columns, how many show, the first one)."""
+    spans: list[tuple[str, int, int, int]] = []
+    for place, column in enumerate(table.columns):
+        arrow = ARROWS[column.better] if column.better and column.group else ""
+        name = f"{column.group} {arrow}".strip()
+        if spans and name and spans[-1][0] == name:
+            _, width, shown, first = spans[-1]
+            spans[-1] = (name, width + 1, shown + (not column.hidden), first)
+        else:
+            spans.append((name, 1, int(not column.hidden), place))
+    return spans
+
+
+def _runs(parts: Sequence[Part], lead: Figure | None) -> list[list[Part]]:
+    """Return the parts, figures that follow one another together, without the one that leads the page."""
+    runs: list[list[Part]] = []
+    for part in parts:
+        if lead is not None and isinstance(part, Figure) and part.name == lead.name:
+            continue
+        if runs and isinstance(part, Figure) and isinstance(runs[-1][-1], Figure):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return runs
+
+
+def _is_wide(figure: Figure) -> bool:
+    """Return whether a figure needs the width of the page."""
+    plot = figure.plot
+    if isinstance(plot, HeatMap):
+        return len(plot.columns) > _MOST_NARROW_COLUMNS
+    return isinstance(plot, Forest | Curves) and len(plot.panels) > 1
+
+
+def _sort_key(cell: Cell) -> str:
+    """Return what a column is sorted by: the number in full precision, else the text."""
+    return printable(cell.text if cell.value is None else str(cell.value))
+
+
+def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:
+    names = dict.fromkeys(entry.group for entry in part.entries)
+    return [(name, [entry for entry in part.entries if entry.group == name]) for name in names]
+
+
+def _marked(entry: TextEntry, part: Texts) -> Markup:
+    """Return a text, escaped, with the phrases of its list marked."""
+    text = printable(entry.text)
+    phrases = sorted({printable(phrase) for phrase in part.phrases if phrase.strip()}, key=len, reverse=True)
+    if not phrases:
+        return Markup(escape(text))
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)", re.IGNORECASE)
+    pieces: list[Any] = []
+    end = 0
+    for match in pattern.finditer(text):
+        pieces += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+        end = match.end()
+    return Markup("").join([*pieces, escape(text[end:])])

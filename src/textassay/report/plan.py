@@ -1,0 +1,78 @@
+"""How many texts are needed, as a report: one line a question, what is assumed, and the pilot it rests on."""
+
+from importlib.metadata import version
+
+from textassay.comparison import Pilot, Plan, Requirement
+from textassay.report.cells import count_cell, number_cell
+from textassay.report.document import Cell, Document, Figure, Row, Section, Table, items, notes, section
+from textassay.report.number import count, counted, level, span
+from textassay.report.plots import Axis, Curves, Point, Series
+
+_PLACES = 3
+
+
+def plan_document(plan: Plan) -> Document:
+    """Return a plan as a report."""
+    most = max(plan.requirements, key=lambda requirement: requirement.n)
+    answer = f"{counted(most.n, 'text')}, real and of each generator, are needed for {_question(most, plan)}"
+    answer += "." if len(plan.requirements) == 1 else "; the other questions need fewer."
+    pilot = () if plan.pilot is None else (_pilot(plan.pilot, share=level(plan.level)),)
+    return Document(
+        "How many texts are needed",
+        (answer,),
+        (("Level", level(plan.level)), ("Power", level(plan.power)), ("Folds", count(plan.folds))),
+        (*pilot, section("Texts needed, real and of each generator", _texts(plan)),
+         section("Assumed", *items(plan.assumptions))),
+        lead="plan-pilot",
+        version=version("textassay"),
+    )  # fmt: skip
+
+
+def _texts(plan: Plan) -> Table:
+    with_tested = plan.folds == 1
+    rows: list[list[str | Cell]] = []
+    for requirement in plan.requirements:
+        tested = [count_cell(requirement.n_tested)] if with_tested else []
+        rows.append([_question(requirement, plan), *tested, count_cell(requirement.n)])
+    return Table.of("texts", ("question", *(("tested", "in all") if with_tested else ("texts",))), rows, main=True)
+
+
+def _question(requirement: Requirement, plan: Plan) -> str:
+    share, power = level(plan.level), level(plan.power)
+    if requirement.question == "margin":
+        return f"dd within ±{requirement.size:g}, {share} interval"
+    if requirement.question == "detect":
+        return f"dd of {requirement.size:g} told from 0 at {share}, with power {power}"
+    return f"two generators whose dd differ by {requirement.size:g} told apart at {share}, with power {power}"
+
+
+def _pilot(pilot: Pilot, *, share: str) -> Section:
+    rows: list[Row] = []
+    series: list[Series] = []
+    for found in pilot.generators:
+        points = () if found.curve is None else found.curve.points
+        rising = None if found.curve is None else found.curve.rising
+        said = Cell("unknown" if rising is None else "yes" if rising else "no")
+        for place, point in enumerate(points):
+            sizes = count_cell(point.n_generated), count_cell(point.n_real)
+            bounds = Cell(span(point.low, point.high, _PLACES), point.low)
+            name = Cell(found.generator if place == 0 else "")
+            last = place == len(points) - 1
+            rows.append(Row((name, *sizes, number_cell(point.value, _PLACES), bounds, said if last else Cell())))
+        if points:
+            line = tuple(Point(point.n_generated, point.value, point.low, point.high) for point in points)
+            series.append(Series(found.generator, line, dashes=len(series)))
+        else:
+            sizes = count_cell(found.n_generated), count_cell(found.n_real)
+            rows.append(Row((Cell(found.generator), *sizes, number_cell(found.value, _PLACES), Cell(), said)))
+    table = Table.of("pilot", ("generator", "generated", "real", "dd", share, "still rising?"), rows)
+    told = "" if pilot.correlation is None else (
+        f"Scores of the same real texts beside different generators correlate by {pilot.correlation:.2f}"
+        f"{' or more.' if len(pilot.generators) > 2 else '.'}"
+    )  # fmt: skip
+    curve = None if not series else Figure(
+        "plan-pilot", Curves(tuple(series), Axis("generated texts"), Axis("dd")),
+        "dd of the pilot by the number of texts, with intervals: where it still rises, more texts find more.",
+        f"dd by the number of texts of {', '.join(one.name for one in series)}.",
+    )  # fmt: skip
+    return section("The pilot", table, *notes(told), curve)

@@ -1,0 +1,181 @@
+"""What figures show, as data: forest plots, curves and scatter plots, bars, heat maps. `drawing` draws them.
+
+Blue is real text, orange is generated text, everywhere; shapes differ too, for print and for eyes that see no such
+difference. A number that is not there is None.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Colour = Literal["", "ink", "muted", "rule", "real", "generated", "third", "fourth"]
+CYCLE: tuple[Colour, ...] = ("ink", "generated", "real", "third", "fourth")  # of lines that have no own colour
+MarkStyle = Literal["filled", "hollow", "diamond", "hollow diamond", "cross", "bar", "none"]
+Limits = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line of reference: at a value of an axis, or the diagonal."""
+
+    at: float = 0.0
+    axis: Literal["x", "y", "diagonal"] = "x"
+    name: str = ""
+    colour: Colour = "muted"
+    dashed: bool = False
+    panel: int | None = None  # all where none
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of numbers."""
+
+    name: str = ""
+    limits: Limits = (None, None)
+    scale: Literal["linear", "log2", "log10", "symlog"] = "linear"
+    percent: bool = False  # whether 1 is shown as 100 %
+    falling: bool = False  # whether values fall from left to right, or from the bottom to the top
+    ticks: tuple[float, ...] = ()  # in place of those that suit the numbers
+    labels: tuple[str, ...] = ()  # of the ticks
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value with its interval."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    style: MarkStyle = "filled"  # a bar is the interval alone, thick
+    colour: Colour = "generated"
+    panel: int = 0
+    below: bool = False  # a little under the middle of the row
+    bold: bool = True  # full colour
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """A row of a forest plot: a name, marks, and a text on the right."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    text: str = ""
+    bold: bool = False
+    reference: bool = False  # whether it is real text; such rows come last
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Values with intervals, one row each, in one panel or several beside each other."""
+
+    rows: tuple[ForestRow, ...]
+    x: Axis
+    panels: tuple[str, ...] = ()  # their names; none for a single one without name
+    band: tuple[float, float] | None = None  # of real text
+    references: tuple[Reference, ...] = ()
+    legend: tuple[tuple[str, Mark], ...] = ()
+    most_columns: int = 100  # panels beside each other
+    own_scales: bool = False  # whether each panel has its own limits
+    kind: Literal["forest"] = "forest"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point with intervals in both directions."""
+
+    x: float | None
+    y: float | None
+    low: float | None = None
+    high: float | None = None
+    x_low: float | None = None
+    x_high: float | None = None
+    label: str = ""  # written beside the point
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points that belong together."""
+
+    name: str
+    points: tuple[Point, ...]
+    colour: Colour = ""  # in turn where empty
+    line: bool = True
+    dots: bool = True
+    dashes: int = 0  # which pattern; 0 is solid
+    marker: int = 0  # which shape
+    hollow: bool = False
+    band: bool = False  # whether intervals are a band, not bars
+    steps: bool = False  # whether points are the left ends of bins, the last one the end of the last bin
+    fill: bool = False  # down to 0
+    panel: int = 0
+    beside: bool = False  # whether its name stands right of the axes, joined to its `anchor`
+    anchor: int = -1  # which point
+    bold: bool = False
+    thin: bool = False
+    pale: float = 0.0  # share of white in its colour, for lines in an order
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Lines and points over two axes of numbers, in one panel or several."""
+
+    series: tuple[Series, ...]
+    x: Axis
+    y: Axis
+    panels: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
+    region: tuple[float, float, float, float] | None = None  # shaded: x from, x to, y from, y to
+    legend: bool = True  # names of the series above; those `beside` are not among them
+    size: tuple[float, float] = (3.4, 2.1)  # of a panel, width and height in inches
+    text: str = ""  # in the corner of the first panel
+    most_columns: int = 3  # panels beside each other
+    own_scales: bool = False  # whether each panel has its own limits
+    kind: Literal["curve", "scatter"] = "curve"
+
+
+@dataclass(frozen=True)
+class BarGroup:
+    """Bars beside each other under one name."""
+
+    name: str
+    bars: tuple[Mark, ...]  # hollow ones are drawn so
+    texts: tuple[str, ...] = ()  # over the bars
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Groups of bars from 0."""
+
+    groups: tuple[BarGroup, ...]
+    y: Axis
+    references: tuple[Reference, ...] = ()
+    legend: tuple[tuple[str, Mark], ...] = ()
+    kind: Literal["bars"] = "bars"
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """A cell of a heat map."""
+
+    value: float | None  # decides colour (real above 0, generated below) and strength
+    text: str = ""
+    strong: bool = True  # else its text is grey, as of what may be luck
+    outlined: bool = False  # a dashed frame in place of colour
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A matrix of coloured cells."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[HeatCell | None, ...], ...]
+    scale: float = 1.0  # the absolute value that has full colour
+    bold: tuple[str, ...] = ()  # names of rows
+    wide: float = 0.36  # inches of a cell
+    kind: Literal["heat map"] = "heat map"
+
+
+Plot = Forest | Curves | Bars | HeatMap
+CLASSES = (
+    *(Reference, Axis, Mark, ForestRow, Forest, Point, Series, Curves, BarGroup, Bars, HeatCell, HeatMap),
+)  # fmt: skip

@@ -1,0 +1,188 @@
+"use strict";
+// Sorts tables, switches columns, shows notes on cells, copies tables as LaTeX and filters texts. The page is whole
+// without it: nothing is loaded, and no text of the page is ever run or set as HTML.
+
+function element(tag, properties, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+// Tables -----------------------------------------------------------------------------------------------------------
+
+function number(key) {
+  return key.trim() === "" ? NaN : Number(key);
+}
+
+function compare(a, b, falling) {
+  const x = number(a), y = number(b), sign = falling ? -1 : 1;
+  if (Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;  // what is no number stays last
+  return sign * (Number.isNaN(x) ? a.localeCompare(b) : x - y);
+}
+
+function sortBy(table, head) {
+  const place = Number(head.dataset.column);
+  const falling = head.getAttribute("aria-sort") === "ascending";
+  table.querySelectorAll("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+  head.setAttribute("aria-sort", falling ? "descending" : "ascending");
+  const body = table.tBodies[0];
+  const rows = [...body.rows];
+  let start = 0;
+  while (start < rows.length) {  // between headings and rows of reference, which stay where they are
+    let end = start;
+    while (end < rows.length && rows[end].className === "") end += 1;
+    const part = rows.slice(start, end);
+    const keyOf = (row) => row.cells[place].dataset.key;
+    part.sort((a, b) => compare(keyOf(a), keyOf(b), falling));
+    const next = rows[end] || null;
+    part.forEach((row) => body.insertBefore(row, next));
+    start = end + 1;
+  }
+}
+
+function showColumn(table, place, shown) {
+  table.querySelectorAll("tr").forEach((row) => {
+    const cell = [...row.cells].find((one) => one.dataset.column === String(place));
+    if (cell) cell.hidden = !shown;
+    else if (row.className !== "heading" && row.parentNode.tagName === "TBODY" && row.cells[place]) {
+      row.cells[place].hidden = !shown;
+    }
+  });
+  const heads = [...table.querySelectorAll("thead tr:last-child th")];
+  table.querySelectorAll("thead th[data-first]").forEach((group) => {
+    const first = Number(group.dataset.first);
+    const width = Number(group.dataset.width);
+    const left = heads.slice(first, first + width).filter((head) => !head.hidden).length;
+    group.hidden = left === 0;
+    if (left) group.colSpan = left;
+  });
+}
+
+function columnMenu(table) {
+  const heads = [...table.querySelectorAll("thead tr:last-child th")];
+  const menu = element("details", {className: "columns"}, element("summary", {textContent: "Columns"}));
+  heads.forEach((head, place) => {
+    if (place === 0) return;
+    const box = element("input", {type: "checkbox", checked: !head.hidden});
+    box.addEventListener("change", () => showColumn(table, place, box.checked));
+    const group = [...table.querySelectorAll("thead th[data-first]")]
+      .find((one) => Number(one.dataset.first) <= place && place < Number(one.dataset.first) + Number(one.dataset.width));
+    const name = [group ? group.textContent : "", head.textContent].join(" ").trim();
+    menu.append(element("label", {}, box, " " + name));
+  });
+  return menu;
+}
+
+document.querySelectorAll(".table").forEach((frame) => {
+  const table = frame.querySelector("table");
+  const heads = [...table.querySelectorAll("thead tr:last-child th")];
+  heads.forEach((head) => {
+    head.tabIndex = 0;
+    head.classList.add("sortable");
+    head.addEventListener("click", () => sortBy(table, head));
+    head.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); sortBy(table, head); }
+    });
+  });
+  const tools = element("div", {className: "tools"});
+  if (heads.length > 3) tools.append(columnMenu(table));
+  const copy = element("button", {type: "button", textContent: "Copy as LaTeX"});
+  copy.addEventListener("click", async () => {
+    const text = frame.dataset.latex;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch (error) {  // a page opened from a file may have no clipboard
+      const area = element("textarea", {value: text});
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    copy.textContent = "Copied";
+    setTimeout(() => { copy.textContent = "Copy as LaTeX"; }, 1500);
+  });
+  tools.append(copy);
+  frame.append(tools);
+});
+
+document.querySelectorAll(".scroll").forEach((frame) => {
+  const update = () => {
+    frame.classList.toggle("more-right", frame.scrollLeft + frame.clientWidth < frame.scrollWidth - 2);
+    frame.classList.toggle("more-left", frame.scrollLeft > 2);
+  };
+  frame.addEventListener("scroll", update);
+  window.addEventListener("resize", update);
+  update();
+});
+
+// Notes on cells ---------------------------------------------------------------------------------------------------
+
+const tip = element("div", {className: "tip", role: "tooltip", id: "tip", hidden: true});
+document.body.append(tip);
+
+function showTip(cell) {
+  tip.textContent = cell.dataset.note;
+  tip.hidden = false;
+  const box = cell.getBoundingClientRect();
+  const left = Math.max(4, Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 4));
+  const above = box.top - tip.offsetHeight - 6;
+  tip.style.left = `${left + window.scrollX}px`;
+  tip.style.top = `${(above < 0 ? box.bottom + 6 : above) + window.scrollY}px`;
+  cell.setAttribute("aria-describedby", "tip");
+}
+
+function hideTip(cell) {
+  tip.hidden = true;
+  cell.removeAttribute("aria-describedby");
+}
+
+document.querySelectorAll("[title]").forEach((cell) => {
+  cell.dataset.note = cell.title;
+  cell.removeAttribute("title");
+  if (cell.tabIndex < 0) cell.tabIndex = 0;
+  cell.classList.add("noted");
+  cell.addEventListener("mouseenter", () => showTip(cell));
+  cell.addEventListener("mouseleave", () => hideTip(cell));
+  cell.addEventListener("focus", () => showTip(cell));
+  cell.addEventListener("blur", () => hideTip(cell));
+});
+
+// Texts ------------------------------------------------------------------------------------------------------------
+
+document.querySelectorAll(".texts").forEach((part) => {
+  const entries = [...part.querySelectorAll("li")];
+  part.classList.add("scripted");
+  if (entries.length < 6) return;
+  const number = (name, hint) => element("input", {type: "number", placeholder: hint, ariaLabel: name});
+  const search = element("input", {type: "search", placeholder: "words", ariaLabel: "Texts with these words"});
+  const low = Object.assign(number("Least score", "score from"), {min: 0, max: 1, step: 0.05});
+  const high = Object.assign(number("Largest score", "to"), {min: 0, max: 1, step: 0.05});
+  const shortest = Object.assign(number("Fewest characters", "length from"), {min: 0});
+  const longest = Object.assign(number("Most characters", "to"), {min: 0});
+  const left = element("span", {className: "times"});
+  const scored = entries.some((entry) => entry.dataset.score !== "");
+  const bar = element("div", {className: "filter"}, search, ...(scored ? [low, high] : []), shortest, longest, left);
+  const within = (value, from, to) =>
+    (from.value === "" || value >= Number(from.value)) && (to.value === "" || value <= Number(to.value));
+  const update = () => {
+    const words = search.value.toLowerCase();
+    const asked = [search, low, high, shortest, longest].some((field) => field.value !== "");
+    let n = 0;
+    entries.forEach((entry) => {
+      const shown = entry.textContent.toLowerCase().includes(words)
+        && (!scored || within(Number(entry.dataset.score), low, high))
+        && within(Number(entry.dataset.length), shortest, longest);
+      entry.hidden = !shown;
+      n += shown ? 1 : 0;
+    });
+    part.classList.toggle("asked", asked);
+    left.textContent = asked ? `${n} of ${entries.length} texts` : "";
+  };
+  [search, low, high, shortest, longest].forEach((field) => field.addEventListener("input", update));
+  part.insertBefore(bar, part.querySelector(".list"));
+  if (part.querySelector(".rest")) {
+    const all = element("button", {type: "button", textContent: `Show all ${entries.length}`});
+    all.addEventListener("click", () => { part.classList.add("asked"); all.remove(); });
+    part.append(all);
+  }
+});

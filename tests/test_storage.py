@@ -1,0 +1,171 @@
+"""Writing files: all or none, whatever stops it; stale files go, those of others stay; no draft is left behind."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+
+from textassay.errors import OutputError
+from textassay.storage import Content, host_name, write_file, write_files
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _dead() -> int:
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+def test_writes_text_bytes_and_what_writes_itself(tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    contents: dict[str, Content] = {
+        "a.txt": "é\udc80",
+        "b/c.bin": b"\0\1",
+        "b/d/e.txt": lambda file: file.write(b"parts"),
+    }
+    paths = write_files(out, contents)
+    assert paths == [out / name for name in contents]
+    assert _contents(out) == {"a.txt": "é\\udc80".encode(), "b/c.bin": b"\0\1", "b/d/e.txt": b"parts"}
+    assert {path.name for path in out.iterdir()} == {"a.txt", "b"}
+    write_file(out / "a.txt", "again")
+    assert (out / "a.txt").read_text() == "again"
+
+
+def test_stale_files_go_and_others_stay(tmp_path: Path) -> None:
+    write_files(tmp_path, {"figures/a.svg": "a", "figures/b.svg": "b", "old.tex": "t", "figures/mine.png": "m"})
+    write_files(tmp_path, {"figures/b.svg": "new"}, stale=("figures/*.svg", "*.tex", "absent/*"))
+    assert _contents(tmp_path) == {"figures/b.svg": b"new", "figures/mine.png": b"m"}
+
+
+@pytest.mark.parametrize("n_moves", range(6))
+def test_failure_while_moving_leaves_all_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_moves: int
+) -> None:
+    out = tmp_path / "out"
+    write_files(out, {"a": "1", "b": "1", "c/d": "1", "stale.x": "1", "mine": "1"})
+    before = _contents(out)
+    moved = 0
+
+    def failing(real: Any) -> Any:
+        def call(self: Path, *arguments: Any, **options: Any) -> Any:
+            nonlocal moved
+            if "old" not in self.parts and (".writing" in str(self) or self.suffix == ".x"):
+                if moved == n_moves:
+                    raise FULL
+                moved += 1
+            return real(self, *arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(Path, "replace", failing(Path.replace))
+    monkeypatch.setattr(Path, "unlink", failing(Path.unlink))
+    contents = {"a": "2", "b": "2", "c/d": "2", "new/e": "2", "f": "2"}
+    with pytest.raises(OutputError, match="No space left on device; choose another folder") as caught:
+        write_files(out, contents, stale=("*.x",))
+    assert "\n" not in str(caught.value)
+    monkeypatch.undo()
+    assert _contents(out) == before
+    assert {path.name for path in out.iterdir()} == {"a", "b", "c", "mine", "stale.x"}
+
+
+def test_failure_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    def fails(file: Any) -> None:
+        file.write(b"half")
+        raise FULL
+
+    with pytest.raises(OutputError, match="No space left"):
+        write_files(tmp_path / "out", {"a": "1", "b": fails})
+    assert list(tmp_path.iterdir()) == []
+
+    def errs(_: Any) -> None:
+        raise KeyError("not ours")
+
+    with pytest.raises(KeyError):
+        write_files(tmp_path, {"a": "1", "b": errs})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_or_a_read_only_folder_in_the_way_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").write_text("in the way")
+    with pytest.raises(OutputError, match=r"cannot write to .*out: File exists; choose another folder"):
+        write_files(tmp_path / "out", {"a": "1"})
+    real = Path.mkdir
+
+    def mkdir(self: Path, *arguments: Any, **options: Any) -> None:
+        if ".writing" in str(self):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        real(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)  # the owner of the machine may write anywhere, whatever the mode
+    with pytest.raises(OutputError, match="Permission denied; choose another folder"):
+        write_files(tmp_path / "fresh", {"a": "1"})
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_run_that_is_killed_leaves_the_files_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a": "1", "b": "1"})
+    code = (
+        "import sys, time; from pathlib import Path; from textassay.storage import write_files\n"
+        "def slow(file):\n file.write(b'half'); file.flush(); print('there', flush=True); time.sleep(60)\n"
+        "write_files(Path(sys.argv[1]), {'a': '2', 'b': slow})"
+    )
+    run = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "there\n"
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    assert {name: text for name, text in _contents(tmp_path).items() if ".writing" not in name} == {
+        "a": b"1",
+        "b": b"1",
+    }
+    assert list(tmp_path.glob(".writing*"))
+    write_files(tmp_path, {"c": "3"})
+    assert _contents(tmp_path) == {"a": b"1", "b": b"1", "c": b"3"}
+
+
+def test_drafts_of_dead_runs_are_removed_and_of_living_ones_kept(tmp_path: Path) -> None:
+    host = host_name()
+    abandoned = tmp_path / f".writing-{host}-{_dead()}-00"
+    living = tmp_path / f".writing-{host}-{os.getppid()}-00"
+    elsewhere = tmp_path / ".writing-some-other-host-1-00"
+    old = tmp_path / ".writing-some-other-host-2-00"
+    for folder in (abandoned, living, elsewhere, old):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    write_files(tmp_path, {"a": "1"})
+    assert {path.name for path in tmp_path.glob(".writing*")} == {living.name, elsewhere.name}
+
+
+def test_two_writers_leave_the_files_of_one_of_them(tmp_path: Path) -> None:
+    """In the same folder at the same time, many times over: the files that stand there belong together."""
+    names = [f"{k}.txt" for k in range(8)]
+    start = Barrier(2)
+    mixed: list[set[bytes]] = []
+
+    def write(who: str) -> None:
+        for _ in range(20):
+            start.wait()
+            write_files(tmp_path, dict.fromkeys(names, who))
+            start.wait()
+            if who == "one":
+                mixed.append(set(_contents(tmp_path).values()))
+
+    threads = [Thread(target=write, args=(who,)) for who in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(mixed) == 20
+    assert {len(contents) for contents in mixed} == {1}
+    assert {path.name for path in tmp_path.iterdir()} == set(names)
