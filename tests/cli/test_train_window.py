@@ -45,7 +45,7 @@ def test_an_lstm_learns_windows_that_never_end(running: Path, run: Run, refused:
     assert "trained to the end: nothing was changed" in again.stderr
     assert again.stdout == done.stdout
     assert "window 10, now 12" in refused(*LSTM, "--window", 12, "--quiet")
-    assert "score running text with 'approximate --window 10 --mode exact'" in refused("likelihood", "out", "running.txt")
+    assert "with 'approximate --window 10 --mode exact'" in refused("likelihood", "out", "running.txt")
     assert "never ends a sentence: add --window T" in refused("approximate", "out", "real.txt")
     exact = run("approximate", "out", "running.txt", "--window", 10, "--mode", "exact", "--json")
     nats = json.loads(exact.stdout)["exact"]["bits_per_token"]["value"] * math.log(2)

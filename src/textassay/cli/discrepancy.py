@@ -28,7 +28,7 @@ class Discrepancy(Computing):
     temperature_q: Annotated[float, option("Temperature of MODEL_Q, above 0.", "T"), Above(0)] = 1.0
     level: Level = 0.95
     seed: Seed = 0
-    out: Annotated[Path | None, option("Write discrepancy.json and log-ratios.npz here.", "DIR")] = None
+    out: Annotated[Path | None, option("Write results, log-ratios.npz and a report here.", "DIR")] = None
     json: Json = False
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
