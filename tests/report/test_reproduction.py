@@ -75,10 +75,10 @@ def test_what_is_recomputed_from_printed_values_is_never_called_ours() -> None:
         assert "Published, does not follow from printed values: tau of CIDEr." in plain
         assert "ours" not in text.lower()
         assert "not measured here" not in plain
-    (figure,) = _figures(made).values()
-    assert "H1 published 0.700" in figure.description
-    assert "0.69" not in figure.description
-    assert "here" not in re.sub("<[^>]*>", "", draw_svg(figure))
+    (drawn,) = _figures(made).values()
+    assert "H1 published 0.700" in drawn.description
+    assert "0.69" not in drawn.description
+    assert "here" not in re.sub("<[^>]*>", "", draw_svg(drawn))
 
 
 def test_terminal_fits_and_says_verdicts_times_and_notes() -> None:

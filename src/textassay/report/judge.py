@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from importlib.metadata import version
 
 import numpy as np
@@ -215,8 +215,7 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
     first = scores[names[0]]
     pairs = f"{first.n_pairs} pairs, {first.n_separated} of them told apart by {verdict.gold}."
     title = f"Agreement with {verdict.gold} over {len(judging.generators)} generators"
-    table = Table.of(f"agreement-{slug(verdict.gold)}", columns, rows, title=title, notes=(pairs, told), main=True)
-    return replace(table, fits=True)
+    return Table.of(f"agreement-{slug(verdict.gold)}", columns, rows, title=title, notes=(pairs, told), main=True)
 
 
 def _exact(value: float) -> Cell:

@@ -5,9 +5,10 @@ nothing else. Names are escaped; those in scripts that pdfLaTeX does not know ne
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from textassay.report.document import Cell, Column, Document, Row, Table
+from textassay.report.document import Cell, Column, Document, Row, Section, Table
 from textassay.report.words import printable, shorten
 
 _ARROWS = {"lower": r" $\downarrow$", "higher": r" $\uparrow$", "closer": r" $\approx$", "neither": "", "": ""}
@@ -45,9 +46,19 @@ _SMALLER = 0.9  # how much narrower footnotesize is, which keeps a main table in
 
 def to_latex(document: Document, *, everything: bool = False) -> str:
     """Return the main tables of a document, or all, without a preamble; all where none is a main one."""
-    tables = [table for table in document.tables if table.main or everything] or list(document.tables)
+    known = [table for section in document.sections for table in _with_titles(section)]
+    tables = [table for table in known if table.main or everything] or known
     head = f"% Made by textassay {document.version}. Needs \\usepackage{{booktabs}}."
     return "\n\n".join([head, *map(latex_table, tables)]) + "\n"
+
+
+def _with_titles(section: Section) -> Iterator[Table]:
+    """Yield the tables of a section; those without a title have its title."""
+    for part in section.parts:
+        if isinstance(part, Section):
+            yield from _with_titles(part)
+        elif isinstance(part, Table):
+            yield part if part.title else replace(part, title=section.title)
 
 
 def escape_latex(text: str) -> str:

@@ -1,0 +1,92 @@
+"""What damage does to metrics as a report, and how many texts are needed: from results made by hand."""
+
+import numpy as np
+import pytest
+
+from documents import cell_of, column_of, table_of
+from textassay.comparison import Pilot, PilotCurve, PilotGenerator, plan
+from textassay.comparison.explanation import CurvePoint
+from textassay.meta_evaluation import DamageCurve, Stress
+from textassay.report import Document, draw_svg, plan_document, stress_document
+from textassay.report.plots import Curves, HeatMap
+
+DAMAGES = ("nothing", "drop-words", "copy-reference")
+VERDICTS = {
+    ("dd", "nothing"): ("blind", None),
+    ("dd", "drop-words"): ("sees", 0.1),
+    ("dd", "copy-reference"): ("sees", 0.8),
+    ("bleu", "nothing"): ("either way", None),
+    ("bleu", "drop-words"): ("faint", None),
+    ("bleu", "copy-reference"): ("misled", 0.1),
+}
+
+
+def _curve(metric: str, damage: str) -> DamageCurve:
+    verdict, smallest = VERDICTS[metric, damage]
+    effects = {"sees": (1.0, 8.0), "misled": (-1.0, -8.0)}.get(verdict, (0.1, 0.1))
+    return DamageCurve(
+        metric, "lower", damage, (0.1, 0.8), np.array([[0.0, 1.0, 2.0]] * 2), noise=0.5, effects=effects,
+        lows=effects, highs=effects, sensitivity=effects[1], smallest=smallest, monotone=metric != "bleu",
+        verdict=verdict,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def document() -> Document:
+    curves = tuple(_curve(metric, damage) for metric in ("dd", "bleu") for damage in DAMAGES)
+    return stress_document(Stress(curves, ("dd", "bleu"), DAMAGES, (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000}))
+
+
+def test_the_answer_says_who_sees_most_and_who_is_misled(document: Document) -> None:
+    assert document.answer == (
+        "Most is seen by dd: 2 of 2 kinds of damage.",
+        "Damage is taken for quality by bleu (copy-reference).",
+    )
+
+
+def test_verdicts_stand_in_the_table_and_every_strength_in_the_record(document: Document) -> None:
+    assert column_of(document, "verdicts", "copy-reference") == ["0.8", "WRONG 0.1~"]
+    assert column_of(document, "verdicts", "nothing") == ["-", "?~"]
+    tones = {row.cells[0].text: row.cells[3].tone for row in table_of(document, "verdicts").rows}
+    assert tones == {"dd ↓": "good", "bleu ↓": "bad"}
+    (record,) = document.records
+    assert len(record.rows) == 2 * 3 * 2
+    values = {column.name: cell.value for column, cell in zip(record.columns, record.rows[3].cells, strict=True)}
+    assert (values["damage"], values["strength"], values["effect"]) == ("drop-words", 0.8, 8.0)
+    assert (values["effect_in_standard_errors"], values["mean_value"]) == (16.0, 2.0)
+
+
+def test_the_map_and_the_curves_say_the_same(document: Document) -> None:
+    heat, curves = document.figures
+    assert isinstance(heat.plot, HeatMap)
+    told = {
+        (metric, damage): cell
+        for metric, row in zip(heat.plot.rows, heat.plot.cells, strict=True)
+        for damage, cell in zip(heat.plot.columns, row, strict=True)
+        if cell is not None
+    }
+    assert told["bleu", "nothing"].outlined
+    assert told["dd", "nothing"].value == 0
+    assert (told["dd", "copy-reference"].value or 0) > 0 > (told["bleu", "copy-reference"].value or 0)
+    assert told["bleu", "copy-reference"].text == "0.1~"
+    assert isinstance(curves.plot, Curves)
+    assert curves.plot.panels == DAMAGES
+    line = next(series for series in curves.plot.series if (series.name, series.panel) == ("classifier", 1))
+    assert [(point.x, point.y) for point in line.points] == [(0.0, 0.0), (0.1, 2.0), (0.8, 16.0)]
+    for figure in (heat, curves):
+        assert "drop-words" in draw_svg(figure)
+
+
+def test_a_plan_shows_its_pilot() -> None:
+    points = tuple(CurvePoint(n, n, 0.1, 0.05, 0.15) for n in (100, 200))
+    curve = PilotCurve(points, True, 0.02, 0.01, 0.03)
+    found = PilotGenerator("lstm", 0.1, 0.6, 0.5, 200, 200, curve)
+    document = plan_document(plan(pilot=Pilot((found,), None), margins=[0.02]))
+    assert document.answer[0].endswith(
+        "texts, real and of each generator, are needed for dd within ±0.02, 95 % interval."
+    )
+    assert column_of(document, "pilot", "still rising?") == ["", "yes"]
+    assert cell_of(document, "pilot", "lstm", "dd") == "0.100"
+    (figure,) = document.figures
+    assert isinstance(figure.plot, Curves)
+    assert [(point.x, point.y) for point in figure.plot.series[0].points] == [(100, 0.1), (200, 0.1)]
