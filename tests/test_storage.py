@@ -5,14 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Barrier, Thread
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from textassay.errors import OutputError
-from textassay.storage import Content, host_name, write_file, write_files
+from textassay.storage import Content, atomic_write, host_name, is_running, remove_stale_drafts, write_file, write_files
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -169,3 +170,42 @@ def test_two_writers_leave_the_files_of_one_of_them(tmp_path: Path) -> None:
     assert len(mixed) == 20
     assert {len(contents) for contents in mixed} == {1}
     assert {path.name for path in tmp_path.iterdir()} == set(names)
+
+
+def _fill_the_disk(file: BinaryIO) -> None:
+    file.write(b"half")
+    raise OSError("the disk is full")
+
+
+def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    with atomic_write(path) as file:
+        file.write(b"new")
+        assert not path.exists()
+    assert path.read_bytes() == b"new"
+    with pytest.raises(OSError, match="full"), atomic_write(path) as file:
+        _fill_the_disk(file)
+    assert path.read_bytes() == b"new"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.npz"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks for processes as POSIX does")
+def test_what_dead_runs_left_is_removed_and_what_others_write_is_not(tmp_path: Path) -> None:
+    dead, now = _dead(), time.time()
+    assert is_running(os.getpid())
+    assert not is_running(dead)
+    files = {
+        f".a.npz.{host_name()}.{dead}.0a.tmp": (0, False),
+        f".b.npz.elsewhere.{dead}.0a.tmp": (60, True),  # another machine may be writing it
+        f".c.npz.{host_name()}.{os.getpid()}.0a.tmp": (60, True),
+        f".d.npz.elsewhere.{os.getpid()}.0a.tmp": (2 * 24 * 3600, False),
+        f".e.npz.{host_name()}.{os.getppid()}.0a.tmp": (60, True),
+        "mine.tmp": (10**6, True),
+        "a.npz": (10**6, True),
+    }
+    for name, (age, _) in files.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (now - age, now - age))
+    remove_stale_drafts(tmp_path)
+    there = {name for name in files if (tmp_path / name).exists()}
+    assert there == {name for name, (_, stays) in files.items() if stays}

@@ -5,10 +5,10 @@ nothing else. Names are escaped; those in scripts that pdfLaTeX does not know ne
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from textassay.report.document import Cell, Column, Document, Row, Table, without_extras
+from textassay.report.document import Cell, Column, Document, Row, Section, Table, without_extras
 from textassay.report.words import printable, shorten
 
 _ARROWS = {"lower": r" $\downarrow$", "higher": r" $\uparrow$", "closer": r" $\approx$", "neither": "", "": ""}
@@ -49,10 +49,19 @@ def to_latex(document: Document, *, everything: bool = False) -> str:
 
     Those that are marked as extra are left out: they stand in other files.
     """
-    known = without_extras(document).tables
-    tables = [table for table in known if table.main or everything] or list(known)
+    known = [table for section in without_extras(document).sections for table in _with_titles(section)]
+    tables = [table for table in known if table.main or everything] or known
     head = f"% Made by textassay {document.version}. Needs \\usepackage{{booktabs}}."
     return "\n\n".join([head, *map(latex_table, tables)]) + "\n"
+
+
+def _with_titles(section: Section) -> Iterator[Table]:
+    """Yield the tables of a section; those without a title have its title."""
+    for part in section.parts:
+        if isinstance(part, Section):
+            yield from _with_titles(part)
+        elif isinstance(part, Table):
+            yield part if part.title else replace(part, title=section.title)
 
 
 def escape_latex(text: str) -> str:

@@ -27,7 +27,6 @@ from textassay.report.document import (
     Table,
     Terms,
     items,
-    notes,
     section,
 )
 from textassay.report.exposure import switching_section
@@ -58,7 +57,8 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
     taus = [_taus(reproduction.taus)] if reproduction.taus else []
     sections += taus
     sections += [section("Figures", *figures)] if figures else []
-    sections += [_table(table) for table in reproduction.tables]
+    tables = [_table(table) for table in reproduction.tables]
+    sections += [section("Tables, beside the published ones", *tables)] if tables else []
     sections += [
         switching_section(samples, f"Prefix switching: {title}") for title, samples in reproduction.samples.items()
     ]
@@ -145,7 +145,7 @@ def _taus(taus: Iterable[TauDistribution]) -> Section:
     return section("Kendall's tau with the gold order", *parts)
 
 
-def _table(table: ReproducedTable) -> Section:
+def _table(table: ReproducedTable) -> Table:
     """Return a table with two columns for each of its own: ours and the published; empty ones are left out."""
     ours = "recomputed" if table.is_recomputed else "ours"
     columns: list[tuple[Column, dict[str, Cell]]] = []
@@ -159,9 +159,11 @@ def _table(table: ReproducedTable) -> Section:
     rows: list[list[str | Cell]] = [[row, *(cells.get(row, Cell()) for _, cells in columns)] for row in table.rows]
     rows = [row for row in rows if any(cell != Cell() for cell in row[1:])]
     is_published = any(cell.published is not None for cell in table.cells)
-    shown = Table.of(slug(table.id), ("", *(column for column, _ in columns)), rows, main=is_published)
-    heading = f"{table.id[:1].upper()}{table.id[1:]}. {table.title}"
-    return section(heading, shown, *notes(*_differences(table), *_unmatched(table), table.note))
+    title = f"{table.id[:1].upper()}{table.id[1:]}. {table.title}"
+    about = [note for note in (*_differences(table), *_unmatched(table), table.note) if note]
+    return Table.of(
+        slug(table.id), ("", *(column for column, _ in columns)), rows, title=title, notes=about, main=is_published
+    )
 
 
 def _ours(cell: Reproduced, places: int) -> Cell:
