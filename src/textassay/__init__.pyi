@@ -60,9 +60,13 @@ from textassay.one_call import judge as judge
 from textassay.one_call import meta_evaluate as meta_evaluate
 from textassay.one_call import stress as stress
 from textassay.one_call import translation_exposure_bias as translation_exposure_bias
+from textassay.report.comparison import read_comparison as read_comparison
 from textassay.report.comparison import write_report as write_report
+from textassay.report.document import Document as Document
 from textassay.report.monitor import draw_monitor as draw_monitor
 from textassay.report.runs import runs_table as runs_table
+from textassay.report.show import document as document
+from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.resampling.e_value import EProcess as EProcess
 
 __all__: list[str]

@@ -14,12 +14,13 @@ from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
 from textassay.comparison import compare, plan
 from textassay.display import Displayed
+from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.generator import Quantity, TextLikelihood
 from textassay.human import analyse
 from textassay.inspection import Findings
 from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
-from textassay.report import read_comparison
+from textassay.report import document, read_comparison, side_by_side
 
 DAMAGE = next(iter(DAMAGES))
 ACTIVE_TAGS = {"script", "img", "iframe", "object", "embed", "link", "style", "form", "input", "a", "base", "meta"}
@@ -103,3 +104,15 @@ def test_save_writes_every_file_from_python(tmp_path: Path) -> None:
     again = read_comparison(tmp_path / "out")
     assert again.texts is None
     assert again.save(tmp_path / "out")
+
+
+def test_any_result_is_a_document_that_prints_and_saves_itself(tmp_path: Path) -> None:
+    comparison = make_comparison(("alpha", "beta"))
+    whole = document(comparison)
+    assert "alpha" in str(whole)
+    assert "alpha" in whole._repr_html_()
+    written = {str(path.relative_to(tmp_path)) for path in whole.save(tmp_path / "page", stem="all")}
+    assert {"page/all.md", "page/all.html", "page/all.tex", "page/results.csv", "page/figures/forest-dd.svg"} <= written
+    assert str(side_by_side({"a": comparison, "b": comparison})).startswith("By dd, from a to b: ")
+    with pytest.raises(InputError, match="no report of a int"):
+        document(3)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from made_up_comparisons import make_comparison
 from textassay.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Interval
-from textassay.report import changes, side_by_side_document, to_csv
+from textassay.report import changes, side_by_side, to_csv
 
 GENERATORS = ("alpha", "beta")
 
@@ -74,7 +74,7 @@ def test_p_is_uniform_where_nothing_changed() -> None:
 
 def test_the_document_answers_and_its_record_has_every_value() -> None:
     first = make_comparison(GENERATORS)
-    document = side_by_side_document({"monday": first, "tuesday": _shifted(first, 0.2)})
+    document = side_by_side({"monday": first, "tuesday": _shifted(first, 0.2)})
     assert "from monday to tuesday: alpha +0.200" in document.answer[0]
     assert "clearly worse" in document.answer[0]
     assert "1 changed by more than noise: 1 worse" in document.answer[1]
@@ -98,7 +98,7 @@ def test_what_does_not_compare_is_said() -> None:
         else one
         for one in other.results
     )
-    document = side_by_side_document({"a": first, "b": replace(other, results=settings)})
+    document = side_by_side({"a": first, "b": replace(other, results=settings)})
     told = " ".join(getattr(part, "text", "") for part in document.sections[0].parts)
     assert "The real texts differ" in told
     assert "a and b differ in the setting tok of dd" in told
@@ -106,7 +106,7 @@ def test_what_does_not_compare_is_said() -> None:
 
 def test_nothing_in_common_is_an_error() -> None:
     with pytest.raises(OptionError, match="no generator and metric in common"):
-        side_by_side_document({"a": make_comparison(metrics={"dd": "lower"}),
+        side_by_side({"a": make_comparison(metrics={"dd": "lower"}),
                                "b": make_comparison(metrics={"length": "lower"})})  # fmt: skip
     with pytest.raises(OptionError, match="at least two"):
-        side_by_side_document({"a": make_comparison()})
+        side_by_side({"a": make_comparison()})

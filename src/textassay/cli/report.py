@@ -52,10 +52,10 @@ class Report(Output):
         self.show(comparison, render)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:
-        from textassay.report import document_files, print_document, side_by_side_document
+        from textassay.report import document_files, print_document, side_by_side
         from textassay.storage import write_files
 
-        document = side_by_side_document(comparisons)
+        document = side_by_side(comparisons)
 
         def render(document: "Document", console: "Console") -> None:
             print_document(document, console)

@@ -92,8 +92,9 @@ from textassay.report.runs import runs_table as runs_table
 from textassay.report.sentences import examples_of as examples_of
 from textassay.report.sentences import open_sentences as open_sentences
 from textassay.report.sentences import sentence_table as sentence_table
+from textassay.report.show import document as document
 from textassay.report.side_by_side import changes as changes
-from textassay.report.side_by_side import side_by_side_document as side_by_side_document
+from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.report.stress import stress_document as stress_document
 from textassay.report.svg import PALETTE as PALETTE
 from textassay.report.svg import on_white as on_white

@@ -189,7 +189,23 @@ def write_report(
 
 
 def read_comparison(out: Path | str) -> Comparison:
-    """Return the comparison that `write_report` wrote into the folder `out`."""
+    """Return the comparison that ``textassay compare --out``, `write_report` or `Comparison.save` wrote.
+
+    Parameters
+    ----------
+    out
+        The folder.
+
+    Returns
+    -------
+    Comparison
+        Everything but the evidence behind the estimates.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is damaged.
+    """
     path = Path(out) / "results.json"
     try:
         return Comparison.from_dict(parse_json(read_document(path)))

@@ -7,10 +7,14 @@ nothing else. So a new kind of result costs one function, and a new renderer tou
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, Self
 
+from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.report import plots
+from textassay.storage import write_files
 
 Tone = Literal["", "best", "good", "bad", "weak"]
 Arrow = Literal["", "lower", "higher", "closer", "neither"]
@@ -171,8 +175,26 @@ Part = Paragraph | Terms | Table | Figure | Texts | Section
 
 
 @dataclass(frozen=True)
-class Document:
-    """A whole report."""
+class Document(Displayed):
+    """A report as data, which prints as on a terminal and shows itself in notebooks.
+
+    Attributes
+    ----------
+    title
+        What it is about.
+    answer
+        Sentences, the most important first.
+    facts
+        Labels with what they stand for: sizes, settings.
+    sections
+        Paragraphs, terms, tables, figures, lists of texts, and sections in sections.
+    lead
+        The name of the figure that stands beside the answer; empty for none.
+    version
+        Of textassay.
+    records
+        Long tables in full precision, for CSV files only.
+    """
 
     title: str
     answer: tuple[str, ...] = ()  # sentences, the most important first
@@ -196,6 +218,29 @@ class Document:
     def tables(self) -> tuple[Table, ...]:
         """All tables, without the records."""
         return tuple(part for part in self.parts() if isinstance(part, Table))
+
+    def save(self, folder: str | Path, *, stem: str = "report") -> list[Path]:
+        """Write the document into a folder, which is made if it is absent: all files or none.
+
+        Parameters
+        ----------
+        folder
+            Files of these names are replaced.
+        stem
+            Of the names: ``STEM.md``, ``STEM.html``, and ``STEM.tex`` where there is a table for a paper.
+
+        Returns
+        -------
+        list of Path
+            These, a CSV file for each record, and ``figures/*.svg``.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written; then the folder is as it was before.
+        """
+        files = import_module("textassay.report.files").document_files(self, stem=stem)
+        return write_files(Path(folder), files)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document as JSON-ready values, for `from_dict`."""

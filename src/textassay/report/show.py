@@ -13,9 +13,10 @@ from rich.text import Text
 
 from textassay.comparison import Comparison, Explanation
 from textassay.display import Displayed
+from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection import Finding, Findings
-from textassay.report.comparison import screen_document
+from textassay.report.comparison import comparison_document, screen_document
 from textassay.report.console import label_grid, safe
 from textassay.report.document import Document
 from textassay.report.explanation import explanation_document
@@ -55,16 +56,44 @@ def as_html(result: Displayed) -> str:
     """Return `result` as a part of a page: tables for comparisons and estimates, else what the terminal shows."""
     if isinstance(result, Estimate):
         return _estimate_html(result)
-    document = _document(result)
-    if document is not None:
-        return to_fragment(document)
+    found = _document(result)
+    if found is not None:
+        return to_fragment(found)
     console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
     _printer(result)(console)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
+def document(result: Displayed) -> Document:
+    """Return a result as a document: the report of a comparison, a plan, an explanation and any other result as data.
+
+    Parameters
+    ----------
+    result
+        What a function of textassay returned.
+
+    Returns
+    -------
+    Document
+        Prints, shows itself in notebooks, and is written by its `save`; the whole report of a comparison.
+
+    Raises
+    ------
+    InputError
+        If there is no report of such a result.
+    """
+    if isinstance(result, Comparison):
+        return comparison_document(result)
+    found = _document(result)
+    if found is None:
+        raise InputError(f"there is no report of a {type(result).__name__}")
+    return found
+
+
 def _document(result: Displayed) -> Document | None:
     """Return a result as a report, none where its class has no such function."""
+    if isinstance(result, Document):
+        return result
     if isinstance(result, Comparison):
         return screen_document(result, where=_EVERYTHING)
     if isinstance(result, Explanation):
@@ -73,15 +102,15 @@ def _document(result: Displayed) -> Document | None:
     name = _DOCUMENTS.get(type(of).__name__)
     if name is None:
         return None
-    document: Document = getattr(import_module("textassay.report"), name)(of)
-    return document
+    made: Document = getattr(import_module("textassay.report"), name)(of)
+    return made
 
 
 def _printer(result: Displayed) -> Callable[[Console], None]:
     """Return what prints a result on a console."""
-    document = _document(result)
-    if document is not None:
-        return lambda console: print_document(document, console, everything=False)
+    found = _document(result)
+    if found is not None:
+        return lambda console: print_document(found, console, everything=False)
     return lambda console: _print_fields(result, console)
 
 

@@ -51,31 +51,53 @@ class Change:
 def changes(first: Comparison, last: Comparison) -> tuple[Change, ...]:
     """Return what both comparisons measured, by metric and generator; p is Holm's over the generators of a metric."""
     digests = Digest(first), Digest(last)
-    found = []
+    found: list[Change] = []
     for metric in (metric for metric in digests[0].metrics if metric in last.metrics):
-        pairs = []
-        for name in (*digests[0].order, *digests[0].floors):
-            before, after = (digest.shown(name, metric) for digest in digests)
-            if before is not None and after is not None:
-                pairs.append((name, before, after, *_difference(before, after)))
-        known = [one[-1] for one in pairs if one[-1] is not None]
-        adjusted = iter(holm(np.array(known)).tolist() if known else ())
-        for name, before, after, difference, low, high, p in pairs:
-            p_adjusted = None if p is None else next(adjusted)
-            is_sure = p_adjusted is not None and p_adjusted < 1 - first.level
-            moved = _moved(digests, name, metric, difference) if is_sure else "not clear"
-            moved = "same" if before.value == after.value and before.interval == after.interval else moved
-            found.append(Change(metric, name, before, after, difference, low, high, p, p_adjusted, moved))
+        for names in (digests[0].order, digests[0].floors):  # real text is no part of the family of tests
+            found += _changes_of(metric, names, digests, alpha=1 - first.level)
     return tuple(found)
 
 
-def side_by_side_document(comparisons: Mapping[str, Comparison]) -> Document:
-    """Return several comparisons side by side, in the order in which they came; differences are from first to last.
+def _changes_of(metric: str, names: Sequence[str], digests: tuple[Digest, Digest], *, alpha: float) -> Iterator[Change]:
+    """Yield the changes of one metric, p adjusted for all of `names`."""
+    both = []
+    for name in names:
+        before, after = (digest.shown(name, metric) for digest in digests)
+        if before is not None and after is not None:
+            both.append((name, before, after, *_difference(before, after)))
+    known = [one[-1] for one in both if one[-1] is not None]
+    adjusted = iter(holm(np.array(known)).tolist() if known else ())
+    for name, before, after, difference, low, high, p in both:
+        p_adjusted = None if p is None else next(adjusted)
+        is_sure = p_adjusted is not None and p_adjusted < alpha
+        moved = _moved(digests, name, metric, difference) if is_sure else "not clear"
+        moved = "same" if before.value == after.value and before.interval == after.interval else moved
+        yield Change(metric, name, before, after, difference, low, high, p, p_adjusted, moved)
+
+
+def side_by_side(comparisons: Mapping[str, Comparison]) -> Document:
+    """Return several comparisons side by side: what moved from the first to the last, and whether more than noise.
+
+    Parameters
+    ----------
+    comparisons
+        At least two, by the names that the report gives them, the earliest first; `read_comparison` reads a folder.
+
+    Returns
+    -------
+    Document
+        Prints, shows itself in notebooks, and is written by its `save`. Its record has a row for each metric and
+        generator that the first and the last have: both values, difference, interval, p, p adjusted for the generators
+        of the metric (Holm), and "better", "worse", "moved" (no direction is better), "same" or "not clear".
 
     Raises
     ------
     OptionError
         If there are fewer than two, or they have no value in common.
+
+    Notes
+    -----
+    The interval of a difference adds those of both sides in squares (Zou and Donner 2008), as for independent draws.
     """
     if len(comparisons) < 2:
         raise OptionError(f"side by side needs at least two comparisons, got {len(comparisons)}")
