@@ -213,7 +213,7 @@ def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.Cap
     out = files / "judged"
     assert main(_arguments(files, *gold, "--out", str(out))) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    parts = ("warning good: Punctuation is attached", "Read the warning", "Which metric to trust")
+    parts = ("Read the warning", "warning good: Punctuation is attached", "By known order")
     places = [shown.index(part) for part in parts]
     assert places == sorted(places)
     assert "--normalize" in shown[: places[-1]]

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +28,13 @@ from textassay.cli.declarations import (
     Running,
     Train,
 )
+from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
 from textassay.errors import OptionError, unknown_name
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.comparison import Comparison, SideColumns
     from textassay.corpus import TextFile
 
@@ -83,7 +81,6 @@ class Compare(Reading, Running, Output):
         named = {name: source for name, source in optional.items() if source is not None}
         check_sources(self.real, {**named, **generators}, _REMEDIES)
 
-        from textassay.cli.messages import print_line
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, compare
         from textassay.corpus import read_features
@@ -122,10 +119,25 @@ class Compare(Reading, Running, Output):
                 from textassay.report import write_report
 
                 write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
-        self.show(comparison, partial(_render, whole=self.all, folder=self.out))
+        self._print(comparison)
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
+
+    def _print(self, comparison: "Comparison") -> None:
+        if self.json:
+            print_json(comparison.to_dict())
+            return
+        from rich.console import Console
+
+        from textassay.report import comparison_document, print_document, screen_document
+
+        console = Console()
+        if self.all:
+            print_document(comparison_document(comparison), console, everything=False)
+            return
+        page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
+        print_document(screen_document(comparison, where=str(page), width=console.width), console)
 
     def _check_names(self, generators: Mapping[str, str], beside: Mapping[str, Mapping[str, Path]]) -> None:
         """Raise where what stands beside the texts belongs to none, or is missing for some."""
@@ -178,16 +190,6 @@ class Compare(Reading, Running, Output):
             group_column=self.group_column,
             remedies=_REMEDIES,
         )
-
-
-def _render(comparison: "Comparison", console: "Console", *, whole: bool, folder: Path | None) -> None:
-    from textassay.report import comparison_document, print_document, screen_document
-
-    if whole:
-        print_document(comparison_document(comparison), console, everything=False)
-        return
-    where = "--all. The same with figures, as a page: --out DIR." if folder is None else str(folder / "report.html")
-    print_document(screen_document(comparison, where=where, width=console.width), console)
 
 
 def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":

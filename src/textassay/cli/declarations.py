@@ -1,7 +1,7 @@
 """Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,6 @@ from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.corpus import TextFile
 
 Progress = Callable[[str, int, int], None]
@@ -201,38 +199,12 @@ class Printing:
 
     json: Json = False
 
-    def show(
-        self,
-        result: Any,
-        render: "Callable[[Any, Console], None]",
-        document: "Callable[[Any], Mapping[str, Any]] | None" = None,
-    ) -> None:
-        """Print `result`: as `document` (its ``to_dict`` by default) with --json, otherwise as `render` does."""
-        if self.json:
-            from textassay.cli.messages import print_json
-
-            print_json(result.to_dict() if document is None else document(result))
-        else:
-            from rich.console import Console
-
-            render(result, Console())
-
 
 @dataclass(frozen=True, kw_only=True)
 class Output(Printing):
     """How the result is printed, and where it is written."""
 
     out: Out = None
-
-    def save(self, result: Any, write: Callable[[Any, Path], Sequence[Path]], *, quiet: bool = False) -> None:
-        """Write `result` into --out, if given, and name the files."""
-        from textassay.cli.messages import not_saved, print_line
-
-        if self.out is not None:
-            with not_saved():
-                written = write(result, self.out)
-            if not quiet:
-                print_line(f"wrote {', '.join(map(str, written))}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Real, Running
+from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
+from textassay.cli.results import print_result
 from textassay.errors import TooFewSentencesError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from textassay.comparison import Explanation
-    from textassay.report import Document as ReportDocument
+    from textassay.report import Document
 
 _WIDTH_OF_FILE = 100
 
@@ -38,11 +37,11 @@ class Explain(Reading, Running, Output):
         generators = parse_generators(self.generators or [])
         check_sources(self.real, generators, {})
 
-        from textassay.cli.messages import print_line
         from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
         from textassay.corpus import prepare_corpora
         from textassay.metric import check_effort
+        from textassay.report import explanation_document
 
         version = installed_version("textassay")
         folds = FOLDS if self.folds is None else self.folds
@@ -82,34 +81,25 @@ class Explain(Reading, Running, Output):
             "tokenizer": real.tokenizer,
             "explanations": [explanation.to_dict() for explanation in explanations],
         }
+        page = explanation_document(explanations, top=self.top, version=version)
         if self.out is not None:
-            self._write(self.out, document, explanations)
-        self.show(explanations, self._render, lambda _: document)
+            self._write(self.out, document, page)
+        print_result(page, document, as_json=self.json)
         if self.out is not None and not self.quiet:
             print_line(f"the explanation is in {self.out / 'explain.txt'} and explain.json")
         return 0
 
-    def _document(self, explanations: "tuple[Explanation, ...]") -> "ReportDocument":
-        from textassay.report import explanation_document
-
-        return explanation_document(explanations, top=self.top, version=installed_version("textassay"))
-
-    def _render(self, explanations: "tuple[Explanation, ...]", console: "Console") -> None:
-        from textassay.report import print_document
-
-        print_document(self._document(explanations), console)
-
-    def _write(self, folder: Path, document: Mapping[str, Any], explanations: "tuple[Explanation, ...]") -> None:
+    def _write(self, folder: Path, values: Mapping[str, Any], page: "Document") -> None:
         """Write ``explain.json``, ``explain.txt``, ``explain.md``, ``explain.html`` and the figures into `folder`."""
         from rich.console import Console
 
-        from textassay.report import document_files
+        from textassay.report import document_files, print_document
         from textassay.storage import write_files
 
-        page = Console(file=io.StringIO(), width=_WIDTH_OF_FILE, force_terminal=False, no_color=True)
-        self._render(explanations, page)
+        text = io.StringIO()
+        print_document(page, Console(file=text, width=_WIDTH_OF_FILE, force_terminal=False, no_color=True))
         contents = {
-            "explain.json": json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-            "explain.txt": page.file.getvalue().lstrip("\n"),  # type: ignore[attr-defined]
+            "explain.json": json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            "explain.txt": text.getvalue().lstrip("\n"),
         }
-        write_files(folder, {**contents, **document_files(self._document(explanations), stem="explain")})
+        write_files(folder, {**contents, **document_files(page, stem="explain")})

@@ -8,13 +8,11 @@ from typer import Argument
 
 from textassay.cli.declarations import MaxInput, Output
 from textassay.cli.options import check_writable
+from textassay.cli.results import print_result, save_result
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from textassay.comparison import Comparison
-    from textassay.report import Document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,29 +37,22 @@ class Report(Output):
         return 0
 
     def _again(self, comparison: "Comparison") -> None:
-        from textassay.report import print_document, screen_document, write_report
+        from rich.console import Console
+
+        from textassay.report import screen_document, write_report
 
         folder = self.out or self.folders[0]
         check_writable(folder)
         write_report(comparison, folder)
-
-        def render(_: "Comparison", console: "Console") -> None:
-            where = str(folder / "report.html")
-            print_document(screen_document(comparison, where=where, width=console.width), console)
-
-        self.show(comparison, render)
+        screen = screen_document(comparison, where=str(folder / "report.html"), width=Console().width)
+        print_result(screen, comparison.to_dict(), as_json=self.json)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:
-        from textassay.report import document_files, print_document, side_by_side
-        from textassay.storage import write_files
+        from textassay.report import side_by_side
 
         document = side_by_side(comparisons)
-
-        def render(document: "Document", console: "Console") -> None:
-            print_document(document, console)
-
-        self.save(document, lambda one, out: write_files(out, document_files(one, stem="changes")), quiet=self.json)
-        self.show(document, render)
+        save_result(self.out, document, "changes", {}, quiet=self.json)
+        print_result(document, document.to_dict(), as_json=self.json)
 
     def _names(self) -> list[str]:
         """Return the folders' names, with as many of their parents as tell them apart."""

@@ -51,5 +51,5 @@ def test_five_commands_lead_to_an_analysis(
     for analysis in analyses:
         capsys.readouterr()
         assert main(analysis) == 0
-        assert re.search(r"judgements +20 by 1 rater", capsys.readouterr().out)
+        assert re.search(r"Judgements +20 by 1 rater", capsys.readouterr().out)
     assert Path("analysis/figures/generators.svg").is_file()
