@@ -1,4 +1,4 @@
-"""Figures of values by the length of a prefix, or another number: a panel a family, a line a name, its interval a band.
+"""Figures of values by length or another number: a panel per family, a line per name, its interval as a band.
 
 Lines whose names differ in a number alone, such as a rate, share a colour and differ in their dashes.
 """

@@ -72,7 +72,7 @@ def judge_document(judging: Judging) -> Document:
             *_texts(judging),
             section("Values", _values_figure(judging), _values(judging)),
             section("Metrics beside each other", _matrix(judging), _scatters(judging), _ranks(judging)),
-            *([section("To know besides", *items(besides))] if besides else []),
+            *([section("Notes", *items(besides))] if besides else []),
         ),
         lead="judge-taus",
         version=version("textassay"),
@@ -382,7 +382,7 @@ def _values_figure(judging: Judging) -> Figure:
 
 
 def _matrix(judging: Judging) -> Figure:
-    """Return Kendall's tau of all golds and evaluators with one another: blue alike, orange the other way round."""
+    """Return Kendall's tau of all golds and evaluators with one another: blue: agree, orange: reversed."""
     matrix = next(matrix for matrix in judging.matrices if matrix.kind == "kendall")
     verdict = judging.verdicts[0]
     order = [*(gold.name for gold in judging.golds), *verdict.order, *verdict.undefined]
@@ -402,7 +402,7 @@ def _matrix(judging: Judging) -> Figure:
     return Figure(
         "judge-matrix",
         HeatMap(tuple(order), tuple(order), tuple(cells), bold=golds, wide=0.34),
-        "Kendall's tau of all with one another: blue alike, orange the other way round; dark numbers: significant "
+        "Kendall's tau of all with one another: blue: agree, orange: reversed; dark numbers: significant "
         "after Benjamini and Hochberg.",
         f"Kendall's tau of all evaluators with one another; dark numbers: significant after Benjamini and Hochberg. "
         f"{description}.",

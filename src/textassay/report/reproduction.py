@@ -66,7 +66,7 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
         times = {**reproduction.seconds, "all": sum(reproduction.seconds.values())}
         rows: list[list[str | Cell]] = [[stage, number_cell(seconds, 1)] for stage, seconds in times.items()]
         sections.append(section("Seconds of each stage", Table.of("seconds", ("stage", "seconds"), rows)))
-    sections += [section("To know besides", *items(reproduction.notes))] if reproduction.notes else []
+    sections += [section("Notes", *items(reproduction.notes))] if reproduction.notes else []
     sections.append(section("Settings", Terms(settings)))
     return Document(
         reproduction.title,
@@ -224,7 +224,7 @@ def _inseparable(taus: Iterable[TauDistribution]) -> list[str]:
             unsure = _chains(pair for pair in pairs if not pair.separated)
             wrong = _chains(pair for pair in pairs if pair.separated and pair.difference < 0)
             parts = [f"cannot tell apart {'; '.join(unsure)}"] if unsure else []
-            parts += [f"puts the other way round {'; '.join(wrong)}"] if wrong else []
+            parts += [f"reverses {'; '.join(wrong)}"] if wrong else []
             if parts:
                 found[f"{by}, {tau.group}: {'; '.join(parts)}."] = None
     return list(found)

@@ -42,7 +42,7 @@ def reproduction_figures(reproduction: Reproduction) -> list[Figure]:
 
 
 def taus_figure(taus: Sequence[TauDistribution]) -> Figure | None:
-    """Return tau of each metric that the paper compares, a panel a group of generators; all of one gold order."""
+    """Return tau of each metric that the paper compares, one panel per group of generators; all of one gold order."""
     taus = [tau for tau in taus if tau.metric in _COMPARED or tau.metric.startswith(_OURS)]
     if not taus:
         return None
@@ -73,7 +73,7 @@ def taus_figure(taus: Sequence[TauDistribution]) -> Figure | None:
 
 
 def _sweep(curves: Sequence[Curve]) -> Figure | None:
-    """Return the curves over temperatures, a panel a family; the darker, the more training text.
+    """Return the curves over temperatures, one panel per family; the darker, the more training text.
 
     The axes are turned so that less is better: BLEU is drawn negated, as the paper draws it.
     """
@@ -105,7 +105,7 @@ def _sweep(curves: Sequence[Curve]) -> Figure | None:
     )
     temperatures = [number(point.at, 1) for point in curves[0].points]
     description = (
-        f"{y} against {x}, a panel a family and a curve a generator, at temperatures {', '.join(temperatures)} from "
+        f"{y} against {x}, a panel per family, a curve per generator, at temperatures {', '.join(temperatures)} from "
         f"one end to the other; the diamond is 1.0; less {y} is better{'' if over_temperature else f', and less {x}'}. "
         f"{_TEMPERATURES}"
     )
@@ -154,7 +154,7 @@ def _against_truth(curves: Sequence[Curve]) -> Figure | None:
 
 
 def _growth(curves: Sequence[Curve]) -> Figure | None:
-    """Return discrepancies against the size of the training text, a panel a family."""
+    """Return discrepancies against the size of the training text, one panel per family."""
     if not curves:
         return None
     judges, families = list(dict.fromkeys(curve.y for curve in curves)), _families(curves)

@@ -184,7 +184,7 @@ def _curves(stress: Stress) -> Figure:
         f"Curves of {len(stress.metrics)} metrics against the strength of damage, one panel a damage: "
         f"{', '.join(stress.damages)}. Above 0 the metric gets worse, below 0 it gets better."
     )
-    return Figure("stress-curves", plot, "A line a metric, a panel a damage.", description)
+    return Figure("stress-curves", plot, "One line per metric, one panel per damage.", description)
 
 
 def _kind(metric: str) -> str:

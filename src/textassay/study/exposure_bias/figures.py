@@ -82,7 +82,7 @@ def exposure_curves(results: ExposureResults) -> tuple[Curve, ...]:
 
 
 def _eb_c(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 2, a panel a distance, and figure 4, a panel an oracle, with models that have two sides as well."""
+    """Yield figure 2, a panel per distance, and figure 4, a panel per oracle, for models that have two sides as well."""
     for (model, kinds), (distance, name) in product(results.synthetic.items(), DISTANCE_NAMES.items()):
         rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
         yield _curve("Figure 2: EB-C", model, name, "EB-C", rate.lengths, rate.values, rate.intervals,
@@ -104,7 +104,7 @@ def _cgd(results: ExposureResults) -> Iterable[Curve]:
 
 
 def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
-    """Yield EB-bleu, a panel a text, and the published one."""
+    """Yield EB-bleu, one panel per text, and the published one."""
     title, printed = "EB-bleu", published_table("table 2")
     assert printed.spreads is not None
     rows = {row: k for k, row in enumerate(printed.rows)}
@@ -128,7 +128,7 @@ def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
 
 
 def _recovery(results: ExposureResults) -> Iterable[Curve]:
-    """Yield what is left of C-bleu after each kind of prefixes, a panel a model and text: how well a model recovers."""
+    """Yield what is left of C-bleu after each kind of prefixes, a panel per model and text."""
     for text, models in results.bleu.items():
         for model, runs in models.items():
             for kind in (kind for kind in runs[0].scores if kind != "data"):

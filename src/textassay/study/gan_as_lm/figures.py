@@ -52,7 +52,7 @@ def gan_curves(results: GanResults) -> tuple[Curve, ...]:
 
 
 def _rule(results: GanResults) -> Iterable[Curve]:
-    """Yield figure 2, a panel a generator: the criterion, the true error where it is known, the published criterion."""
+    """Yield figure 2, one panel per generator: criterion, true error where known, published criterion."""
     title = "Figure 2: error against N"
     sizes = [int(row.removeprefix("N = ")) for row in FIGURE_2.rows]
     for model, curves in results.rules.items():

@@ -88,7 +88,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
             f"Not told apart from {verdict.may_be_best[0]}: {join_words(judging.not_separated(verdict)) or 'none'}."
             if verdict.may_be_best
             else "",
-            f"Not by luck: {join_words(list(verdict.not_luck)) or 'none'}.",
+            f"Not explained by chance: {join_words(list(verdict.not_luck)) or 'none'}.",
             f"Negatively correlated: {join_words(list(verdict.upside_down))}." if verdict.upside_down else "",
         ]
         tables.append(
