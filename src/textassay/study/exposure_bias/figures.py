@@ -82,7 +82,7 @@ def exposure_curves(results: ExposureResults) -> tuple[Curve, ...]:
 
 
 def _eb_c(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 2, a panel per distance, and figure 4, a panel per oracle, for models that have two sides as well."""
+    """Yield figure 2, a panel per distance, and figure 4, a panel per oracle, for models with two sides as well."""
     for (model, kinds), (distance, name) in product(results.synthetic.items(), DISTANCE_NAMES.items()):
         rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
         yield _curve("Figure 2: EB-C", model, name, "EB-C", rate.lengths, rate.values, rate.intervals,
