@@ -38,6 +38,7 @@ def print_document(document: Document, console: Console, *, everything: bool = T
     for place, sentence in enumerate(document.answer):
         console.print(safe(console, sentence, "" if place else "bold"))
     if document.facts:
+        console.print()
         _print_terms(document.facts, console, indent=0)
     for section in document.sections:
         if everything or not section.extra:
