@@ -173,12 +173,5 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     return Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, Markup("").join(lines))
 
 
-def html_list(items: Sequence[str]) -> Markup:
-    """Return a list of texts, which are escaped."""
-    return Markup("<ul>{}</ul>").format(
-        Markup("").join(Markup("<li>{}</li>").format(printable(item)) for item in items)
-    )
-
-
 def _part(*parts: Markup) -> str:
     return str(Markup('<div class="textassay">{}</div>').format(Markup("").join(map(escape, parts))))
