@@ -48,7 +48,6 @@ from textassay.metric.discrepancy_interval import Answers as Answers
 from textassay.metric.discrepancy_interval import at_least_guessing as at_least_guessing
 from textassay.metric.discrepancy_interval import variance_factor as variance_factor
 from textassay.metric.diversity import distinct_n as distinct_n
-from textassay.metric.frechet import FrechetDistance as FrechetDistance
 from textassay.metric.frechet import fed as fed
 from textassay.metric.frechet import frechet_distance as frechet_distance
 from textassay.metric.gaussian import Moments as Moments
@@ -64,7 +63,6 @@ from textassay.metric.lm_score import LIKELIER as LIKELIER
 from textassay.metric.lm_score import LmScore as LmScore
 from textassay.metric.lm_score import Trained as Trained
 from textassay.metric.lm_score import lm_score as lm_score
-from textassay.metric.mauve import Mauve as Mauve
 from textassay.metric.mauve import N_CLUSTERINGS as N_CLUSTERINGS
 from textassay.metric.mauve import mauve as mauve
 from textassay.metric.memorization import Memorization as Memorization
@@ -72,17 +70,12 @@ from textassay.metric.memorization import memorization as memorization
 from textassay.metric.meteor import Meteor as Meteor
 from textassay.metric.meteor import meteor as meteor
 from textassay.metric.meteor import meteor_pairs as meteor_pairs
-from textassay.metric.mmd import MaximumMeanDiscrepancy as MaximumMeanDiscrepancy
 from textassay.metric.mmd import mmd as mmd
 from textassay.metric.naturalness import Naturalness as Naturalness
 from textassay.metric.naturalness import naturalness as naturalness
 from textassay.metric.nearest_references import NearestReferences as NearestReferences
 from textassay.metric.nearest_references import nearest_references as nearest_references
 from textassay.metric.porter import stem as stem
-from textassay.metric.precision_recall import Coverage as Coverage
-from textassay.metric.precision_recall import Density as Density
-from textassay.metric.precision_recall import Precision as Precision
-from textassay.metric.precision_recall import Recall as Recall
 from textassay.metric.precision_recall import coverage as coverage
 from textassay.metric.precision_recall import density as density
 from textassay.metric.precision_recall import precision as precision
