@@ -33,6 +33,9 @@ Blindness = Literal["word order", "frequency", "words", "content"]
 SHARED_SETTINGS = ("background", "effort", "level", "train")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = ("train", "background")  # parameters that are texts
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are prepared:
+`tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
+`Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
@@ -88,6 +91,7 @@ class Declaration:
     ranges: Mapping[str, tuple[float, float | None]]
     reads_columns: bool | Callable[[Mapping[str, Any]], bool]
     check: Callable[[Mapping[str, Any]], None] | None
+    identity: Callable[[Mapping[str, Any]], str] | None  # what else decides the value, such as members that are missing
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -155,8 +159,10 @@ class Metric:
     @cached_property
     def key(self) -> str:
         """Everything that decides the value beside the texts and the seed, for keys of stored results."""
-        settings = (f"{name}={_identity(name, value)}" for name, value in self.settings.items())
-        return f"{self.declaration.name}({', '.join(settings)})"
+        parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
+        if self.declaration.identity is not None:
+            parts.append(self.declaration.identity(self.settings))
+        return f"{self.declaration.name}({', '.join(parts)})"
 
     @cached_property
     def reads_columns(self) -> bool:
@@ -233,6 +239,7 @@ def metric(
     ranges: Mapping[str, tuple[float, float | None]] | None = None,
     reads_columns: bool | Callable[[Mapping[str, Any]], bool] = False,
     check: Callable[[Mapping[str, Any]], None] | None = None,
+    identity: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Any]], MetricFunction]:
     """Make a metric of a function of two corpora, generated and real, and settings by name.
 
@@ -255,9 +262,9 @@ def metric(
         Least and largest value; the interval is cut there.
     symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, at_least
         See `Declaration`.
-    family, shown, ranges, reads_columns, check
+    family, shown, ranges, reads_columns, check, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
-        of the corpora are read; a further check of the settings.
+        of the corpora are read; a further check of the settings; what else decides the value, for keys of stored ones.
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
@@ -282,6 +289,7 @@ def metric(
             ranges=ranges or {},
             reads_columns=reads_columns,
             check=check,
+            identity=identity,
         )
 
         @wraps(compute)
@@ -296,9 +304,10 @@ def metric(
             chosen = declaration.with_settings(level=level, **settings, **others)
             return measure(chosen, generated, real, seed=seed)
 
+        measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
         function = cast(MetricFunction, measured)
         function.declaration = declaration
-        cast(Any, measured).__signature__ = _signature(compute)
+        cast(Any, measured).__signature__ = _signature(compute, looks_at_real=looks_at_real)
         DECLARED[name] = function
         return function
 
@@ -438,16 +447,19 @@ def _identity(name: str, value: Any) -> str:
     """Return what tells the value of a setting from all others."""
     if isinstance(value, Corpus):
         return value.fingerprint
-    parts = [_spelt(name, value), str(getattr(value, "features", ""))]
-    return " ".join(part for part in parts if part)
+    if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
+        return _spelt(name, value)
+    return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
 
 
-def _signature(compute: Callable[..., Any]) -> inspect.Signature:
+def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:
     """Return the signature users see: the function's own, with `level`, `seed` and how texts are prepared."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = inspect.signature(compute)
     texts = [own.parameters[side].replace(annotation=Texts) for side in ("generated", "real") if side in own.parameters]
     settings = [each for name, each in own.parameters.items() if name not in ("generated", "real", "level", "seed")]
+    if not looks_at_real:
+        texts[1] = texts[1].replace(default=None)
     usual = [
         inspect.Parameter("level", keyword, default=0.95, annotation=float),
         inspect.Parameter("seed", keyword, default=0, annotation=int),

@@ -58,6 +58,8 @@ class _Catalog(Mapping[str, Declaration]):
         return len({**_FUNCTIONS, **DECLARED})
 
 
+MetricLike = str | Metric | MetricFunction  # whatever names a metric
+
 CATALOG: Mapping[str, Declaration] = _Catalog()
 
 DEFAULT_METRICS = (
@@ -141,7 +143,7 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     return declaration.with_settings(**values)
 
 
-def parse_metrics(metrics: Iterable[str | Metric | MetricFunction] | None, **settings: Any) -> list[Metric]:
+def parse_metrics(metrics: Iterable[MetricLike] | None, **settings: Any) -> list[Metric]:
     """Return the metrics, each once, in that order; those of `DEFAULT_METRICS` for none."""
     parsed = [_parsed(metric, settings) for metric in (DEFAULT_METRICS if metrics is None else metrics)]
     if not parsed:
@@ -149,7 +151,7 @@ def parse_metrics(metrics: Iterable[str | Metric | MetricFunction] | None, **set
     return list({metric.name: metric for metric in parsed}.values())
 
 
-def _parsed(metric: str | Metric | MetricFunction, settings: Mapping[str, Any]) -> Metric:
+def _parsed(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):
