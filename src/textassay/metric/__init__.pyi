@@ -38,7 +38,6 @@ from textassay.metric.clustering import k_means as k_means
 from textassay.metric.clustering import principal_components as principal_components
 from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
-from textassay.metric.compression import CompressionRatio as CompressionRatio
 from textassay.metric.compression import compression_ratio as compression_ratio
 from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
@@ -57,7 +56,6 @@ from textassay.metric.huse import Huse as Huse
 from textassay.metric.huse import huse as huse
 from textassay.metric.kernel_sums import cross_sums as cross_sums
 from textassay.metric.kernel_sums import own_sums as own_sums
-from textassay.metric.length import Length as Length
 from textassay.metric.length import length as length
 from textassay.metric.lm_score import LIKELIER as LIKELIER
 from textassay.metric.lm_score import LmScore as LmScore
@@ -86,7 +84,6 @@ from textassay.metric.rouge import Rouge as Rouge
 from textassay.metric.rouge import f_measure as f_measure
 from textassay.metric.rouge import longest_common as longest_common
 from textassay.metric.rouge import rouge as rouge
-from textassay.metric.self_bleu import SelfBleu as SelfBleu
 from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.sentence_bleu import closest_lengths as closest_lengths
 from textassay.metric.sentence_bleu import score_sentences as score_sentences
