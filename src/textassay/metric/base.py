@@ -19,7 +19,14 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
 from textassay.embedding import Encoder, resolve_encoder
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range, unknown_name
+from textassay.errors import (
+    EmptyCorpusError,
+    OptionError,
+    TooFewSentencesError,
+    UnavailableError,
+    check_range,
+    unknown_name,
+)
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
 
@@ -29,10 +36,12 @@ IntArray = npt.NDArray[np.int64]
 Effort = Literal["quick", "default", "max"]
 Blindness = Literal["word order", "frequency", "words", "content"]
 
-# Settings of a whole comparison, not of one metric: not part of a metric's name.
-SHARED_SETTINGS = ("background", "effort", "level", "train")
+# Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
+# is shown there.
+SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train")
+_NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
-_TEXTS = ("train", "background")  # parameters that are texts
+_TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
@@ -143,7 +152,7 @@ class Metric:
         for name, parameter in declaration.parameters.items():
             spelt = _spelt(name, self.settings[name])
             is_usual = spelt == _spelt(name, parameter.default)
-            if name not in SHARED_SETTINGS and (name in declaration.shown or not is_usual):
+            if name not in _NOT_SHOWN and (name in declaration.shown or not is_usual):
                 parts.append(f"{name}={spelt}")
         return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 
@@ -180,6 +189,9 @@ class Metric:
         """Return the value with its interval, for corpora that share a vocabulary."""
         declaration = self.declaration
         check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
+        for name, kind in _TEXTS.items():
+            if name in declaration.needs or self.settings.get(name) is not None:
+                _check_text(self.settings.get(name), real, metric=declaration.name, name=name, kind=kind)
         given = {"level": self.level, "seed": seed, **self.settings}
         accepted = inspect.signature(declaration.compute).parameters
         settings = {name: value for name, value in given.items() if name in accepted}
@@ -378,6 +390,16 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
 
 
+def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
+    """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
+    if text is None:
+        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+    if len(text) == 0:
+        raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
+    if text.vocabulary is not real.vocabulary:
+        raise OptionError(f"{metric}: the {kind} has another vocabulary; make all with corpora_from_texts")
+
+
 def check_effort(effort: str) -> Effort:
     """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
@@ -429,6 +451,8 @@ def _spelt(name: str, value: Any) -> str:
     """Return how a metric's name shows the value of a setting."""
     if name in _ENCODERS and value != "tf-idf":
         return resolve_encoder(value).name
+    if isinstance(value, Corpus):
+        return value.fingerprint[:8]
     if isinstance(value, float):
         return f"{value:g}"
     return str(getattr(value, "name", value))
@@ -438,6 +462,8 @@ def _identity(name: str, value: Any) -> str:
     """Return what tells the value of a setting from all others."""
     if isinstance(value, Corpus):
         return value.fingerprint
+    if name in ("log_probs", "ratings") and value is not None:
+        return str([np.asarray(column).tolist() for column in value])
     parts = [_spelt(name, value), str(getattr(value, "features", ""))]
     return " ".join(part for part in parts if part)
 
@@ -447,7 +473,11 @@ def _signature(compute: Callable[..., Any]) -> inspect.Signature:
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = inspect.signature(compute)
     texts = [own.parameters[side].replace(annotation=Texts) for side in ("generated", "real") if side in own.parameters]
-    settings = [each for name, each in own.parameters.items() if name not in ("generated", "real", "level", "seed")]
+    settings = [
+        each.replace(annotation=Texts) if name in _TEXTS else each
+        for name, each in own.parameters.items()
+        if name not in ("generated", "real", "level", "seed")
+    ]
     usual = [
         inspect.Parameter("level", keyword, default=0.95, annotation=float),
         inspect.Parameter("seed", keyword, default=0, annotation=int),
