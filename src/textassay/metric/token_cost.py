@@ -118,10 +118,10 @@ def cost_of(
     `real_scores`, `generated_scores`: for people to read, shapes (n_real,) and (n_generated,).
     """
     value, sentence_terms = token_cost(scored)
-    terms = {side: sentence_terms}
+    terms: dict[str, FloatArray | None] = {side: sentence_terms}
     method = f"t: {side} sentences; language model fixed"
     if scored.nll_without is not None:
-        other: Literal["generated", "real"] = "generated" if side == "real" else "real"
+        other = "generated" if side == "real" else "real"
         terms[other] = jackknife_terms(value, scored.nll_without / scored.n_tokens, scored.group_sizes)
         n_groups = len(scored.group_sizes)
         method = f"t: {side} sentences, and jackknife of the model over {n_groups} groups of {other} ones, order fixed"
