@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
+from hashlib import blake2b
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
@@ -27,14 +28,15 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 Effort = Literal["quick", "default", "max"]
+Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "frequency", "words", "content"]
 
 # Settings of a whole comparison, not of one metric: not part of a metric's name.
 SHARED_SETTINGS = ("background", "effort", "level", "train")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = ("train", "background")  # parameters that are texts
-_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are prepared:
-`tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
 `Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
@@ -85,6 +87,7 @@ class Declaration:
     needs: tuple[str, ...]  # what it needs beside both texts (an option of ``compare``); with it, a default metric
     only_named: bool  # whether it is never computed unasked
     most: int | None  # texts a side up to which it is computed unasked
+    cost: Cost  # in the number of texts
     at_least: int  # texts a side
     family: str  # metrics of one family share work
     shown: tuple[str, ...]  # settings that are always part of the name
@@ -162,6 +165,8 @@ class Metric:
         parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
         if self.declaration.identity is not None:
             parts.append(self.declaration.identity(self.settings))
+        if not self.declaration.compute.__module__.startswith("textassay."):
+            parts.append(_code_hash(self.declaration.compute))
         return f"{self.declaration.name}({', '.join(parts)})"
 
     @cached_property
@@ -233,6 +238,7 @@ def metric(
     needs: Sequence[str] = (),
     only_named: bool = False,
     most: int | None = None,
+    cost: Cost = "linear",
     at_least: int = 1,
     family: str | None = None,
     shown: Sequence[str] = (),
@@ -260,7 +266,7 @@ def metric(
         "lower", "higher", "closer" (to what real text scores) or "neither".
     bounds
         Least and largest value; the interval is cut there.
-    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, at_least
+    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, cost, at_least
         See `Declaration`.
     family, shown, ranges, reads_columns, check, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
@@ -283,6 +289,7 @@ def metric(
             needs=tuple(needs),
             only_named=only_named,
             most=most,
+            cost=cost,
             at_least=at_least,
             family=family or name,
             shown=tuple(shown),
@@ -450,6 +457,15 @@ def _identity(name: str, value: Any) -> str:
     if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
         return _spelt(name, value)
     return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
+
+
+def _code_hash(compute: Callable[..., Any]) -> str:
+    """Return a hash of the source of a user's metric, so that a stored estimate goes with the code that made it."""
+    try:
+        source = inspect.getsource(compute)
+    except OSError:  # typed into a prompt
+        source = repr((compute.__code__.co_code, compute.__code__.co_consts))
+    return blake2b(source.encode(), digest_size=8).hexdigest()
 
 
 def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:
