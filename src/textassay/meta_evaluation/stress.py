@@ -25,7 +25,7 @@ from textassay.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric import CATALOG, Effort, Metric, check_level, default_metrics, limits_of, parse_metrics
+from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, limits_of, parse_metrics
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000
@@ -79,7 +79,7 @@ def run_stress(
     *,
     train: Corpus | None = None,
     other: Corpus | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     evaluators: Sequence[Evaluator] = (),
     damages: Sequence[str] | None = None,
     strengths: Sequence[float] = STRENGTHS,
@@ -194,15 +194,16 @@ def _check(
 
 
 def _needed(
-    metrics: Sequence[str] | None,
+    metrics: Sequence[MetricLike] | None,
     evaluators: Sequence[Evaluator],
     damages: Sequence[str] | None,
     train: Corpus | None,
 ) -> list[str]:
     """Return the parts of the real text that are needed, the optional ones last."""
     sources = {DAMAGES[name].source for name in (DAMAGES if damages is None else damages)}
-    needs_train = metrics is None or any("train" in CATALOG[name.split("(")[0].strip()].needs for name in metrics)
-    needs_train = needs_train or bool(evaluators)
+    needs_train = metrics is None or bool(evaluators)
+    if metrics:
+        needs_train = needs_train or any("train" in metric.declaration.needs for metric in parse_metrics(metrics))
     is_needed = {"train": train is None and ("train" in sources or needs_train), "spare": "spare" in sources}
     return [name for name in PARTS if is_needed.get(name, True)]
 

@@ -22,6 +22,7 @@ from textassay.metric.blindness import guessing_variance as guessing_variance
 from textassay.metric.blindness import unseen_shares as unseen_shares
 from textassay.metric.catalog import CATALOG as CATALOG
 from textassay.metric.catalog import DEFAULT_METRICS as DEFAULT_METRICS
+from textassay.metric.catalog import MetricLike as MetricLike
 from textassay.metric.catalog import default_metrics as default_metrics
 from textassay.metric.catalog import limits_of as limits_of
 from textassay.metric.catalog import parse_metric as parse_metric
@@ -39,8 +40,8 @@ from textassay.metric.clustering import principal_components as principal_compon
 from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
 from textassay.metric.compression import compression_ratio as compression_ratio
-from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
+from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import dd as dd
 from textassay.metric.discrepancy import exact_discrepancy as exact_discrepancy
 from textassay.metric.discrepancy_interval import Answers as Answers

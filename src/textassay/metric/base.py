@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
+from hashlib import blake2b
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
@@ -34,6 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 Effort = Literal["quick", "default", "max"]
+Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "frequency", "words", "content"]
 
 # Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
@@ -42,6 +44,9 @@ SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "tra
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
+`Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
@@ -91,12 +96,14 @@ class Declaration:
     needs: tuple[str, ...]  # what it needs beside both texts (an option of ``compare``); with it, a default metric
     only_named: bool  # whether it is never computed unasked
     most: int | None  # texts a side up to which it is computed unasked
+    cost: Cost  # in the number of texts
     at_least: int  # texts a side
     family: str  # metrics of one family share work
     shown: tuple[str, ...]  # settings that are always part of the name
     ranges: Mapping[str, tuple[float, float | None]]
     reads_columns: bool | Callable[[Mapping[str, Any]], bool]
     check: Callable[[Mapping[str, Any]], None] | None
+    identity: Callable[[Mapping[str, Any]], str] | None  # what else decides the value, such as members that are missing
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -164,8 +171,12 @@ class Metric:
     @cached_property
     def key(self) -> str:
         """Everything that decides the value beside the texts and the seed, for keys of stored results."""
-        settings = (f"{name}={_identity(name, value)}" for name, value in self.settings.items())
-        return f"{self.declaration.name}({', '.join(settings)})"
+        parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
+        if self.declaration.identity is not None:
+            parts.append(self.declaration.identity(self.settings))
+        if not self.declaration.compute.__module__.startswith("textassay."):
+            parts.append(_code_hash(self.declaration.compute))
+        return f"{self.declaration.name}({', '.join(parts)})"
 
     @cached_property
     def reads_columns(self) -> bool:
@@ -239,12 +250,14 @@ def metric(
     needs: Sequence[str] = (),
     only_named: bool = False,
     most: int | None = None,
+    cost: Cost = "linear",
     at_least: int = 1,
     family: str | None = None,
     shown: Sequence[str] = (),
     ranges: Mapping[str, tuple[float, float | None]] | None = None,
     reads_columns: bool | Callable[[Mapping[str, Any]], bool] = False,
     check: Callable[[Mapping[str, Any]], None] | None = None,
+    identity: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Any]], MetricFunction]:
     """Make a metric of a function of two corpora, generated and real, and settings by name.
 
@@ -265,11 +278,11 @@ def metric(
         "lower", "higher", "closer" (to what real text scores) or "neither".
     bounds
         Least and largest value; the interval is cut there.
-    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, at_least
+    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, cost, at_least
         See `Declaration`.
-    family, shown, ranges, reads_columns, check
+    family, shown, ranges, reads_columns, check, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
-        of the corpora are read; a further check of the settings.
+        of the corpora are read; a further check of the settings; what else decides the value, for keys of stored ones.
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
@@ -288,12 +301,14 @@ def metric(
             needs=tuple(needs),
             only_named=only_named,
             most=most,
+            cost=cost,
             at_least=at_least,
             family=family or name,
             shown=tuple(shown),
             ranges=ranges or {},
             reads_columns=reads_columns,
             check=check,
+            identity=identity,
         )
 
         @wraps(compute)
@@ -308,9 +323,10 @@ def metric(
             chosen = declaration.with_settings(level=level, **settings, **others)
             return measure(chosen, generated, real, seed=seed)
 
+        measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
         function = cast(MetricFunction, measured)
         function.declaration = declaration
-        cast(Any, measured).__signature__ = _signature(compute)
+        cast(Any, measured).__signature__ = _signature(compute, looks_at_real=looks_at_real)
         DECLARED[name] = function
         return function
 
@@ -464,11 +480,21 @@ def _identity(name: str, value: Any) -> str:
         return value.fingerprint
     if name in ("log_probs", "ratings") and value is not None:
         return str([np.asarray(column).tolist() for column in value])
-    parts = [_spelt(name, value), str(getattr(value, "features", ""))]
-    return " ".join(part for part in parts if part)
+    if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
+        return _spelt(name, value)
+    return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
 
 
-def _signature(compute: Callable[..., Any]) -> inspect.Signature:
+def _code_hash(compute: Callable[..., Any]) -> str:
+    """Return a hash of the source of a user's metric, so that a stored estimate goes with the code that made it."""
+    try:
+        source = inspect.getsource(compute)
+    except OSError:  # typed into a prompt
+        source = repr((compute.__code__.co_code, compute.__code__.co_consts))
+    return blake2b(source.encode(), digest_size=8).hexdigest()
+
+
+def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:
     """Return the signature users see: the function's own, with `level`, `seed` and how texts are prepared."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = inspect.signature(compute)
@@ -478,6 +504,8 @@ def _signature(compute: Callable[..., Any]) -> inspect.Signature:
         for name, each in own.parameters.items()
         if name not in ("generated", "real", "level", "seed")
     ]
+    if not looks_at_real:
+        texts[1] = texts[1].replace(default=None)
     usual = [
         inspect.Parameter("level", keyword, default=0.95, annotation=float),
         inspect.Parameter("seed", keyword, default=0, annotation=int),

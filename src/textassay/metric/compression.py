@@ -30,6 +30,7 @@ _GZIP = 31  # window of 32 KB with gzip's header and checksum, 18 bytes
     unit="ratio",
     bounds=(0, math.inf),
     looks_at_real=False,
+    cost="n log n",
 )
 def compression_ratio(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     """Return how many times smaller gzip makes generated text.

@@ -18,6 +18,7 @@ from textassay.resampling import cluster_terms
     bounds=(0, 1),
     symmetric=True,
     cannot_see=("word order", "frequency", "words", "content"),
+    cost="n log n",
 )
 def length(generated: Corpus, real: Corpus) -> Computed:
     """Return the Kolmogorov-Smirnov distance between the sentence lengths of two corpora, in tokens.

@@ -32,6 +32,7 @@ _N_EXAMPLES = 5
     looks_at_real=False,
     size_sensitive=False,
     needs=("train",),
+    cost="n log n",
 )
 def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None, level: float = 0.95) -> Computed:
     """Return the share of generated sentences that stand, token by token, in the training text.

@@ -21,7 +21,7 @@ import pandas as pd
 
 from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric import CATALOG, Effort, LmScore, Metric, parse_metrics, split_names
+from textassay.metric import Effort, Metric, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
@@ -238,9 +238,7 @@ def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick")
     """Return the metrics named; raise for one that needs more than generated and real text."""
     chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
     for metric in chosen:
-        needs = CATALOG[metric.name.split("(")[0]].needs
-        if isinstance(metric, LmScore) and metric.model == "self":
-            needs = ("log-probs",)
+        needs = ("log-probs",) if metric.settings.get("model") == "self" else metric.declaration.needs
         if needs:
             raise OptionError(f"{metric.name} needs {' and '.join(needs)}, which a monitor does not have")
     return chosen
