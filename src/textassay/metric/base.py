@@ -20,7 +20,14 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
 from textassay.embedding import Encoder, resolve_encoder
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range, unknown_name
+from textassay.errors import (
+    EmptyCorpusError,
+    OptionError,
+    TooFewSentencesError,
+    UnavailableError,
+    check_range,
+    unknown_name,
+)
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
 
@@ -31,10 +38,12 @@ Effort = Literal["quick", "default", "max"]
 Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "frequency", "words", "content"]
 
-# Settings of a whole comparison, not of one metric: not part of a metric's name.
-SHARED_SETTINGS = ("background", "effort", "level", "train")
+# Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
+# is shown there.
+SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train")
+_NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
-_TEXTS = ("train", "background")  # parameters that are texts
+_TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
 prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
 `Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
@@ -150,7 +159,7 @@ class Metric:
         for name, parameter in declaration.parameters.items():
             spelt = _spelt(name, self.settings[name])
             is_usual = spelt == _spelt(name, parameter.default)
-            if name not in SHARED_SETTINGS and (name in declaration.shown or not is_usual):
+            if name not in _NOT_SHOWN and (name in declaration.shown or not is_usual):
                 parts.append(f"{name}={spelt}")
         return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 
@@ -191,6 +200,9 @@ class Metric:
         """Return the value with its interval, for corpora that share a vocabulary."""
         declaration = self.declaration
         check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
+        for name, kind in _TEXTS.items():
+            if name in declaration.needs or self.settings.get(name) is not None:
+                _check_text(self.settings.get(name), real, metric=declaration.name, name=name, kind=kind)
         given = {"level": self.level, "seed": seed, **self.settings}
         accepted = inspect.signature(declaration.compute).parameters
         settings = {name: value for name, value in given.items() if name in accepted}
@@ -394,6 +406,16 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
 
 
+def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
+    """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
+    if text is None:
+        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+    if len(text) == 0:
+        raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
+    if text.vocabulary is not real.vocabulary:
+        raise OptionError(f"{metric}: the {kind} has another vocabulary; make all with corpora_from_texts")
+
+
 def check_effort(effort: str) -> Effort:
     """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
@@ -445,6 +467,8 @@ def _spelt(name: str, value: Any) -> str:
     """Return how a metric's name shows the value of a setting."""
     if name in _ENCODERS and value != "tf-idf":
         return resolve_encoder(value).name
+    if isinstance(value, Corpus):
+        return value.fingerprint[:8]
     if isinstance(value, float):
         return f"{value:g}"
     return str(getattr(value, "name", value))
@@ -454,6 +478,8 @@ def _identity(name: str, value: Any) -> str:
     """Return what tells the value of a setting from all others."""
     if isinstance(value, Corpus):
         return value.fingerprint
+    if name in ("log_probs", "ratings") and value is not None:
+        return str([np.asarray(column).tolist() for column in value])
     if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
         return _spelt(name, value)
     return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
@@ -473,7 +499,11 @@ def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.S
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = inspect.signature(compute)
     texts = [own.parameters[side].replace(annotation=Texts) for side in ("generated", "real") if side in own.parameters]
-    settings = [each for name, each in own.parameters.items() if name not in ("generated", "real", "level", "seed")]
+    settings = [
+        each.replace(annotation=Texts) if name in _TEXTS else each
+        for name, each in own.parameters.items()
+        if name not in ("generated", "real", "level", "seed")
+    ]
     if not looks_at_real:
         texts[1] = texts[1].replace(default=None)
     usual = [
