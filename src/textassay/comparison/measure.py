@@ -83,7 +83,8 @@ def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | N
     n = max(len(task.generated), len(task.real))
     if limit is None or n <= limit:
         return None
-    return f"{metric.declaration.name} compares every text with every other: name it in --metrics to measure over {limit}, got {n}"
+    name = metric.declaration.name
+    return f"{name} compares every text with every other: name it in --metrics to measure over {limit}, got {n}"
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:

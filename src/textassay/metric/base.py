@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
+from hashlib import blake2b
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
@@ -19,7 +20,14 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
 from textassay.embedding import Encoder, resolve_encoder
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, check_range, unknown_name
+from textassay.errors import (
+    EmptyCorpusError,
+    OptionError,
+    TooFewSentencesError,
+    UnavailableError,
+    check_range,
+    unknown_name,
+)
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
 
@@ -27,14 +35,17 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 Effort = Literal["quick", "default", "max"]
+Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "frequency", "words", "content"]
 
-# Settings of a whole comparison, not of one metric: not part of a metric's name.
-SHARED_SETTINGS = ("background", "effort", "level", "train")
+# Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
+# is shown there.
+SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train")
+_NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
-_TEXTS = ("train", "background")  # parameters that are texts
-_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are prepared:
-`tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
+_TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
 `Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
@@ -86,6 +97,7 @@ class Declaration:
     needs: tuple[str, ...]  # what it needs beside both texts (an option of ``compare``); with it, a default metric
     only_named: bool  # whether it is never computed unasked
     most: int | None  # texts a side up to which it is computed unasked
+    cost: Cost  # in the number of texts
     at_least: int  # texts a side
     family: str  # metrics of one family share work
     shown: tuple[str, ...]  # settings that are always part of the name
@@ -151,7 +163,7 @@ class Metric:
         for name, parameter in declaration.parameters.items():
             spelt = _spelt(name, self.settings[name])
             is_usual = spelt == _spelt(name, parameter.default)
-            if name not in SHARED_SETTINGS and (name in declaration.shown or not is_usual):
+            if name not in _NOT_SHOWN and (name in declaration.shown or not is_usual):
                 parts.append(f"{name}={spelt}")
         return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 
@@ -166,6 +178,8 @@ class Metric:
         parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
         if self.declaration.identity is not None:
             parts.append(self.declaration.identity(self.settings))
+        if not self.declaration.compute.__module__.startswith("textassay."):
+            parts.append(_code_hash(self.declaration.compute))
         return f"{self.declaration.name}({', '.join(parts)})"
 
     @cached_property
@@ -190,6 +204,9 @@ class Metric:
         """Return the value with its interval, for corpora that share a vocabulary."""
         declaration = self.declaration
         check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
+        for name, kind in _TEXTS.items():
+            if name in declaration.needs or self.settings.get(name) is not None:
+                _check_text(self.settings.get(name), real, metric=declaration.name, name=name, kind=kind)
         given = {"level": self.level, "seed": seed, **self.settings}
         accepted = inspect.signature(declaration.compute).parameters
         settings = {name: value for name, value in given.items() if name in accepted}
@@ -239,6 +256,7 @@ def metric(
     needs: Sequence[str] = (),
     only_named: bool = False,
     most: int | None = None,
+    cost: Cost = "linear",
     at_least: int = 1,
     family: str | None = None,
     shown: Sequence[str] = (),
@@ -267,7 +285,7 @@ def metric(
         "lower", "higher", "closer" (to what real text scores) or "neither".
     bounds
         Least and largest value; the interval is cut there.
-    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, at_least
+    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, cost, at_least
         See `Declaration`.
     family, shown, ranges, reads_columns, check, resolve, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
@@ -291,6 +309,7 @@ def metric(
             needs=tuple(needs),
             only_named=only_named,
             most=most,
+            cost=cost,
             at_least=at_least,
             family=family or name,
             shown=tuple(shown),
@@ -396,6 +415,16 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
 
 
+def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
+    """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
+    if text is None:
+        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+    if len(text) == 0:
+        raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
+    if text.vocabulary is not real.vocabulary:
+        raise OptionError(f"{metric}: the {kind} has another vocabulary; make all with corpora_from_texts")
+
+
 def check_effort(effort: str) -> Effort:
     """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
@@ -447,6 +476,8 @@ def _spelt(name: str, value: Any) -> str:
     """Return how a metric's name shows the value of a setting."""
     if name in _ENCODERS and value != "tf-idf":
         return resolve_encoder(value).name
+    if isinstance(value, Corpus):
+        return value.fingerprint[:8]
     if isinstance(value, float):
         return f"{value:g}"
     return str(getattr(value, "name", value))
@@ -456,9 +487,20 @@ def _identity(name: str, value: Any) -> str:
     """Return what tells the value of a setting from all others."""
     if isinstance(value, Corpus):
         return value.fingerprint
+    if name in ("log_probs", "ratings") and value is not None:
+        return str([np.asarray(column).tolist() for column in value])
     if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
         return _spelt(name, value)
     return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
+
+
+def _code_hash(compute: Callable[..., Any]) -> str:
+    """Return a hash of the source of a user's metric, so that a stored estimate goes with the code that made it."""
+    try:
+        source = inspect.getsource(compute)
+    except OSError:  # typed into a prompt
+        source = repr((compute.__code__.co_code, compute.__code__.co_consts))
+    return blake2b(source.encode(), digest_size=8).hexdigest()
 
 
 def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:

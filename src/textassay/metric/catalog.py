@@ -5,7 +5,9 @@ The catalogue is read from the declarations; a metric's module is imported when 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from pkgutil import resolve_name
+from runpy import run_path
 from typing import Any, Literal, get_args, get_origin
 
 from textassay.errors import OptionError, unknown_name
@@ -61,6 +63,7 @@ class _Catalog(Mapping[str, Declaration]):
 MetricLike = str | Metric | MetricFunction  # whatever names a metric
 
 CATALOG: Mapping[str, Declaration] = _Catalog()
+_FILES: dict[str, dict[str, Any]] = {}  # what files of users define, by path
 
 DEFAULT_METRICS = (
     "dd",
@@ -85,6 +88,9 @@ DEFAULT_METRICS = (
 _WITH_MORE = ("memorization", "huse")  # default metrics where what they need is there
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+_IN_FILE = re.compile(r"\s*([^()]+\.py):(\w+)\s*(\(.*\))?\s*", re.DOTALL)
 
 
 def default_metrics(available: Iterable[str] = ()) -> list[str]:
@@ -115,7 +121,7 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     Parameters
     ----------
     text
-        Name, and parameters in parentheses.
+        Name, and parameters in parentheses; or ``FILE.py:FUNCTION`` for a metric of your own in a file of Python.
     settings
         Defaults for parameters of whichever metric has them, such as ``level`` and ``folds``.
 
@@ -124,6 +130,9 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     OptionError
         If the metric or a parameter is unknown, or a value is out of range; the valid ones are listed.
     """
+    in_file = _IN_FILE.fullmatch(text)
+    if in_file is not None:
+        return parse_metric(_declared_in(*in_file.group(1, 2)) + (in_file.group(3) or ""), **settings)
     match = _PATTERN.fullmatch(text)
     if match is None:
         raise OptionError(f"cannot read the metric '{text}': write a name, or name(parameter=value)")
@@ -162,6 +171,22 @@ def _parsed(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
     types = declaration.types
     chosen: Metric = declaration.with_settings(**{key: value for key, value in settings.items() if key in types})
     return chosen
+
+
+def _declared_in(path: str, function: str) -> str:
+    """Return the name of the metric that a function of a file of Python declares."""
+    if path not in _FILES:
+        if not Path(path).is_file():
+            raise OptionError(f"cannot read the metric '{path}:{function}': there is no file {path}")
+        try:
+            _FILES[path] = run_path(path)
+        except Exception as error:
+            raise OptionError(f"cannot read the metric '{path}:{function}': {type(error).__name__}: {error}") from error
+    declaration = getattr(_FILES[path].get(function), "declaration", None)
+    if declaration is None:
+        metrics = [name for name, value in _FILES[path].items() if hasattr(value, "declaration")]
+        raise unknown_name(f"metric of {path}", function, metrics)
+    return str(declaration.name)
 
 
 def _convert(text: str, kind: Any, where: str) -> Any:

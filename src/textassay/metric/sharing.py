@@ -1,4 +1,4 @@
-"""Work that several metrics share, such as the n-gram matches of all orders of BLEU, done once for each pair of texts."""
+"""Work that several metrics share, such as the n-gram matches of all orders of BLEU, done once for a pair of texts."""
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
