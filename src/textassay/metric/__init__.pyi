@@ -38,6 +38,7 @@ from textassay.metric.clustering import unit_rows as unit_rows
 from textassay.metric.compression import compression_ratio as compression_ratio
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
 from textassay.metric.discrepancy import dd as dd
+from textassay.metric.discrepancy import dd_and_fits as dd_and_fits
 from textassay.metric.discrepancy import exact_discrepancy as exact_discrepancy
 from textassay.metric.discrepancy_interval import Answers as Answers
 from textassay.metric.discrepancy_interval import at_least_guessing as at_least_guessing

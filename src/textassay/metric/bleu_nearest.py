@@ -17,7 +17,6 @@ from numba import njit
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
 from textassay.metric.base import Computed, metric
 from textassay.metric.overlap import Equal, Overlap, RowsOf, overlap
 from textassay.metric.sentence_bleu import MAX_ORDER
@@ -36,6 +35,7 @@ _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams 
     better="higher",
     bounds=(0, 1),
     only_named=True,
+    cost="quadratic",
     family="nearest",
     shown=("order",),
     ranges={"order": (1, MAX_ORDER), "references": (1, None)},
@@ -96,6 +96,7 @@ def bleu_nearest(
     size_sensitive=False,
     needs=("train",),
     only_named=True,
+    cost="quadratic",
     shown=("order",),
     ranges={"order": (1, MAX_ORDER), "references": (1, None)},
 )
@@ -115,12 +116,7 @@ def bleu_train(
     text is what this value is compared to: closer to that is better, more says that text was learnt by heart. The
     interval takes the training text as given. Without it, `UnavailableError`.
     """
-    if train is None:
-        raise UnavailableError("bleu-train needs the training text: give --train FILE")
-    if len(train) == 0:
-        raise EmptyCorpusError("bleu-train: the training text has no sentence")
-    if train.vocabulary is not real.vocabulary:
-        raise OptionError("bleu-train: the training text has another vocabulary; make all with corpora_from_texts")
+    assert train is not None  # the declaration needs it
     found = overlap(generated, train, _rows, near=(references, nearest, equal, None))
     return _of_order(found, order, train=train.fingerprint[:8])
 

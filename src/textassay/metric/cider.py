@@ -39,6 +39,7 @@ _SCALE = 10.0
     better="higher",
     bounds=(0, _SCALE),
     only_named=True,
+    cost="quadratic",
     family="nearest",
     ranges={"references": (1, None)},
 )
@@ -89,6 +90,7 @@ def cider(
     better="higher",
     bounds=(0, _SCALE),
     only_named=True,
+    cost="quadratic",
     family="nearest",
     ranges={"references": (1, None)},
 )

@@ -40,6 +40,7 @@ _GAMMA = 0.5  # the largest penalty
     better="higher",
     bounds=(0, 1),
     only_named=True,
+    cost="quadratic",
     family="nearest",
     ranges={"references": (1, None)},
 )

@@ -39,6 +39,7 @@ def _check(settings: Mapping[str, Any]) -> None:
     better="higher",
     bounds=(0, 1),
     only_named=True,
+    cost="quadratic",
     family="nearest",
     shown=("kind",),
     ranges={"references": (1, None)},
