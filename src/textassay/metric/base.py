@@ -46,7 +46,7 @@ _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
 prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a
-path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
+path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text, `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 

@@ -21,7 +21,7 @@ import pandas as pd
 
 from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric import Effort, Metric, parse_metrics, split_names
+from textassay.metric import Effort, Metric, MetricLike, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
@@ -77,7 +77,7 @@ class TextMonitor:
         self,
         real: Any,
         *,
-        metrics: str | Sequence[str] = METRICS,
+        metrics: str | Sequence[MetricLike] = METRICS,
         n: int = 1000,
         effort: Effort = "quick",
         tokenizer: str | Tokenizer | None = None,
@@ -234,7 +234,7 @@ class TextMonitor:
             _LOGGER.warning("monitor, %s at step %d: %s", part, step, note)
 
 
-def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick") -> list[Metric]:
+def monitored_metrics(metrics: str | Sequence[MetricLike], *, effort: Effort = "quick") -> list[Metric]:
     """Return the metrics named; raise for one that needs more than generated and real text."""
     chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
     for metric in chosen:
