@@ -68,8 +68,8 @@ def _self_bleu(generated: list[str], real: list[str]) -> Any:
 def _all_orders(metric: MetricFunction, generated: Corpus, real: Corpus) -> Any:
     with Shared().used():
         estimates = [metric(generated, real, order=order) for order in ORDERS]
-    evidence = [estimate.evidence for estimate in estimates if estimate.evidence is not None]
-    return np.column_stack([of_order.generated_scores for of_order in evidence]), estimates
+    scores = [estimate.evidence.generated_scores for estimate in estimates if estimate.evidence is not None]
+    return np.column_stack([of_order for of_order in scores if of_order is not None]), estimates
 
 
 def _best(function: Callable[[], Any], n_runs: int = 5) -> float:
