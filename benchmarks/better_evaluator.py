@@ -28,7 +28,8 @@ from sklearn.preprocessing import StandardScaler
 from judged_reviews import FAMILIES, MARKUP, N_HALVES, SEED, Array, Data, Indices, read
 from textassay.corpus.corpus import Corpus
 from textassay.metric import Shared, naturalness
-from textassay.metric.bleu_nearest import BleuNearest
+from textassay.metric.bleu_nearest import _rows, _scores, _value
+from textassay.metric.overlap import overlap
 from textassay.metric.token_cost import jackknife_groups
 from textassay.metric.token_credit import Placed, TokenCredit, place
 from textassay.seeding import stream
@@ -285,13 +286,12 @@ def ceiling(data: Data) -> Array:
 
 def baselines_of(data: Data, judge: Judge) -> list[Judged]:
     """Return BLEU against ten nearest real reviews and 1 - distinct-3."""
-    metric = BleuNearest(order=4, references=10)
-    state = metric.prepare(data.real)
+    near = (10, "tf-idf", "keep", None)
     rows = np.concatenate(
-        [metric.statistics(state, data.generated.take(texts), seed=SEED).rows for texts in data.places]
+        [overlap(data.generated.take(texts), data.real, _rows, near=near).rows for texts in data.places]
     )
     back = np.argsort(np.concatenate(data.places))
-    scores = metric._scores(rows)[back]
+    scores = _scores(rows, 4)[back]
     trigrams = [
         [tuple(tokens[place : place + 3]) for place in range(len(tokens) - 2)]
         for tokens in (text.split() for text in data.generated.texts)
@@ -308,7 +308,7 @@ def baselines_of(data: Data, judge: Judge) -> list[Judged]:
     return [
         judge.judge(
             "BLEU, ten nearest",
-            data.values(lambda texts: metric._value(rows[back[texts]].sum(axis=0), len(texts))),
+            data.values(lambda texts: _value(rows[back[texts]].sum(axis=0), 4)),
             scores,
         ),
         judge.judge("1 - distinct-3", data.values(repetition)),

@@ -1,4 +1,3 @@
-
 __all__: list[str]
 __version__: str
 from textassay import discriminators as discriminators

@@ -146,7 +146,7 @@ def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
         ("plain", "dd(discriminator=plain)", False),
         ("logistic+log-probs", "dd(discriminator=logistic)", True),
         (" cnn ", "dd(discriminator=cnn)", False),
-        ("cnn-paper", "dd(discriminator=cnn-paper, folds=1, threshold=half)", False),
+        ("cnn-paper", "dd(discriminator=cnn-paper,folds=1,threshold=half)", False),
         ("bleu(order=3)", "bleu(order=3)", False),
     ],
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import textassay as ta
 from made_up import sentences
@@ -14,7 +15,6 @@ from textassay.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.metric import CATALOG, Computed, MetricFunction, Shared, compute_once, declare_metric, parse_metric
 from textassay.monitoring import TextMonitor
-from typer.testing import CliRunner
 
 SOURCE = '''
 import textassay as ta
@@ -87,7 +87,11 @@ def test_it_is_judged_and_stressed(texts: dict[str, list[str]]) -> None:
     )
     assert "mean-length" in str(judged)
     stressed = ta.stress(
-        sentences(900, 7), metrics=[mean_length], damages=["shuffled words", "dropped words"], n_sentences=100, n_draws=2
+        sentences(900, 7),
+        metrics=[mean_length],
+        damages=["shuffled words", "dropped words"],
+        n_sentences=100,
+        n_draws=2,
     )
     assert stressed.metrics == ("mean-length",)
 

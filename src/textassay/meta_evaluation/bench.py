@@ -117,7 +117,7 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
     elif base in EFFORTS:
         metric = parse_metric("dd", effort=base, level=level)
     elif base == _NETWORK_OF_THE_PAPER:
-        metric = parse_metric("dd(discriminator=cnn-paper, folds=1, threshold=half)", level=level)
+        metric = parse_metric("dd(discriminator=cnn-paper,folds=1,threshold=half)", level=level)
     elif base in DISCRIMINATORS:
         metric = parse_metric(f"dd(discriminator={base})", level=level)
     else:

@@ -12,8 +12,6 @@ from textassay.metric.base import measure as measure
 from textassay.metric.base import metric as metric
 from textassay.metric.base import prepare_sides as prepare_sides
 from textassay.metric.bleu import bleu as bleu
-from textassay.metric.bleu_nearest import BleuNearest as BleuNearest
-from textassay.metric.bleu_nearest import BleuTrain as BleuTrain
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
 from textassay.metric.bleu_nearest import bleu_train as bleu_train
 from textassay.metric.blindness import alike_share as alike_share
@@ -29,8 +27,6 @@ from textassay.metric.catalog import parse_metric as parse_metric
 from textassay.metric.catalog import parse_metrics as parse_metrics
 from textassay.metric.catalog import size_sensitive_of as size_sensitive_of
 from textassay.metric.catalog import split_names as split_names
-from textassay.metric.cider import Cider as Cider
-from textassay.metric.cider import CiderD as CiderD
 from textassay.metric.cider import NgramWeights as NgramWeights
 from textassay.metric.cider import cider as cider
 from textassay.metric.cider import cider_d as cider_d
@@ -41,8 +37,8 @@ from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
 from textassay.metric.compression import compression_ratio as compression_ratio
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
-from textassay.metric.discrepancy import DistributionalDiscrepancy as DistributionalDiscrepancy
 from textassay.metric.discrepancy import dd as dd
+from textassay.metric.discrepancy import dd_and_fits as dd_and_fits
 from textassay.metric.discrepancy import exact_discrepancy as exact_discrepancy
 from textassay.metric.discrepancy_interval import Answers as Answers
 from textassay.metric.discrepancy_interval import at_least_guessing as at_least_guessing
@@ -63,7 +59,6 @@ from textassay.metric.lm_score import lm_score as lm_score
 from textassay.metric.mauve import N_CLUSTERINGS as N_CLUSTERINGS
 from textassay.metric.mauve import mauve as mauve
 from textassay.metric.memorization import memorization as memorization
-from textassay.metric.meteor import Meteor as Meteor
 from textassay.metric.meteor import meteor as meteor
 from textassay.metric.meteor import meteor_pairs as meteor_pairs
 from textassay.metric.mmd import mmd as mmd
@@ -76,7 +71,6 @@ from textassay.metric.precision_recall import density as density
 from textassay.metric.precision_recall import precision as precision
 from textassay.metric.precision_recall import recall as recall
 from textassay.metric.reverse_lm_score import reverse_lm_score as reverse_lm_score
-from textassay.metric.rouge import Rouge as Rouge
 from textassay.metric.rouge import f_measure as f_measure
 from textassay.metric.rouge import longest_common as longest_common
 from textassay.metric.rouge import rouge as rouge

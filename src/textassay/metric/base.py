@@ -60,6 +60,7 @@ class Computed:
     method: str = ""  # of the interval that follows from the terms
     interval: Interval | None = None  # where it does not follow from the terms
     undefined: str | None = None  # why the value is NaN
+    caution: str | None = None  # why the value says little
     sizes: Mapping[str, int] = field(default_factory=dict)  # beside the texts of both sides
     settings: Mapping[str, object] = field(default_factory=dict)  # of the signature
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class Declaration:
     ranges: Mapping[str, tuple[float, float | None]]
     reads_columns: bool | Callable[[Mapping[str, Any]], bool]
     check: Callable[[Mapping[str, Any]], None] | None
+    resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None  # from settings as given to those that are kept
     identity: Callable[[Mapping[str, Any]], str] | None  # what else decides the value, such as members that are missing
 
     @cached_property
@@ -128,6 +130,8 @@ class Declaration:
             self._check(name, value)
         if self.check is not None:
             self.check(values)
+        if self.resolve is not None:
+            values = dict(self.resolve(values))
         return Metric(self, MappingProxyType(values), level)
 
     def _check(self, name: str, value: Any) -> None:
@@ -168,7 +172,7 @@ class Metric:
         """Direction of the metric."""
         return self.declaration.better
 
-    @cached_property
+    @property
     def key(self) -> str:
         """Everything that decides the value beside the texts and the seed, for keys of stored results."""
         parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
@@ -209,6 +213,8 @@ class Metric:
         computed = _as_computed(declaration.compute(generated, real, **settings), generated)
         if computed.undefined is not None:
             warnings.warn(f"{self.name} is undefined: {computed.undefined}", RuntimeWarning, stacklevel=2)
+        if computed.caution is not None:
+            warnings.warn(f"{self.name} says little here: {computed.caution}", RuntimeWarning, stacklevel=2)
         interval = computed.interval
         if interval is None:
             low, high = declaration.bounds
@@ -257,6 +263,7 @@ def metric(
     ranges: Mapping[str, tuple[float, float | None]] | None = None,
     reads_columns: bool | Callable[[Mapping[str, Any]], bool] = False,
     check: Callable[[Mapping[str, Any]], None] | None = None,
+    resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     identity: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Any]], MetricFunction]:
     """Make a metric of a function of two corpora, generated and real, and settings by name.
@@ -280,9 +287,10 @@ def metric(
         Least and largest value; the interval is cut there.
     symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, cost, at_least
         See `Declaration`.
-    family, shown, ranges, reads_columns, check, identity
+    family, shown, ranges, reads_columns, check, resolve, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
-        of the corpora are read; a further check of the settings; what else decides the value, for keys of stored ones.
+        of the corpora are read; a further check of the settings; what makes objects of names among them; what else
+        decides the value, for keys of stored ones.
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
@@ -308,6 +316,7 @@ def metric(
             ranges=ranges or {},
             reads_columns=reads_columns,
             check=check,
+            resolve=resolve,
             identity=identity,
         )
 
