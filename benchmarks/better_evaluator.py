@@ -27,8 +27,8 @@ from sklearn.preprocessing import StandardScaler
 
 from judged_reviews import FAMILIES, MARKUP, N_HALVES, SEED, Array, Data, Indices, read
 from textassay.corpus.corpus import Corpus
+from textassay.metric import Shared, naturalness
 from textassay.metric.bleu_nearest import _rows, _scores, _value
-from textassay.metric.naturalness import Naturalness
 from textassay.metric.overlap import overlap
 from textassay.metric.token_cost import jackknife_groups
 from textassay.metric.token_credit import Placed, TokenCredit, place
@@ -124,13 +124,14 @@ def packaged(data: Data) -> dict[str, Array]:
     found = {}
     for text, background in data.backgrounds.items():
         for markup in (None, MARKUP):
-            metric = Naturalness(background=background, markup=markup)
-            state, scores = metric.prepare(data.real), np.empty(len(data.generated))
-            for places in data.places:
-                evidence = metric.estimate(metric.statistics(state, data.generated.take(places), seed=SEED)).evidence
-                assert evidence is not None
-                assert evidence.generated_scores is not None
-                scores[places] = evidence.generated_scores
+            metric = naturalness.declaration.with_settings(background=background, markup=markup)
+            scores = np.empty(len(data.generated))
+            with Shared().used():
+                for places in data.places:
+                    evidence = metric.estimate(data.generated.take(places), data.real, seed=SEED).evidence
+                    assert evidence is not None
+                    assert evidence.generated_scores is not None
+                    scores[places] = evidence.generated_scores
             found[f"naturalness{'' if markup is None else ', markup'}, {text}"] = scores
     return found
 

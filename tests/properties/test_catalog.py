@@ -55,7 +55,7 @@ def corpora() -> dict[str, Corpus]:
     return with_inputs(
         {
             "real": real,
-            "train": sentences(N, 6) + real[:40] + sentences(N, 3, shift=0.5)[:80],
+            "train": sentences(N, 6) + real[:40] + sentences(N, 2)[:60] + sentences(N, 3, shift=0.5)[:80],
             "same": sentences(N, 2),
             "shifted": sentences(N, 3, shift=0.5),
             "shuffled": shuffled(sentences(N, 2), 0),

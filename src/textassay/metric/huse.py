@@ -34,7 +34,6 @@ _SLACK = 1 + 1e-9  # two ways of computing one distance differ in the last digit
     bounds=(0, 2),
     symmetric=True,
     size_sensitive=False,
-    cannot_see=("word order", "frequency", "words", "content"),
     needs=("log-probs", "ratings"),
     cost="n log n",
     at_least=_N_NEIGHBOURS + 1,
