@@ -13,7 +13,16 @@ BEST = {"lower": "lower", "higher": "higher", "closer": "as real text", "neither
 
 def table() -> str:
     """Return the table in Markdown."""
-    head = ["metric", "what it is", "unit, range", "best", "moves with the number of texts", "cannot see", "needs", "cost"]
+    head = [
+        "metric",
+        "what it is",
+        "unit, range",
+        "best",
+        "moves with size",
+        "cannot see",
+        "needs",
+        "cost",
+    ]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     lines += [f"| {' | '.join(_cells(declared))} |" for declared in CATALOG.values()]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """What a metric declares and returns, and how it becomes an estimate.
 
-A metric is one function of two corpora under `metric`, which declares what it promises. The function returns a number,
-one number a generated text (their mean is the value), or `Computed`: the value and the terms its interval is made of.
+A metric is one function of two corpora under `declare_metric`, which says what it promises. The function returns a
+number, one number a generated text (their mean is the value), or `Computed`: the value and the terms of its interval.
 """
 
 import inspect
@@ -45,8 +45,8 @@ _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
-prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a path or a
-`Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a
+path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text and `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
@@ -241,7 +241,7 @@ class Metric:
         )
 
 
-def metric(
+def declare_metric(
     name: str,
     summary: str | None = None,
     *,
@@ -285,7 +285,9 @@ def metric(
         "lower", "higher", "closer" (to what real text scores) or "neither".
     bounds
         Least and largest value; the interval is cut there.
-    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see, needs, only_named, most, cost, at_least
+    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see
+        See `Declaration`.
+    needs, only_named, most, cost, at_least
         See `Declaration`.
     family, shown, ranges, reads_columns, check, resolve, identity
         Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns

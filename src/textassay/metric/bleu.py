@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.metric.sharing import compute_once
 from textassay.ngram import match_references
@@ -21,7 +21,7 @@ from textassay.seeding import stream
 IntArray = npt.NDArray[np.int64]
 
 
-@metric(
+@declare_metric(
     "bleu",
     "mean BLEU of each generated sentence against all real sentences",
     better="higher",

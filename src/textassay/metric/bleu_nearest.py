@@ -17,7 +17,7 @@ from numba import njit
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Overlap, RowsOf, overlap
 from textassay.metric.sentence_bleu import MAX_ORDER
 from textassay.ngram import NgramIndex
@@ -29,7 +29,7 @@ _EPSILON = 0.1  # stands for a precision's zero numerator in sentence scores
 _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams of each order
 
 
-@metric(
+@declare_metric(
     "bleu-nearest",
     "BLEU of the generated text, each sentence against the ten real ones nearest to it",
     better="higher",
@@ -88,7 +88,7 @@ def bleu_nearest(
     return _of_order(found, order)
 
 
-@metric(
+@declare_metric(
     "bleu-train",
     "BLEU of the generated text, each sentence against the ten training sentences nearest to it",
     bounds=(0, 1),

@@ -167,7 +167,7 @@ def _parsed(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
         return parse_metric(metric, **settings)
     declaration = getattr(metric, "declaration", None)
     if declaration is None:
-        raise OptionError(f"a metric is a name or a function under textassay.metric, got {metric!r}")
+        raise OptionError(f"a metric is a name or a function under declare_metric, got {metric!r}")
     types = declaration.types
     chosen: Metric = declaration.with_settings(**{key: value for key, value in settings.items() if key in types})
     return chosen

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
 from textassay.ngram import NgramIndex
 
@@ -32,7 +32,7 @@ _SIGMA = 6.0  # tokens of difference in length at which CIDEr-D falls to exp(-1/
 _SCALE = 10.0
 
 
-@metric(
+@declare_metric(
     "cider",
     "mean CIDEr of each generated sentence against the ten real ones nearest to it",
     unit="score",
@@ -83,7 +83,7 @@ def cider(
     return found.mean(orders=f"1-{_MAX_ORDER}", idf=documents)
 
 
-@metric(
+@declare_metric(
     "cider-d",
     "mean CIDEr-D of each generated sentence against the ten real ones nearest to it",
     unit="score",

@@ -15,7 +15,7 @@ import numpy as np
 
 from textassay.corpus import Corpus, join_tokens
 from textassay.execution import parallel_map
-from textassay.metric.base import Computed, jackknifed, metric
+from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
@@ -24,7 +24,7 @@ _LEVEL = 6  # the gzip command's own; 9 takes twice as long and makes 1 % less o
 _GZIP = 31  # window of 32 KB with gzip's header and checksum, 18 bytes
 
 
-@metric(
+@declare_metric(
     "compression-ratio",
     "how many times smaller gzip makes the generated text: how much it repeats itself",
     unit="ratio",

@@ -32,7 +32,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import OptionError, check_range
 from textassay.estimate import Estimate
-from textassay.metric.base import Computed, Effort, Metric, check_corpora, metric
+from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
@@ -68,7 +68,7 @@ def _reads_columns(settings: Mapping[str, Any]) -> bool:
     return reads_log_probs(judge) or reads_columns(judge)
 
 
-@metric(
+@declare_metric(
     "dd",
     "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
     better="lower",

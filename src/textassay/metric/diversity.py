@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.metric.base import Computed, jackknifed, metric
+from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sharing import compute_once
 from textassay.ngram import NgramIndex
 from textassay.resampling import assign_groups, sole_groups
@@ -21,7 +21,7 @@ IntArray = npt.NDArray[np.int64]
 _USUAL_ORDER = 3  # orders up to this one are computed together
 
 
-@metric(
+@declare_metric(
     "distinct-n",
     "share of generated n-grams that differ from one another",
     bounds=(0, 1),

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, halves
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
 from textassay.metric.sharing import compute_once
 from textassay.resampling import cluster_terms
@@ -28,7 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.floating[Any]]
 
 
-@metric(
+@declare_metric(
     "fed",
     "Fréchet distance between Gaussians fitted to the sentence vectors of both sides",
     unit="squared distance",

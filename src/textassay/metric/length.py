@@ -7,11 +7,11 @@ Departs from it: the interval is that of the difference at the length where it i
 import numpy as np
 
 from textassay.corpus import Corpus
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.resampling import cluster_terms
 
 
-@metric(
+@declare_metric(
     "length",
     "Kolmogorov-Smirnov distance between the sentence lengths, in tokens",
     better="lower",

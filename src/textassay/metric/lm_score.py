@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from textassay.corpus import UNK, Corpus
 from textassay.errors import UnavailableError, unknown_name
 from textassay.generator import LanguageModel, LeaveOutModels
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -55,7 +55,7 @@ def _check_model(settings: Mapping[str, Any]) -> None:
         raise unknown_name("language model", model, ["ngram", "self"])
 
 
-@metric(
+@declare_metric(
     "lm-score",
     "mean cost (nats) of a generated token under a language model of the real text",
     unit="nats per token",

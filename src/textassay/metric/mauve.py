@@ -21,7 +21,7 @@ from scipy.special import rel_entr
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.execution import one_blas_thread, parallel_map
-from textassay.metric.base import Computed, Effort, metric
+from textassay.metric.base import Computed, Effort, declare_metric
 from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
 from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
@@ -36,13 +36,14 @@ _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along
 N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 
-@metric(
+@declare_metric(
     "mauve",
     "MAUVE: area under the frontier of divergences between the shares of sentences in clusters of an embedding",
     unit="area",
     better="higher",
     bounds=(0, 1),
     most=30_000,
+    cost="quadratic",
     at_least=2,
 )
 def mauve(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.estimate import Interval
 from textassay.inspection import occurs_in, sentence_keys
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.ngram import Nearest, SuffixArray, match_pairs
 from textassay.resampling import clopper_pearson, cluster_terms
@@ -25,7 +25,7 @@ _N_CANDIDATES = 20
 _N_EXAMPLES = 5
 
 
-@metric(
+@declare_metric(
     "memorization",
     "share of generated sentences that stand in the training text",
     bounds=(0, 1),

@@ -22,7 +22,7 @@ from numba import njit
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
 from textassay.errors import MissingExtraError, UnavailableError
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 from textassay.metric.porter import stem
 
@@ -34,7 +34,7 @@ _BETA = 3.0  # how fast the penalty grows with the number of runs
 _GAMMA = 0.5  # the largest penalty
 
 
-@metric(
+@declare_metric(
     "meteor",
     "mean METEOR of each generated sentence against the best of the ten real ones nearest to it",
     better="higher",

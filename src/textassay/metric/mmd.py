@@ -20,7 +20,7 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
 from textassay.execution import one_blas_thread
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
 from textassay.metric.sharing import compute_once
 from textassay.resampling import Blocks, cluster_terms, exchange_blocks, permute_labels
@@ -33,7 +33,7 @@ Vectors = npt.NDArray[np.floating[Any]]
 N_PERMUTATIONS = 999
 
 
-@metric(
+@declare_metric(
     "mmd",
     "maximum mean discrepancy between the sentence vectors: a kernel two-sample test with its p-value",
     unit="squared distance",
@@ -42,6 +42,7 @@ N_PERMUTATIONS = 999
     size_sensitive=False,
     exact_under_reordering=False,  # to 1e-7: distances in single precision
     most=30_000,
+    cost="quadratic",
     at_least=2,
 )
 def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa", seed: int = 0) -> Computed:

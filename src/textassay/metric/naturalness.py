@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from textassay.corpus import UNK, Corpus
 from textassay.inspection import n_distinct, occurs_elsewhere, occurs_in, sentence_keys
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import AT_LEAST, jackknife_groups, share
 from textassay.metric.token_credit import TokenCredit, place
@@ -20,7 +20,7 @@ from textassay.resampling import cluster_terms, jackknife_terms
 FloatArray = npt.NDArray[np.float64]
 
 
-@metric(
+@declare_metric(
     "naturalness",
     "how much likelier words are where they stand than anywhere, where nothing said again counts; by n-gram models",
     unit="nats per token",

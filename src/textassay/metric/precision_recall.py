@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
-from textassay.metric.base import Computed, check_corpora, metric
+from textassay.metric.base import Computed, check_corpora, declare_metric
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -35,11 +35,12 @@ _K = 5  # recommended by Naeem et al., section 3.3
 _MOST = 40_000
 
 
-@metric(
+@declare_metric(
     "precision",
     "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
     bounds=(0, 1),
     most=_MOST,
+    cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
 )
@@ -84,11 +85,12 @@ def precision(
     return near.computed(value, real_terms, generated_terms, jackknifed="real", scores=near.in_real.n_balls[:, 0] / k)
 
 
-@metric(
+@declare_metric(
     "recall",
     "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
     bounds=(0, 1),
     most=_MOST,
+    cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
 )
@@ -103,12 +105,13 @@ def recall(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encod
     return near.computed(value, real_terms, generated_terms, jackknifed="generated")
 
 
-@metric(
+@declare_metric(
     "density",
     "how densely real sentences lie around generated ones, where 1 is usual",
     unit="ratio",
     bounds=(0, math.inf),
     most=_MOST,
+    cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
 )
@@ -126,11 +129,12 @@ def density(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Enco
     return near.computed(value, real_terms, generated_terms, jackknifed="real", scores=scores, expected=1.0)
 
 
-@metric(
+@declare_metric(
     "coverage",
     "share of real sentences that have a generated one among their nearest neighbours",
     bounds=(0, 1),
     most=_MOST,
+    cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
 )

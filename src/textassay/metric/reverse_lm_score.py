@@ -17,7 +17,7 @@ import numpy.typing as npt
 from textassay.corpus import UNK, Corpus
 from textassay.errors import unknown_name
 from textassay.generator import LanguageModel, LeaveOutModels
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -35,7 +35,7 @@ def _check_model(settings: Mapping[str, Any]) -> None:
         raise unknown_name("language model", settings["model"], ["ngram"])
 
 
-@metric(
+@declare_metric(
     "reverse-lm-score",
     "mean cost (nats) of a real token under a language model of the generated text",
     unit="nats per token",

@@ -18,7 +18,7 @@ from numba import njit
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
 from textassay.errors import OptionError
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 from textassay.ngram import match_pairs
 
@@ -33,7 +33,7 @@ def _check(settings: Mapping[str, Any]) -> None:
         raise OptionError(f"beta must be above 0, got {settings['beta']}")
 
 
-@metric(
+@declare_metric(
     "rouge",
     "mean ROUGE of each generated sentence against the ten real ones nearest to it",
     better="higher",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.errors import TooFewSentencesError
-from textassay.metric.base import Computed, jackknifed, metric
+from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.metric.sharing import compute_once
 from textassay.ngram import match_each_other
@@ -22,7 +22,7 @@ from textassay.seeding import stream
 IntArray = npt.NDArray[np.int64]
 
 
-@metric(
+@declare_metric(
     "self-bleu",
     "mean BLEU of each generated sentence against all other generated ones: how much they repeat each other",
     bounds=(0, 1),

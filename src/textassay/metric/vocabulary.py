@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.metric.base import Computed, metric
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.resampling import assign_groups, jackknife_terms, sole_groups
 from textassay.seeding import stream
@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 _N_SHOWN = 10
 
 
-@metric(
+@declare_metric(
     "vocabulary",
     "share of generated tokens, or of token types, that the real text does not have",
     bounds=(0, 1),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 
 from textassay.corpus import Corpus
-from textassay.metric.base import Computed, jackknifed, metric
+from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
@@ -27,7 +27,7 @@ _MIN_COUNT = 10
 _STEEPEST = 50.0  # where only the first rank is left, to machine precision
 
 
-@metric(
+@declare_metric(
     "zipf",
     "exponent of the rank-frequency curve of generated words; higher where frequencies fall faster",
     unit="exponent",
