@@ -29,7 +29,7 @@ from judged_reviews import FAMILIES, MARKUP, N_HALVES, SEED, Array, Data, Indice
 from textassay.corpus.corpus import Corpus
 from textassay.metric import Shared, naturalness
 from textassay.metric.bleu_nearest import _rows, _scores, _value
-from textassay.metric.overlap import overlap
+from textassay.metric.overlap import Near, overlap
 from textassay.metric.token_cost import jackknife_groups
 from textassay.metric.token_credit import Placed, TokenCredit, place
 from textassay.seeding import stream
@@ -286,7 +286,7 @@ def ceiling(data: Data) -> Array:
 
 def baselines_of(data: Data, judge: Judge) -> list[Judged]:
     """Return BLEU against ten nearest real reviews and 1 - distinct-3."""
-    near = (10, "tf-idf", "keep", None)
+    near: Near = (10, "tf-idf", "keep", None)
     rows = np.concatenate(
         [overlap(data.generated.take(texts), data.real, _rows, near=near).rows for texts in data.places]
     )

@@ -158,8 +158,8 @@ def test_names_of_estimators(name: str, metric: str, log_probs: bool) -> None:
 
 def test_efforts_are_those_of_dd() -> None:
     for effort in ("quick", "default", "max"):
-        metric: Any = parse_estimator(effort).metric
-        assert metric.effort == effort
+        metric = parse_estimator(effort).metric
+        assert metric.settings["effort"] == effort
         assert metric.name.startswith("dd")
 
 

@@ -52,10 +52,9 @@ def _is_auto(discriminator: Any) -> bool:
 def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings with a discriminator in place of its name; then no effort matters."""
     check_range("repeats", settings["repeats"], 1, 1 if settings["folds"] == 1 else None)
-    judge = _judge(settings["discriminator"], settings["effort"])
-    return (
-        settings if _is_auto(settings["discriminator"]) else {**settings, "discriminator": judge, "effort": "default"}
-    )
+    if _is_auto(settings["discriminator"]):
+        return settings
+    return {**settings, "discriminator": as_discriminator(settings["discriminator"]), "effort": "default"}
 
 
 def _identity(settings: Mapping[str, Any]) -> str:
