@@ -35,11 +35,13 @@ _DOCUMENTS = {
     "Findings": "inspection_document",
     "HumanAnalysis": "analysis_document",
     "Judging": "judge_document",
+    "MetaEvaluation": "meta_evaluation_document",
     "ModelDiscrepancy": "discrepancy_document",
     "Plan": "plan_document",
     "Reproduction": "reproduction_document",
     "Stress": "stress_document",
     "TextLikelihood": "likelihood_document",
+    "TextMonitor": "monitor_document",
 }
 
 
