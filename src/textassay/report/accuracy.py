@@ -97,6 +97,8 @@ def _figure(generators: dict[str, Accuracy], together: dict[str, Accuracy], eval
         mark = Mark(one.value, one.interval.low, one.interval.high, colour=colour)  # type: ignore[arg-type]
         rows.append(ForestRow(name, (mark,), number_cell(one.value, _PLACES).text, reference=name in together))
     values = ", ".join(f"{row.name} {row.text}" for row in rows)
-    plot = Forest(tuple(rows), Axis("share of texts that are recognised"), references=(Reference(0.5, dashed=True),))
-    caption = f"How often {evaluation.name} is right, with {level(evaluation.level)} intervals; dashed: as often as by chance."
+    lowest = min(0.5, *(one.interval.low for one in (*generators.values(), together["(real)"])))
+    axis = Axis("share of texts that are recognised", (lowest - 0.02, None))
+    plot = Forest(tuple(rows), axis, references=(Reference(0.5, dashed=True),))
+    caption = f"How often {evaluation.name} is right, with {level(evaluation.level)} intervals; dashed: guessing."
     return Figure("accuracy", plot, caption, f"How often {evaluation.name} is right about texts of each: {values}.")

@@ -26,6 +26,8 @@ from textassay.report.words import printable, slug
 
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
+_WORD, _SHORT_NAME, _SLIM = 16, 24, 9  # letters
+_MOST_PANELS_BESIDE = 3
 _MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
 _FOR_SCRIPT = re.compile(r' data-(?:latex|key|first|width|column)="[^"]*"')  # quotes within are escaped
 
@@ -77,6 +79,9 @@ def _environment() -> Environment:
         "groups": _groups,
         "runs": _runs,
         "is_wide": _is_wide,
+        "fits_beside": _fits_beside,
+        "breaks": _breaks,
+        "is_slim": _is_slim,
     }
     environment.globals["arrows"] = ARROWS
     environment.globals["shown_texts"] = _SHOWN_TEXTS
@@ -170,6 +175,23 @@ def _is_wide(figure: Figure) -> bool:
     if isinstance(plot, HeatMap):
         return len(plot.columns) > _MOST_NARROW_COLUMNS
     return isinstance(plot, Forest | Curves) and len(plot.panels) > 1
+
+
+def _fits_beside(figure: Figure) -> bool:
+    """Return whether a figure of several panels can still be read beside the answer."""
+    return isinstance(figure.plot, Forest) and len(figure.plot.panels) <= _MOST_PANELS_BESIDE
+
+
+def _breaks(cell: Cell, is_name: bool) -> str:
+    """Return the class of a cell that is not broken over lines: a word nowhere, a short name where there is room."""
+    if len(cell.text) <= _WORD and " " not in cell.text:
+        return " word"
+    return " short" if is_name and len(cell.text) <= _SHORT_NAME else ""
+
+
+def _is_slim(table: Table) -> bool:
+    """Return whether the first column needs little room: it holds numbers or letters."""
+    return all(row.kind != "heading" and len(row.cells[0].text) <= _SLIM for row in table.rows)
 
 
 def _sort_key(cell: Cell) -> str:
