@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from importlib.metadata import version
@@ -116,15 +116,17 @@ def _findings(reproduction: Reproduction) -> Section:
     return section(title, *parts, section("When a finding holds", explained, extra=True))
 
 
-def _verdicts(findings: Iterable[CheckedFinding]) -> Table:
-    """Return a row a finding and a column for each thing that it was checked on."""
+def _verdicts(findings: Sequence[CheckedFinding]) -> Table:
+    """Return a row a finding and a column for each thing that it was checked on; a row a check where few have all."""
     by_id: dict[str, dict[str, CheckedFinding]] = {}
     for found in findings:
         by_id.setdefault(found.id, {})[found.about] = found
-    abouts = list(dict.fromkeys(about for checks in by_id.values() for about in checks))
-    rows: list[list[str | Cell]] = []
-    for name, checks in by_id.items():
-        rows.append([name, *(_verdict_cell(checks.get(about)) for about in abouts)])
+    abouts = list(dict.fromkeys(found.about for found in findings))
+    rows: list[list[str | Cell]]
+    if 2 * len(findings) < len(by_id) * len(abouts):
+        rows = [[found.id, found.about, _verdict_cell(found)] for found in findings]
+        return Table.of("verdicts", ("finding", "checked on", "verdict"), rows, texts=(1, 2))
+    rows = [[name, *(_verdict_cell(checks.get(about)) for about in abouts)] for name, checks in by_id.items()]
     return Table.of("verdicts", ("finding", *abouts), rows, texts=range(1, len(abouts) + 1))
 
 
@@ -292,7 +294,7 @@ def _places(cells: Iterable[Reproduced]) -> int:
     if not values:
         return 0
     arms = [arm for arm in map(_arm, cells) if arm]
-    if not arms and all((2 * value).is_integer() for value in values):  # counts, and ranks with ties
+    if not arms and all((2 * float(value)).is_integer() for value in values):  # counts, and ranks with ties
         return int(not all(float(value).is_integer() for value in values))
     return decimals(statistics.median(map(abs, values)), statistics.median(arms) if arms else None)
 
