@@ -78,8 +78,9 @@ def _readings(monitor: TextMonitor, by_metric: dict[str, pd.DataFrame]) -> Table
     for reading in shown:
         cells = []
         for name in by_metric:
+            low, high = reading.intervals.get(name) or (None, None)
             cell = number_cell(reading.values.get(name), places.get(name))
-            cells.append(replace(cell, note=span(*(reading.intervals.get(name) or (None, None)), places.get(name, 3))))
+            cells.append(replace(cell, note=span(low, high, places.get(name, 3))))
         rows.append(Row((count_cell(reading.step), *cells)))
     if monitor.floor is not None:
         floor = (number_cell(monitor.floor.values.get(name), places.get(name)) for name in by_metric)

@@ -100,7 +100,8 @@ def _notebook_document(comparison: Comparison) -> Document:
         kept = (one for one in part.parts if not isinstance(one, Figure) or one.name == whole.lead)
         return replace(part, parts=tuple(lighter(one) if isinstance(one, Section) else one for one in kept))
 
-    sections, is_open = [], True
+    sections: list[Section] = []
+    is_open = True
     for one in map(lighter, whole.sections):
         sections += [replace(one, extra=not is_open)] if one.parts else []
         is_open &= not any(isinstance(part, Table) and part.main for part in one.parts)
