@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from textassay.comparison import (
     FLOOR,
     Comparison,
@@ -68,6 +70,7 @@ from textassay.report.number import (
 )
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
+from textassay.report.terminal import shown_columns
 from textassay.report.words import join_words, shorten, slug
 from textassay.storage import Content, write_files
 
@@ -123,8 +126,11 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     )  # fmt: skip
 
 
-def screen_document(comparison: Comparison, *, where: str, width: int = 80) -> Document:
-    """Return what one screen of `width` characters holds; `where`: where everything else is."""
+def screen_document(comparison: Comparison, *, where: str, console: Console | None = None) -> Document:
+    """Return what one screen holds; `where`: where everything else is.
+
+    On a `console` the legend explains those columns of the main table for which there is room.
+    """
     digest = Digest(comparison)
     first, *others = answer(digest, warnings=False)
     kept: list[str] = []
@@ -133,13 +139,16 @@ def screen_document(comparison: Comparison, *, where: str, width: int = 80) -> D
             kept.append(sentence)
     messages = warning_messages(digest)
     more = [f"and {len(messages) - _MOST_WARNINGS} more"] if len(messages) > _MOST_WARNINGS else []
-    metrics = main_table(digest)
+    table, shown = _main_table(digest, fits=True), main_table(digest)
+    if table is not None and console is not None:
+        n_left_out = len(table.columns) - len(shown_columns(table, console))
+        shown = shown[: max(1, len(shown) - n_left_out)]
     n_metrics = len(digest.metrics)
     everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
     sections = [
         section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(*more)),
-        section("", _main_table(digest, fits=True), *notes(legend(digest, metrics))) if metrics else section(""),
-        _giveaways(digest, width),
+        section("", table, *(notes(legend(digest, shown)) if shown else ())),
+        _giveaways(digest, 80 if console is None else console.width),
         section("", *notes(_sizes_told(digest), f"{everything}: {where}")),
     ]
     return Document(_TITLE, (first, " ".join(kept)) if kept else (first,), version=comparison.version,
