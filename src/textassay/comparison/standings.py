@@ -141,6 +141,11 @@ class Standings:
         estimate = self.estimate(generator, metric)
         return None if estimate is None else estimate.details.get(key)
 
+    def first_detail(self, generator: str, key: str) -> tuple[str, Any] | None:
+        """Return the first metric whose estimate of a generator has this detail, and the detail."""
+        details = ((metric, self.detail(generator, metric, key)) for metric in self.comparison.metrics)
+        return next((one for one in details if one[1] is not None), None)
+
     def badness(self, generator: str, metric: str) -> float:
         """Return a number that grows with the distance from best, infinite where there is no value."""
         value = self.value(generator, metric)
@@ -160,6 +165,15 @@ class Standings:
         if self.better(metric) == "neither":
             return frozenset()
         return frozenset(name for name in self._compared(metric) if self.ranks[name, metric].low == 1)
+
+    def is_last(self, generator: str, metric: str) -> bool:
+        """Return whether a generator is significantly better than none."""
+        rank = self.ranks.get((generator, metric))
+        return rank is not None and rank.high == sum(ranked == metric for _, ranked in self.ranks)
+
+    def is_white_box(self, generator: str, metric: str) -> bool:
+        """Return whether the classifier also saw the log-probabilities of a generator."""
+        return self.detail(generator, metric, "log_probs") is not None
 
     def marked(self, metric: str) -> frozenset[str]:
         """Return the generators that tables mark as best: none where all share first place."""

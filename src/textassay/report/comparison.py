@@ -184,7 +184,9 @@ def write_report(
     check_same_comparison(out, comparison)
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
-    metric = _scored_by(comparison)
+    # The first metric whose scores of texts are probabilities of being real
+    kept = (Digest(comparison).first_detail(generator, "score_histogram") for generator in comparison.generators)
+    metric = min((one[0] for one in kept if one is not None), key=comparison.metrics.index, default=None)
     if metric is not None:
         scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
         examples = {} if scored is None else examples_of(scored, metric, n_examples=_N_EXAMPLES)
@@ -333,7 +335,7 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
 
 
 def _white_box(digest: Digest, metric: str) -> list[str]:
-    judged = [name for name in digest.order if digest.detail(name, metric, "log_probs") is not None]
+    judged = [name for name in digest.order if digest.is_white_box(name, metric)]
     told = f"the classifier was also given the log-probabilities of {_named(judged)}, so that it can find more"
     return [f"White box: {told}."] if judged else []
 
@@ -382,14 +384,15 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     if fits:
         table = _without_other_sizes(table)
     ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
-    columns, rows = list(table.columns), list(table.rows)
     if len(digest.generators) > 1 and any(ranks.values()):
-        columns.insert(2, Column("rank"))
-        rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
-    told = list(table.notes)
+        ranked = (replace(row, cells=(*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]))
+                  for row in table.rows)  # fmt: skip
+        columns = (*table.columns[:2], Column("rank"), *table.columns[2:])
+        table = replace(table, columns=columns, rows=tuple(ranked))
+    told = table.notes
     if not fits:
-        told = [legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest)]
-    return Table(table.name, tuple(columns), tuple(rows), table.title, tuple(told), main=True, fits=fits)
+        told = (legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest))
+    return replace(table, notes=told, main=True, fits=fits)
 
 
 def _without_other_sizes(table: Table) -> Table:
@@ -399,11 +402,8 @@ def _without_other_sizes(table: Table) -> Table:
 
 def _caption_settings(digest: Digest) -> str:
     """Return encoder, sizes, level, seed and version, as a caption ends."""
-    comparison = digest.comparison
-    sizes = {size for name in digest.order if (size := digest.size(name)) is not None}
-    generated = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
-    encoder = digest.setting("encoder")
-    parts = [f"{generated} generated texts{' each' * (len(digest.order) > 1)}"] if sizes else []
+    comparison, sizes, encoder = digest.comparison, digest.sizes_text, digest.setting("encoder")
+    parts = [f"{sizes} generated texts{' each' * (len(digest.order) > 1)}"] if sizes else []
     parts.append(f"{count(comparison.real.n_sentences)} real ones ({comparison.real.name})")
     parts += [] if encoder is None else [f"encoder {encoder}"]
     parts += [f"{level(comparison.level)} intervals", f"seed {comparison.seed}", f"textassay {comparison.version}"]
@@ -424,37 +424,19 @@ def _headline(digest: Digest, metric: str) -> Section:
         Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
         Column("distinct texts", note="The same over distinct texts only."),
     )
-    rows = []
-    for generator in (*digest.order, *digest.floors):
-        estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
-        bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
-        distinct, size = digest.detail(generator, metric, _DISTINCT), digest.size(generator)
-        value = cell(digest, generator, metric)
-        cells = (
-            Cell("" if size is None else count(size), size, tone="weak"),
-            Cell(value.text, value.value, note=value.note, tone=value.tone),
-            Cell("" if estimate is None else interval(estimate.interval, places)),
-            Cell("" if bound is None else number(bound[0], places), None if bound is None else bound[0],
-                 note="" if bound is None else bound[1] or ""),
-            Cell("" if p is None else p_value(p), p),
-            Cell(digest.rank_text(generator, metric)),
-            Cell("" if like is None else number(like.value, places), None if like is None else like.value),
-            Cell("" if distinct is None else number(distinct, places), distinct),
-        )  # fmt: skip
-        rows.append((generator, cells))
-    kept = [place for place in range(len(heads)) if any(cells[place].text for name, cells in rows
-                                                         if name in digest.generators)]  # fmt: skip
+    names = (*digest.order, *digest.floors)
+    rows = {name: dict(zip(heads, _headline_cells(digest, name, metric), strict=True)) for name in names}
+    kept = [head for head in heads if any(rows[name][head].text for name in digest.generators)]
     lines = [
-        Row((Cell(name), *(cells[place] for place in kept)), "reference" if name in digest.floors else "")
-        for name, cells in rows
+        Row((Cell(name), *(row[head] for head in kept)), "reference" if name in digest.floors else "")
+        for name, row in rows.items()
     ]
-    if digest.at_floor_size(metric):
-        for name, own in digest.own_floors(metric).items():
-            known = {1: Cell(number(own.value, places), own.value), 2: Cell(interval(own.interval, places))}
-            known[0] = Cell(count(own.sizes.get("n_generated", 0)))
-            lines.append(Row((Cell(name), *(known.get(place, Cell()) for place in kept)), "reference"))
-    columns = (Column("generator", numeric=False), *(heads[place] for place in kept))
-    told = [f"at least: the total variation is at least this, certified at {share}."] if 3 in kept else []
+    for name, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
+        n, value = own.sizes.get("n_generated", 0), Cell(number(own.value, places), own.value)
+        known = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
+        lines.append(Row((Cell(name), *(known.get(head, Cell()) for head in kept)), "reference"))
+    columns = (Column("generator", numeric=False), *kept)
+    told = [f"at least: the total variation is at least this, certified at {share}."] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
     told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []
@@ -474,6 +456,25 @@ def _headline(digest: Digest, metric: str) -> Section:
         *notes(_mark_note(digest, [metric]) if is_alone else ""),
         None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
+    )
+
+
+def _headline_cells(digest: Digest, generator: str, metric: str) -> tuple[Cell, ...]:
+    """Return texts, value, interval, bound, p, rank, value at the floor's size and value over distinct texts."""
+    places, value = digest.places(metric), cell(digest, generator, metric)
+    estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
+    (bound, reason), size = digest.bound(generator, metric) or (None, None), digest.size(generator)
+    p, distinct = (digest.detail(generator, metric, key) for key in ("p_value", _DISTINCT))
+    certifies = digest.bound(generator, metric) is not None
+    return (
+        Cell("" if size is None else count(size), size, tone="weak"),
+        Cell(value.text, value.value, note=value.note, tone=value.tone),
+        Cell("" if estimate is None else interval(estimate.interval, places)),
+        Cell(number(bound, places) if certifies else "", bound, note=reason or ""),
+        Cell("" if p is None else p_value(p), p),
+        Cell(digest.rank_text(generator, metric)),
+        Cell("" if like is None else number(like.value, places), None if like is None else like.value),
+        Cell("" if distinct is None else number(distinct, places), distinct),
     )
 
 
@@ -733,9 +734,7 @@ def _giveaways(digest: Digest, width: int) -> Section:
 
 
 def _sizes_told(digest: Digest) -> str:
-    comparison = digest.comparison
-    sizes = {size for name in comparison.generators if (size := digest.size(name)) is not None}
-    each = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
+    comparison, each = digest.comparison, digest.sizes_text
     told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
     told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
     tokenizer = digest.setting("tok")
@@ -781,15 +780,6 @@ def _percent(share: float) -> str:
 
 def _named(generators: Sequence[str]) -> str:
     return f"{len(generators)} generators" if len(generators) > _MOST_NAMED else join_words(list(generators))
-
-
-def _scored_by(comparison: Comparison) -> str | None:
-    """Return the first metric whose sentence scores are probabilities of being real."""
-    digest = Digest(comparison)
-    for metric in comparison.metrics:
-        if any(digest.detail(generator, metric, "score_histogram") is not None for generator in comparison.generators):
-            return metric
-    return None
 
 
 def comparison_markdown(comparison: Comparison) -> str:

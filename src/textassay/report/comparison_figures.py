@@ -9,7 +9,7 @@ from textassay.estimate import Estimate
 from textassay.report.digest import Digest
 from textassay.report.document import Figure
 from textassay.report.kinds import family_of
-from textassay.report.number import number
+from textassay.report.number import ends, number
 from textassay.report.plots import (
     Axis,
     Curves,
@@ -75,18 +75,14 @@ def forest_legend(digest: Digest, metrics: Sequence[str]) -> str:
 
 def scores_figure(digest: Digest, generator: str) -> Figure | None:
     """Return the histograms of the discriminator's scores on both sides; None where no metric keeps them."""
-    for metric in digest.comparison.metrics:
-        histogram = digest.detail(generator, metric, "score_histogram")
-        if histogram is not None:
-            break
-    else:
+    kept = digest.first_detail(generator, "score_histogram")
+    if kept is None:
         return None
+    metric, histogram = kept
     edges = [float(edge) for edge in histogram["edges"]]
     series = []
     for side, dashes in (("real", 0), ("generated", 1)):
-        total = sum(histogram[side]) or 1
-        heights = [*(part / total for part in histogram[side]), 0.0]
-        points = tuple(Point(x, y) for x, y in zip(edges, heights, strict=True))
+        points = step_points(edges, [n / (sum(histogram[side]) or 1) for n in histogram[side]])
         series.append(Series(side, points, colour=side, steps=True, fill=True, dashes=dashes))  # type: ignore[arg-type]
     told = (
         f"Histograms of the classifier's scores for {generator} (dashed, orange) and real text (solid, blue); the less "
@@ -99,14 +95,17 @@ def scores_figure(digest: Digest, generator: str) -> Figure | None:
                   "What the classifier says of both sides.", told)  # fmt: skip
 
 
+def step_points(edges: Sequence[float], heights: Sequence[float]) -> tuple[Point, ...]:
+    """Return bins as the points of a series of steps."""
+    return tuple(Point(x, y) for x, y in zip(edges, [*heights, 0.0], strict=True))
+
+
 def roc_figure(digest: Digest, generator: str) -> Figure | None:
     """Return how many real texts are found at what share of false alarms; None where no metric keeps the points."""
-    for metric in digest.comparison.metrics:
-        points = digest.detail(generator, metric, "roc")
-        if points is not None:
-            break
-    else:
+    kept = digest.first_detail(generator, "roc")
+    if kept is None:
         return None
+    metric, points = kept
     area = digest.detail(generator, metric, "auc")
     line = Series(generator, tuple(Point(x, y) for x, y in points), dots=False,
                   colour="real" if generator in digest.floors else "generated")  # fmt: skip
@@ -259,8 +258,7 @@ def ranks_figure(digest: Digest) -> Figure | None:
 
 
 def _mark(estimate: Estimate, style: str, colour: str) -> Mark:
-    low, high = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
-    return Mark(estimate.value, low, high, style=style, colour=colour)  # type: ignore[arg-type]
+    return Mark(estimate.value, *ends(estimate.interval), style=style, colour=colour)  # type: ignore[arg-type]
 
 
 def _point(x: Estimate, y: Estimate) -> Point:
