@@ -49,6 +49,21 @@ def test_details_and_last_places() -> None:
     assert not standings.is_white_box("a", "dd")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_which_metrics_disagree_and_which_separate_clearly(seed: int) -> None:
+    standings = Standings(make_measured(seed))
+    for metric in standings.comparison.metrics:
+        for names, others in standings.disagreeing(metric).items():
+            assert not {*names} & standings.marked(metric)
+            assert all(standings.marked(other) == {*names} for other in others)
+        for generator in standings.generators:
+            clearest = standings.clearest(generator, besides=metric)
+            clear = [standings.clearness(generator, other) or 0.0 for other in clearest]
+            assert metric not in clearest
+            assert clear == sorted(clear, reverse=True)
+            assert all(one > 2 for one in clear)
+
+
 def test_a_metric_may_be_named_by_its_family_where_that_says_which() -> None:
     comparison = make_comparison(("a", "b"))
     assert comparison.result("a", "length").metric == "length"

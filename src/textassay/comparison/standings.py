@@ -180,6 +180,16 @@ class Standings:
         first = self.best(metric)
         return frozenset() if len(first) == len(self._compared(metric)) else first
 
+    def disagreeing(self, metric: str) -> dict[tuple[str, ...], list[str]]:
+        """Return the metrics whose marked generators have none in common with those of `metric`, by whom they mark."""
+        first = self.marked(metric)
+        others: dict[tuple[str, ...], list[str]] = {}
+        for other in self.comparison.metrics:
+            best = self.marked(other)
+            if first and best and not first & best:
+                others.setdefault(tuple(name for name in self.order if name in best), []).append(other)
+        return others
+
     def _compared(self, metric: str) -> list[str]:
         """Return the ranked generators that could be compared with another, or the only one."""
         compared = {name for pair in self.pairs(metric) if pair.p_adjusted is not None for name in (pair.a, pair.b)}
@@ -253,6 +263,18 @@ class Standings:
         if gap is None or not is_clear(abs(gap[0]), gap[1]):
             return None
         return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
+
+    def clearest(self, generator: str, besides: str) -> tuple[str, ...]:
+        """Return the metrics that clearly separate a generator from real text at the floor's size, clearest first."""
+        found = {
+            metric: how_clear
+            for metric in self.comparison.metrics
+            if metric != besides
+            and (how_clear := self.clearness(generator, metric)) is not None
+            and self.matched(generator, metric) is not None
+            and self.floor(generator, metric) is not None
+        }
+        return tuple(sorted(found, key=lambda metric: -found[metric]))
 
     def margin(self, metric: str) -> float | None:
         """Return the smallest difference by a metric that matters; known for fractions only."""

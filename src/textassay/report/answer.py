@@ -294,21 +294,14 @@ def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> l
     """Return, for each of `generators`, which other metrics separate it clearly from real text."""
     sentences = []
     for generator in generators:
-        found: dict[str, tuple[float, str]] = {}
-        for other in digest.metrics:
-            how_clear = digest.clearness(generator, other)
-            like, floor = digest.matched(generator, other), digest.floor(generator, other)
-            if other == metric or how_clear is None or like is None or floor is None:
-                continue
-            places = digest.places(other)
-            told = f"{other} ({number(like.value, places)} against {number(floor.value, places)})"
-            if how_clear > found.get(family_of(other), (0.0, ""))[0]:
-                found[family_of(other)] = (how_clear, told)
-        if found:
-            clearest = [told for _, told in sorted(found.values(), reverse=True)]
-            more = len(clearest) - _MOST_CLEAR
-            rest = [f"{more} more"] if more > 0 else []
-            which = join_words([*clearest[:_MOST_CLEAR], *rest])
+        told: dict[str, str] = {}  # the clearest metric of each family
+        for other in digest.clearest(generator, besides=metric):
+            values = (digest.matched(generator, other), digest.floor(generator, other))
+            like, floor = (number(value and value.value, digest.places(other)) for value in values)
+            told.setdefault(family_of(other), f"{other} ({like} against {floor})")
+        if told:
+            more = len(told) - _MOST_CLEAR
+            which = join_words([*list(told.values())[:_MOST_CLEAR], *([f"{more} more"] if more > 0 else [])])
             sentences.append(f"But {generator} clearly differs from real text by {which}.")
     return sentences
 
@@ -332,12 +325,7 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on metrics whose first places have none in common with the headline's."""
-    first = digest.marked(metric)
-    others: dict[tuple[str, ...], list[str]] = {}
-    for other in digest.comparison.metrics:
-        best = digest.marked(other)
-        if first and best and not first & best:
-            others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
+    others = digest.disagreeing(metric)
     if not others:
         return []
     clearest = [(names, metrics) for names, metrics in others.items() if len(names) < _MOST_NAMED]

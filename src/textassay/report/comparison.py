@@ -81,6 +81,7 @@ RESULT_COLUMNS = (
 )
 _TITLE = "How far is the generated text from the real text?"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
+_NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
 _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
@@ -381,8 +382,9 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     if not metrics:
         return None
     table = _metrics_table(digest, metrics, name="main", title="" if fits else "One metric a family")
-    if fits:
-        table = _without_other_sizes(table)
+    if fits:  # values at other sizes stand on the page
+        rows = [replace(row, cells=tuple(replace(one, below="") for one in row.cells)) for row in table.rows]
+        table = replace(table, rows=tuple(rows))
     ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
     if len(digest.generators) > 1 and any(ranks.values()):
         ranked = (replace(row, cells=(*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]))
@@ -393,11 +395,6 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     if not fits:
         told = (legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest))
     return replace(table, notes=told, main=True, fits=fits)
-
-
-def _without_other_sizes(table: Table) -> Table:
-    rows = tuple(Row(tuple(replace(one, below="") for one in row.cells), row.kind) for row in table.rows)
-    return replace(table, rows=rows)
 
 
 def _caption_settings(digest: Digest) -> str:
@@ -427,15 +424,10 @@ def _headline(digest: Digest, metric: str) -> Section:
     names = (*digest.order, *digest.floors)
     rows = {name: dict(zip(heads, _headline_cells(digest, name, metric), strict=True)) for name in names}
     kept = [head for head in heads if any(rows[name][head].text for name in digest.generators)]
-    lines = [
-        Row((Cell(name), *(row[head] for head in kept)), "reference" if name in digest.floors else "")
-        for name, row in rows.items()
-    ]
-    for name, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
+    for name, own in digest.own_floors(metric).items():
         n, value = own.sizes.get("n_generated", 0), Cell(number(own.value, places), own.value)
-        known = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
-        lines.append(Row((Cell(name), *(known.get(head, Cell()) for head in kept)), "reference"))
-    columns = (Column("generator", numeric=False), *kept)
+        rows[name] = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
+    lines = [_row(digest, name, [row.get(head, Cell()) for head in kept]) for name, row in rows.items()]
     told = [f"at least: the total variation is at least this, certified at {share}."] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
@@ -447,7 +439,7 @@ def _headline(digest: Digest, metric: str) -> Section:
     is_alone = len(digest.metrics) == 1
     told += [_caption_settings(digest)] if is_alone else []
     title = f"{metric}, {direction(digest.better(metric))}"
-    table = Table(slug(metric), columns, tuple(lines), title, tuple(told), main=is_alone)
+    table = Table(slug(metric), (_NAMES, *kept), tuple(lines), title, tuple(told), main=is_alone)
     summary, figure = summary_of(metric), forest_figure(digest, metric)
     return section(
         metric,
@@ -457,6 +449,10 @@ def _headline(digest: Digest, metric: str) -> Section:
         None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
     )
+
+
+def _row(digest: Digest, name: str, cells: Sequence[Cell]) -> Row:
+    return Row((Cell(name), *cells), "" if name in digest.generators else "reference")
 
 
 def _headline_cells(digest: Digest, generator: str, metric: str) -> tuple[Cell, ...]:
@@ -488,11 +484,10 @@ def _details(digest: Digest, metric: str) -> Table | None:
         for key, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     )
-    rows = [Row((Cell(name), *(_detail(values.get(key)) for key in keys)), "reference" if name in digest.floors else "")
-            for name, values in details.items()]  # fmt: skip
     if not keys:
         return None
-    columns = (Column("generator", numeric=False), *(Column(key.replace("_", " ")) for key in keys))
+    rows = [_row(digest, name, [_detail(values.get(key)) for key in keys]) for name, values in details.items()]
+    columns = (_NAMES, *(Column(key.replace("_", " ")) for key in keys))
     return Table(f"{slug(metric)}-details", columns, tuple(rows), f"What stands behind {metric}", extra=True)
 
 
@@ -526,25 +521,17 @@ def _kind(digest: Digest, kind: Kind) -> Section:
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
     """Return values with half their intervals, below them those at the floor's size."""
-    columns = [Column("generator", numeric=False)]
+    columns = [_NAMES]
     for metric in metrics:
         variant = variant_of(metric)
         group, head = (family_of(metric), variant) if variant else ("", metric)
         columns.append(Column(head, group=group, better=digest.better(metric), note=summary_of(metric)))
-    rows = []
-    for generator in (*digest.order, *digest.floors):
-        cells = [cell(digest, generator, metric) for metric in metrics]
-        rows.append(Row((Cell(generator), *cells), "reference" if generator in digest.floors else ""))
-    own_floors: dict[str, dict[str, Estimate]] = {}
-    for metric in metrics:
-        for label, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
-            own_floors.setdefault(label, {})[metric] = own
-    for label, estimates in own_floors.items():
-        cells = [
-            _number_cell(digest, estimates[metric], metric) if metric in estimates else Cell() for metric in metrics
-        ]
-        rows.append(Row((Cell(label), *cells), "reference"))
-    return Table(name, tuple(columns), tuple(rows), title, tuple(_reasons(digest, metrics)))
+    rows = {name: [cell(digest, name, metric) for metric in metrics] for name in (*digest.order, *digest.floors)}
+    for place, metric in enumerate(metrics):
+        for name, own in digest.own_floors(metric).items():
+            rows.setdefault(name, [Cell()] * len(metrics))[place] = _number_cell(digest, own, metric)
+    lines = [_row(digest, name, cells) for name, cells in rows.items()]
+    return Table(name, tuple(columns), tuple(lines), title, tuple(_reasons(digest, metrics)))
 
 
 def cell(digest: Digest, generator: str, metric: str) -> Cell:
@@ -557,8 +544,8 @@ def cell(digest: Digest, generator: str, metric: str) -> Cell:
     like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
     below = [] if like is None or generator == FLOOR else [number(like.value, places)]
     below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
-    tone = "best" if generator in digest.marked(metric) else ""
-    return _number_cell(digest, estimate, metric, below="; ".join(below), best=bool(tone))
+    best = generator in digest.marked(metric)
+    return _number_cell(digest, estimate, metric, below="; ".join(below), best=best)
 
 
 def _number_cell(digest: Digest, estimate: Estimate, metric: str, *, below: str = "", best: bool = False) -> Cell:
@@ -575,7 +562,7 @@ def at_floor_size_note(digest: Digest) -> str:
     floor = next((one for metric in digest.metrics if (one := digest.estimate(FLOOR, metric))), None)
     size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
     told = f"Values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
-    if any(digest.own_floors(metric) for metric in digest.metrics if digest.at_floor_size(metric)):
+    if any(map(digest.own_floors, digest.metrics)):
         told += ", those of a generator with fewer texts beside real text of its own size"
     return f"{told}."
 
@@ -631,18 +618,18 @@ def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
     for name in (*digest.order, *digest.floors):
         explanation = explanations.get(name)
         texts = _texts(name, examples.get(name), explanation)
-        figures = [figure for figure in (scores_figure(digest, name), roc_figure(digest, name)) if figure is not None]
-        if explanation is None and not figures and texts is None:
+        figures = (scores_figure(digest, name), roc_figure(digest, name))
+        if explanation is None and texts is None and not any(figures):
             continue
-        alone = filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics))
-        floor = notes(_FLOORS[name == FLOOR] if name in digest.floors else "")
-        if explanation is None:
-            inner: list[Part | None] = [*figures, *floor, *notes(*alone), texts]
-        else:
+        told: Sequence[Part] = ()
+        more: Part | None = texts
+        if explanation is not None:
+            told = giveaway_items(explanation)
             more = section("N-grams, lengths, places, texts, sample size", *explanation_parts(explanation, texts=texts),
                            extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
-            inner = [*giveaway_items(explanation), *figures, *floor, *notes(*alone), more]
-        parts.append(section(name, *inner))
+        floor = _FLOORS[name == FLOOR] if name in digest.floors else ""
+        alone = notes(floor, *(judged_alone(digest, name, metric) for metric in digest.metrics))
+        parts.append(section(name, *told, *figures, *alone, more))
     return section("What gives them away", *parts)
 
 
@@ -650,15 +637,14 @@ def _texts(name: str, examples: Examples | None, explanation: Explanation | None
     """Return the list of texts to look through; None where there are none beside those of the explanation."""
     if examples is None:
         return None
+    lists = {"Most clearly generated": examples.most_generated, "Most lifelike": examples.most_lifelike}
     entries = [
         TextEntry(one.text, score=one.score, count=one.count, group=title)
-        for title, part in (("Most clearly generated", examples.most_generated),
-                            ("Most lifelike", examples.most_lifelike))
+        for title, part in lists.items()
         for one in part
-    ]  # fmt: skip
-    if explanation is not None:
-        entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated")
-                    for one in explanation.mistaken]  # fmt: skip
+    ]
+    mistaken = () if explanation is None else explanation.mistaken
+    entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated") for one in mistaken]
     phrases = () if explanation is None else phrases_of(explanation)
     return Texts(f"texts-{slug(name)}", tuple(entries), phrases, score="probability of being real")
 
@@ -669,39 +655,36 @@ def _pairs(digest: Digest) -> Section:
         pairs = digest.pairs(metric)
         if not pairs:
             continue
-        is_headline = metric == digest.headline
         still_open = [pair for pair in pairs if not digest.separated(pair)]
-        n_separated = len(pairs) - len(still_open)
-        rows = [_pair_row(digest, pair) for pair in pairs]
+        n_separated, name = len(pairs) - len(still_open), slug(metric)
         title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
-        columns = (
-            Column("a", numeric=False), Column("b", numeric=False), Column("a - b"),
-            Column(f"{level(digest.comparison.level)} interval"), Column("p adjusted"),
-            Column("separated", numeric=False),
-        )  # fmt: skip
-        parts.append(Table.of(f"pairs-{slug(metric)}", columns, rows, title=title,
-                              extra=not is_headline or len(rows) > _FEW_PAIRS))  # fmt: skip
-        if is_headline and len(rows) > _FEW_PAIRS:
+        is_long = metric != digest.headline or len(pairs) > _FEW_PAIRS
+        parts.append(_pairs_table(digest, pairs, f"pairs-{name}", title, extra=is_long))
+        if metric != digest.headline:
+            continue
+        if len(pairs) > _FEW_PAIRS:
             parts += notes(f"By {metric}, {n_separated} of {len(pairs)} pairs are separated.")
             if still_open:
-                open_rows = [_pair_row(digest, pair) for pair in still_open]
-                parts.append(Table.of(f"open-pairs-{slug(metric)}", columns, open_rows, title="Pairs not separated"))
-        if is_headline:
-            parts.append(pairs_figure(digest, metric))
-    if not any(parts):
-        return section("")
+                parts.append(_pairs_table(digest, still_open, f"open-pairs-{name}", "Pairs not separated"))
+        parts.append(pairs_figure(digest, metric))
     told = "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated."
-    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told))
+    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else ""))
 
 
-def _pair_row(digest: Digest, pair: PairDifference) -> tuple[Cell, ...]:
-    places = digest.places(pair.metric)
-    is_separated = digest.separated(pair)
-    return (
-        Cell(pair.a), Cell(pair.b), Cell(number(pair.difference, places, sign=True), pair.difference),
-        Cell(span(pair.low, pair.high, places)), Cell(p_value(pair.p_adjusted), pair.p_adjusted),
-        Cell("yes" if is_separated else "no", tone="" if is_separated else "weak"),
-    )  # fmt: skip
+def _pairs_table(
+    digest: Digest, pairs: Sequence[PairDifference], name: str, title: str, *, extra: bool = False
+) -> Table:
+    places, share = digest.places(pairs[0].metric), level(digest.comparison.level)
+    columns = ("a", "b", Column("a - b"), Column(f"{share} interval"), Column("p adjusted"), "separated")
+    rows = [
+        (
+            Cell(pair.a), Cell(pair.b), Cell(number(pair.difference, places, sign=True), pair.difference),
+            Cell(span(pair.low, pair.high, places)), Cell(p_value(pair.p_adjusted), pair.p_adjusted),
+            Cell("yes") if digest.separated(pair) else Cell("no", tone="weak"),
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return Table.of(name, columns, rows, texts=(1, 5), title=title, extra=extra)
 
 
 def _repeat(digest: Digest) -> Section:

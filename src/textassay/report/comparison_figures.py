@@ -205,23 +205,21 @@ def pairs_figure(digest: Digest, metric: str) -> Figure | None:
     if len(order) < 2 or not known:
         return None
     largest = max(known) or 1.0
-    cells: list[tuple[HeatCell | None, ...]] = []
-    for i in range(1, len(order)):
-        row: list[HeatCell | None] = []
-        for j in range(len(order) - 1):
-            pair = pairs.get((order[i], order[j])) or pairs.get((order[j], order[i])) if j < i else None
-            if pair is None or pair.difference is None:
-                row.append(None)
-                continue
-            difference = pair.difference if pair.a == order[i] else -pair.difference
-            is_sure = digest.separated(pair)
-            strength = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * abs(difference) / largest
-            row.append(HeatCell(-strength if is_sure else None, number(difference, 2, sign=True), is_sure, not is_sure))
-        cells.append(tuple(row))
+
+    def cell(i: int, j: int) -> HeatCell | None:
+        pair = pairs.get((order[i], order[j])) or pairs.get((order[j], order[i])) if j < i else None
+        if pair is None or pair.difference is None:
+            return None
+        difference = pair.difference if pair.a == order[i] else -pair.difference
+        is_sure = digest.separated(pair)
+        strength = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * abs(difference) / largest
+        return HeatCell(-strength if is_sure else None, number(difference, 2, sign=True), is_sure, not is_sure)
+
+    cells = tuple(tuple(cell(i, j) for j in range(len(order) - 1)) for i in range(1, len(order)))
     apart = sum(digest.separated(pair) for pair in pairs.values())
     told = f"Matrix of differences by {metric}, row minus column. {apart} of {len(pairs)} pairs are separated."
     return Figure(
-        f"pairs-{slug(metric)}", HeatMap(order[1:], order[:-1], tuple(cells), scale=1.35, wide=0.5),
+        f"pairs-{slug(metric)}", HeatMap(order[1:], order[:-1], cells, scale=1.35, wide=0.5),
         "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be luck at this "
         "sample size.", told,
     )  # fmt: skip
@@ -233,24 +231,21 @@ def ranks_figure(digest: Digest) -> Figure | None:
     n = len(digest.generators)
     if n < 2 or not metrics:
         return None
-    cells = []
-    for generator in digest.order:
-        row: list[HeatCell | None] = []
-        for metric in metrics:
-            rank = digest.ranks.get((generator, metric))
-            if rank is None:
-                row.append(None)
-                continue
-            middle = (rank.low + rank.high) / 2
-            row.append(HeatCell(-(n - middle + 0.5) / n, digest.rank_text(generator, metric),
-                                generator in digest.marked(metric)))  # fmt: skip
-        cells.append(tuple(row))
+
+    def cell(generator: str, metric: str) -> HeatCell | None:
+        rank = digest.ranks.get((generator, metric))
+        if rank is None:
+            return None
+        strength = (n - (rank.low + rank.high) / 2 + 0.5) / n
+        return HeatCell(-strength, digest.rank_text(generator, metric), generator in digest.marked(metric))
+
+    cells = tuple(tuple(cell(generator, metric) for metric in metrics) for generator in digest.order)
     told = "; ".join(
         f"{g} {', '.join(f'{digest.rank_text(g, m)} by {m}' for m in metrics if (g, m) in digest.ranks)}"
         for g in digest.order
     )
     return Figure(
-        "ranks", HeatMap(digest.order, tuple(metrics), tuple(cells), scale=1.3, wide=0.42),
+        "ranks", HeatMap(digest.order, tuple(metrics), cells, scale=1.3, wide=0.42),
         "Rank intervals, 1 is best: from 1 + the number of generators significantly better to n less the number "
         "significantly worse. Dark: near the top; black figures: none is significantly better.",
         f"Rank intervals: {told}.",

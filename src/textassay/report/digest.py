@@ -74,7 +74,12 @@ class Digest(Standings):
         return f"{FLOOR} of {size:,}"
 
     def own_floors(self, metric: str) -> Mapping[str, Estimate]:
-        """Return what real text scores beside generators with a floor of their own, by names of rows."""
+        """Return what real text scores beside generators with a floor of their own, by names of rows.
+
+        Only for a metric that is ranked at the floor's size.
+        """
+        if not self.at_floor_size(metric):
+            return {}
         found = {}
         for generator in self.order:
             own = self.own_floor(generator, metric)
