@@ -297,7 +297,7 @@ def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> l
         told: dict[str, str] = {}  # the clearest metric of each family
         for other in digest.clearest(generator, besides=metric):
             values = (digest.matched(generator, other), digest.floor(generator, other))
-            like, floor = (number(value and value.value, digest.places(other)) for value in values)
+            like, floor = (number(None if one is None else one.value, digest.places(other)) for one in values)
             told.setdefault(family_of(other), f"{other} ({like} against {floor})")
         if told:
             more = len(told) - _MOST_CLEAR
