@@ -133,7 +133,8 @@ def _distance_section(exposure: Exposure, name: str) -> Section:
     curves, settings = exposure.cgd[name], exposure.settings
     lengths = curves[DATA].lengths
     places = _places(*(np.array([getattr(one, part) for one in curves.values()]) for part in ("values", "sd_runs")))
-    columns, others = {}, {}
+    columns: dict[str, list[Cell]] = {}
+    others: dict[str, list[Cell]] = {}
     for kind, curve in curves.items():
         kept = columns if kind in (DATA, MODEL) else others
         kept[f"CGD({kind})"] = _with_spread(curve.values, curve.sd_runs, places)

@@ -344,7 +344,8 @@ def _values_figure(judging: Judging) -> Figure:
     for place in order:
         marks = []
         for panel, one in enumerate(shown):
-            value, colour = float(one.values[place]), "ink" if one in golds else "generated"
+            value = float(one.values[place])
+            colour: Colour = "ink" if one in golds else "generated"
             marks.append(Mark(value, *_around(value, arms[panel][place]), colour=colour, panel=panel))
         rows.append(ForestRow(judging.generators[place], tuple(marks)))
     described = [f"{one.name}: {', '.join(number(one.values[place], 3) for place in order)}" for one in shown]

@@ -64,7 +64,7 @@ def span(low: float | None, high: float | None, places: int) -> str:
     return "" if low is None else f"[{number(low, places)}, {number(high, places)}]"
 
 
-def ends(bounds: Interval | None) -> tuple[float, float] | tuple[None, None]:
+def ends(bounds: Interval | None) -> tuple[float | None, float | None]:
     """Return the ends of an interval, none where there is none."""
     return (None, None) if bounds is None else (bounds.low, bounds.high)
 
