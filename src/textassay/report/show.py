@@ -1,7 +1,7 @@
 """A result as text for `print`, and as HTML for notebooks; every text in it is escaped."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
@@ -50,7 +50,7 @@ def as_text(result: Displayed) -> str:
     if isinstance(result, Estimate):
         return _estimate_line(result)
     file = io.StringIO()
-    _printer(result)(Console(file=file, width=80))
+    _print(result, Console(file=file, width=80))
     return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").split("\n"))
 
 
@@ -62,7 +62,7 @@ def as_html(result: Displayed) -> str:
     if found is not None:
         return to_fragment(found)
     console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
-    _printer(result)(console)
+    _print_fields(result, console)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
@@ -108,12 +108,12 @@ def _notebook_document(comparison: Comparison) -> Document:
     return replace(whole, sections=(*sections, section("", *notes(f"As a table: {_EVERYTHING}"))))
 
 
-def _document(result: Displayed) -> Document | None:
-    """Return a result as a report, none where its class has no such function."""
+def _document(result: Displayed, console: Console | None = None) -> Document | None:
+    """Return a result as a report, to be printed on `console` if given; none where its class has no such function."""
     if isinstance(result, Document):
         return result
     if isinstance(result, Comparison):
-        return screen_document(result, where=_EVERYTHING)
+        return screen_document(result, where=_EVERYTHING, console=console)
     if isinstance(result, Explanation):
         return explanation_document([result])
     of = Findings([result]) if isinstance(result, Finding) else result
@@ -124,12 +124,12 @@ def _document(result: Displayed) -> Document | None:
     return made
 
 
-def _printer(result: Displayed) -> Callable[[Console], None]:
-    """Return what prints a result on a console."""
-    found = _document(result)
-    if found is not None:
-        return lambda console: print_document(found, console, everything=False)
-    return lambda console: _print_fields(result, console)
+def _print(result: Displayed, console: Console) -> None:
+    found = _document(result, console)
+    if found is None:
+        _print_fields(result, console)
+    else:
+        print_document(found, console, everything=False)
 
 
 def _print_fields(result: Any, console: Console) -> None:
