@@ -47,7 +47,8 @@ def test_it_returns_an_estimate_with_the_interval_of_a_mean(texts: dict[str, lis
     lengths = np.array([len(text.split()) for text in texts["long"]])
     lengths = np.where(lengths >= 3, lengths, 0)
     assert estimate.metric == "mean-length(least=3)"
-    assert (estimate.value, estimate.unit, estimate.better) == (pytest.approx(lengths.mean()), "tokens", "closer")
+    assert estimate.value == pytest.approx(lengths.mean())
+    assert (estimate.unit, estimate.better) == ("tokens", "closer")
     assert estimate.interval is not None
     margin = 1.968 * lengths.std(ddof=1) / math.sqrt(len(lengths))  # Student's quantile at 299 degrees of freedom
     assert estimate.interval.high - estimate.value == pytest.approx(margin, rel=1e-3)

@@ -118,7 +118,7 @@ def run_stress(
             measure_draw(draw, cells, of_draw, evaluators, store=EstimateStore(folder), tell=counter.of(number))
             for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
         ]
-    _leave_out(values, directions, left_out, asked=metrics)
+    _leave_out(values, directions, left_out, asked=metrics is not None)
     curves = [
         _curve(values, name, better, damage, strengths, level)
         for name, better in directions.items()
@@ -263,15 +263,13 @@ def _directions(metrics: Sequence[Metric], evaluators: Sequence[Evaluator]) -> d
     return dict(entries)
 
 
-def _leave_out(
-    values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: Sequence[str] | None
-) -> None:
+def _leave_out(values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: bool) -> None:
     """Remove metrics without a value on undamaged text; raise if they were requested."""
     for name in list(directions):
         reason = next(filter(None, (of_draw[_CLEAN][name].reason for of_draw in values)), None)
         if reason is None:
             continue
-        if asked is not None:
+        if asked:
             raise InputError(f"{name} has no value on undamaged text: {reason}")
         left_out[name] = reason
         del directions[name]

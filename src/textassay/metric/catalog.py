@@ -44,7 +44,7 @@ _FUNCTIONS = {
 
 
 class _Catalog(Mapping[str, Declaration]):
-    """All metrics by name: those of textassay, and those that users declared."""
+    """All metrics of textassay by name; those that users declared are known by name, too, but not listed."""
 
     def __getitem__(self, name: str) -> Declaration:
         if name in _FUNCTIONS:
@@ -53,11 +53,10 @@ class _Catalog(Mapping[str, Declaration]):
         return DECLARED[name].declaration
 
     def __iter__(self) -> Iterator[str]:
-        yield from _FUNCTIONS
-        yield from (name for name in DECLARED if name not in _FUNCTIONS)
+        return iter(_FUNCTIONS)
 
     def __len__(self) -> int:
-        return len({**_FUNCTIONS, **DECLARED})
+        return len(_FUNCTIONS)
 
 
 MetricLike = str | Metric | MetricFunction  # whatever names a metric
