@@ -1,7 +1,6 @@
 """The cells of a comparison: shared work is done once, kept estimates are not computed again."""
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +40,8 @@ def counting(generated: Corpus, real: Corpus, *, order: int = 1, reads: bool = F
 
 
 @pytest.fixture(autouse=True)
-def _no_calls() -> Iterator[None]:
+def _no_calls() -> None:
     CALLS.clear()
-    yield
 
 
 def both(level: float = 0.95) -> list[Metric]:
