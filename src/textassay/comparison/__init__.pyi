@@ -16,6 +16,7 @@ from textassay.comparison.discriminative_ngrams import find_discriminative_ngram
 from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
+from textassay.comparison.explanation import FLAT as FLAT
 from textassay.comparison.explanation import HALF as HALF
 from textassay.comparison.explanation import CurvePoint as CurvePoint
 from textassay.comparison.explanation import DiscriminativeNgram as DiscriminativeNgram
@@ -24,7 +25,6 @@ from textassay.comparison.explanation import Explanation as Explanation
 from textassay.comparison.explanation import LengthBin as LengthBin
 from textassay.comparison.explanation import PositionBin as PositionBin
 from textassay.comparison.explanation import PrefixPoint as PrefixPoint
-from textassay.comparison.learning_curve import FLAT as FLAT
 from textassay.comparison.learning_curve import Rise as Rise
 from textassay.comparison.learning_curve import learning_curve as learning_curve
 from textassay.comparison.measure import Progress as Progress
@@ -42,7 +42,6 @@ from textassay.comparison.planning import Requirement as Requirement
 from textassay.comparison.planning import pilot_of as pilot_of
 from textassay.comparison.planning import plan as plan
 from textassay.comparison.planning import run_pilot as run_pilot
-from textassay.comparison.planning import sentences_to_settle as sentences_to_settle
 from textassay.comparison.prefix_curve import first_tokens as first_tokens
 from textassay.comparison.prefix_curve import half_length as half_length
 from textassay.comparison.prefix_curve import prefix_curve as prefix_curve
@@ -61,4 +60,5 @@ from textassay.comparison.verdicts import RATIO_MARGIN as RATIO_MARGIN
 from textassay.comparison.verdicts import Verdict as Verdict
 from textassay.comparison.verdicts import is_clear as is_clear
 from textassay.comparison.verdicts import more_sentences as more_sentences
+from textassay.comparison.verdicts import sentences_to_settle as sentences_to_settle
 from textassay.comparison.verdicts import verdict_of as verdict_of
