@@ -188,7 +188,7 @@ def test_bad_input() -> None:
         with pytest.raises(EmptyCorpusError, match="has no sentence"):
             naturalness(corpora["generated"], corpora["real"], **{setting: corpora["none"]})
         with pytest.raises(OptionError, match="another vocabulary"):
-            naturalness(corpora["generated"], corpora["real"], **{setting: stranger})
+            naturalness.declaration.with_settings(**{setting: stranger}).estimate(corpora["generated"], corpora["real"])
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
 from textassay.comparison.verdicts import MARGIN, POWER
-from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
+from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric import Effort, check_level, variance_factor
@@ -171,7 +171,7 @@ def plan(
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        corpora = prepare_corpora({FLOOR: real, **generated}, **text)
+        corpora = corpora_from_texts({FLOOR: real, **generated}, **text)
         pilot = run_pilot(
             corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, seed=seed, progress=progress
         )

@@ -43,9 +43,9 @@ from textassay.corpus import (
     TextFile,
     Texts,
     Tokenizer,
+    as_texts,
+    corpora_from_texts,
     halves,
-    prepare_corpora,
-    read_if_path,
 )
 from textassay.embedding import Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -162,11 +162,11 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = read_if_path(real)
+    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = prepare_corpora(
+        corpora = corpora_from_texts(
             {name: source for name, source in texts.items() if source is not None},
             tokenizer=tokenizer,
             lowercase=lowercase,
@@ -416,8 +416,8 @@ def _result(
     )
 
 
-def _name_of(source: Any) -> str:
-    return source.name if isinstance(source, TextFile) else "real"
+def _name_of(real: Corpus | TextFile) -> str:
+    return real.name if isinstance(real, TextFile) and real.name != FLOOR else "real"
 
 
 def _warnings(
