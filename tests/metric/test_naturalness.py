@@ -188,7 +188,8 @@ def test_bad_input() -> None:
         with pytest.raises(EmptyCorpusError, match="has no sentence"):
             naturalness(corpora["generated"], corpora["real"], **{setting: corpora["none"]})
         with pytest.raises(OptionError, match="another vocabulary"):
-            naturalness.declaration.with_settings(**{setting: stranger}).estimate(corpora["generated"], corpora["real"])
+            given: dict[str, Any] = {setting: stranger}
+            naturalness.declaration.with_settings(**given).estimate(corpora["generated"], corpora["real"])
 
 
 @pytest.mark.slow

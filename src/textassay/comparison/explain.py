@@ -17,9 +17,8 @@ from textassay.comparison.columns import columns_of
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
-from textassay.comparison.measure import Progress, cell_key
+from textassay.comparison.measure import EstimateStore, Progress, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
-from textassay.comparison.store import EstimateStore, estimate_key
 from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range

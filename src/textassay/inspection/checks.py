@@ -503,9 +503,9 @@ def _compared(side: Surface) -> list[str]:
 
 
 def _occurrences(side: Surface, codes: npt.NDArray[np.uint32], types: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return the number of occurrences of each character, shape (0x110000,)."""
+    """Return the number of occurrences of each character, shape (largest code + 1,)."""
     n_tokens = np.bincount(side.words.tokens, minlength=len(side.traits))
-    return np.bincount(codes, weights=n_tokens[types], minlength=0x110000).astype(np.float64)
+    return np.bincount(codes, weights=n_tokens[types]).astype(np.float64)
 
 
 def _lacking(here: npt.NDArray[np.float64], there: npt.NDArray[np.float64]) -> list[int]:
