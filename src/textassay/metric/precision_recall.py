@@ -26,6 +26,7 @@ from textassay.metric.neighbours import (
     centred,
     find_members,
     find_neighbours,
+    parts_of,
     squared_radii,
 )
 from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
@@ -186,6 +187,8 @@ class _Neighbourhood(OfVectors):
         fitted = fit_encoder(self.encoder, real)
         uncentred = features(fitted, real)
         mean = uncentred.mean(axis=0, dtype=np.float64)
+        if len(parts_of(uncentred)) > 1:  # zeros must stay zeros
+            mean = np.zeros_like(mean)
         vectors = centred(uncentred, mean)
         return _Real(real, fitted, mean, vectors, find_neighbours(vectors, 2 * self.k))
 
