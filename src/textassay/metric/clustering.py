@@ -69,6 +69,11 @@ def principal_components(rows: Float32Array, variance: float) -> Float32Array:
     return np.concatenate([((block - mean) @ directions).astype(np.float32) for block in blocks])
 
 
+def is_clustered_together(n_points: int) -> bool:
+    """Return whether `hierarchical_k_means` is `k_means` for so many points."""
+    return n_points <= EXACT_UP_TO
+
+
 def hierarchical_k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:
     """Return the cluster of each point, in time that grows as their number where that grows with `n_clusters`.
 

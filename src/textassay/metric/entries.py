@@ -116,7 +116,6 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=False,
         exact_under_reordering=False,  # to 1e-7: distances in single precision
-        most=30_000,
     ),
     "mauve": Entry(
         "Mauve",
@@ -127,7 +126,6 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
-        most=30_000,
     ),
     "precision": Entry(
         "Precision",
@@ -138,7 +136,7 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
-        most=40_000,
+        most=120_000,
     ),
     "recall": Entry(
         "Recall",
@@ -149,7 +147,7 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
-        most=40_000,
+        most=120_000,
     ),
     "density": Entry(
         "Density",
@@ -160,7 +158,7 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
-        most=40_000,
+        most=120_000,
     ),
     "coverage": Entry(
         "Coverage",
@@ -171,7 +169,7 @@ CATALOG: Mapping[str, Entry] = {
         looks_at_real=True,
         size_sensitive=True,
         exact_under_reordering=True,
-        most=40_000,
+        most=120_000,
     ),
     "lm-score": Entry(
         "LmScore",

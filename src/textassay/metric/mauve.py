@@ -25,7 +25,13 @@ from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread, parallel_map
 from textassay.metric.base import Effort, check_corpora, check_level, make_signature, measure
-from textassay.metric.clustering import EXACT_UP_TO, hierarchical_k_means, principal_components, row_hashes, unit_rows
+from textassay.metric.clustering import (
+    hierarchical_k_means,
+    is_clustered_together,
+    principal_components,
+    row_hashes,
+    unit_rows,
+)
 from textassay.metric.encoded import OfVectors
 from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
@@ -282,7 +288,7 @@ def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterin
     labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
     labels[:, order] = labels_in_order
     return _Clusters(
-        labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1], len(rows) <= EXACT_UP_TO
+        labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1], is_clustered_together(len(rows))
     )
 
 
