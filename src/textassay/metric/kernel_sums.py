@@ -96,7 +96,8 @@ class FeatureSums:
     def _features(self, start: int) -> Float32Array:
         """Return the features of a tile, whose products are the kernel, shape (rows, 2 n_frequencies)."""
         angles = self._vectors[start : start + _TILE] @ self._frequencies
-        return np.concatenate((np.cos(angles), np.sin(angles)), axis=1) / np.float32(math.sqrt(angles.shape[1]))
+        waves = np.concatenate((np.cos(angles), np.sin(angles)), axis=1)
+        return np.asarray(waves / math.sqrt(angles.shape[1]), dtype=np.float32)
 
 
 def orthogonal_frequencies(n_dimensions: int, n_frequencies: int, rng: np.random.Generator) -> Float32Array:

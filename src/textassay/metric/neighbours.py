@@ -77,7 +77,8 @@ def parts_of(*sides: Float32Array) -> list[tuple[IntArray, list[IntArray]]]:
         for start in range(0, len(side), _ROWS):
             filled = (side[start : start + _ROWS] != 0).astype(np.float32)
             together += filled.T @ filled
-            n_groups, group_of_column = connected_components(together > 0, directed=False)
+            n_groups, numbers = connected_components(together > 0, directed=False)
+            group_of_column = numbers.astype(np.int64)
             if n_groups == 1:
                 return [(np.arange(n_columns), [np.arange(len(rows)) for rows in sides])]
     group_of_rows = [group_of_column[(side != 0).argmax(axis=1)] for side in sides]
