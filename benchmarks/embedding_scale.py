@@ -72,8 +72,8 @@ def agreement(real: Sequence[str], generated: Sequence[str]) -> Iterator[str]:
     """Yield mean and standard deviation of the values each way."""
     corpora = corpora_from_texts({"real": real, "generated": generated})
     with feature_store():
-        for largest in (10**9, 20_000 if len(real) > 10_000 else 12_000):
-            with limit(clustering.__name__, largest):
+        for largest in (10**12, 20_000_000 if len(real) > 10_000 else 7_000_000):
+            with limit(clustering.__name__, "TOGETHER_UP_TO", largest):
                 metric = parse_metric("mauve")
                 state = metric.prepare(corpora["real"])
                 details = metric.estimate(metric.statistics(state, corpora["generated"], seed=0)).details
@@ -81,7 +81,7 @@ def agreement(real: Sequence[str], generated: Sequence[str]) -> Iterator[str]:
         metric = parse_metric("mmd")
         state = metric.prepare(corpora["real"])
         for largest, n_draws in ((10**9, 1), (0, N_DRAWS)):
-            with limit(mmd_function.__module__, largest):
+            with limit(mmd_function.__module__, "EXACT_UP_TO", largest):
                 values = [
                     metric.estimate(metric.statistics(state, corpora["generated"], seed=seed)).value
                     for seed in range(n_draws)
@@ -90,14 +90,14 @@ def agreement(real: Sequence[str], generated: Sequence[str]) -> Iterator[str]:
 
 
 @contextmanager
-def limit(module: str, largest: int) -> Iterator[None]:
+def limit(module: str, name: str, largest: int) -> Iterator[None]:
     """Take the exact way up to `largest` inside the ``with`` block."""
-    before = sys.modules[module].EXACT_UP_TO
-    sys.modules[module].EXACT_UP_TO = largest
+    before = getattr(sys.modules[module], name)
+    setattr(sys.modules[module], name, largest)
     try:
         yield
     finally:
-        sys.modules[module].EXACT_UP_TO = before
+        setattr(sys.modules[module], name, before)
 
 
 def peak() -> int:

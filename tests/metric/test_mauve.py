@@ -284,23 +284,23 @@ def test_rows_have_length_one_or_zero() -> None:
     assert np.array_equal(rows, np.array([[0.6, 0.8], [0, 0], [0, -1]], dtype=np.float32))
 
 
-def in_parts_above(n_points: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "EXACT_UP_TO", n_points)
+def in_parts_above(points_times_clusters: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clustering, "TOGETHER_UP_TO", points_times_clusters)
 
 
 def test_few_points_are_clustered_together(monkeypatch: pytest.MonkeyPatch) -> None:
     points = made(700, 3, 0).astype(np.float32)
     kinds = row_hashes(points)
     together = k_means(points, kinds, 40, np.random.default_rng(0))
-    in_parts_above(700, monkeypatch)
+    in_parts_above(700 * 40, monkeypatch)
     assert np.array_equal(hierarchical_k_means(points, kinds, 40, np.random.default_rng(0)), together)
-    in_parts_above(699, monkeypatch)
+    in_parts_above(700 * 40 - 1, monkeypatch)
     assert not np.array_equal(hierarchical_k_means(points, kinds, 40, np.random.default_rng(0)), together)
 
 
 def test_clusters_in_parts_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Around 0 and 100 lie three values each, so two parts have three clusters each; copies do not count."""
-    in_parts_above(40, monkeypatch)
+    in_parts_above(200, monkeypatch)
     values = np.array([0, 1, 2, 100, 101, 102], dtype=np.float32)[:, None]
     points = np.repeat(values, [5, 15, 10, 10, 5, 30], axis=0)
     labels = hierarchical_k_means(points, row_hashes(points), 6, np.random.default_rng(0))
@@ -317,7 +317,7 @@ def test_points_that_cannot_be_divided(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_cluster_is_used_and_settled_within_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_parts_above(300, monkeypatch)
+    in_parts_above(9_000, monkeypatch)
     points = made(2000, 3, 0).astype(np.float32)
     labels = hierarchical_k_means(points, row_hashes(points), 200, np.random.default_rng(0))
     assert 0 <= labels.min() <= labels.max() < 200
@@ -329,7 +329,7 @@ def test_in_parts_it_is_what_it_is_together(shift: float, monkeypatch: pytest.Mo
     """Means of 20 clusterings differ by less than single clusterings do, or than their standard errors allow."""
     pair = made(2000, 2, shift), made(2000, 1, 0)
     together = score(*pair, effort="max")
-    in_parts_above(1000, monkeypatch)
+    in_parts_above(50_000, monkeypatch)
     in_parts = score(*pair, effort="max")
     assert "|clusters:200|" in str(together.signature)
     assert "|clusters:200 hierarchical|" in str(in_parts.signature)
@@ -339,7 +339,7 @@ def test_in_parts_it_is_what_it_is_together(shift: float, monkeypatch: pytest.Mo
 
 
 def test_in_parts_threads_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    in_parts_above(200, monkeypatch)
+    in_parts_above(2_000, monkeypatch)
     corpora = with_features({"real": made(500, 1, 0), "generated": made(500, 2, 0.5)})
     real, generated = corpora["real"], corpora["generated"]
     results = []
@@ -361,9 +361,16 @@ def test_in_parts_real_sentences_score_what_they_score_together(
     trigram = NgramModel(3).fit(Corpus.from_texts(lines[1])).sample(10_000, seed=0).texts
     corpora = corpora_from_texts({"real": lines[0], "other": lines[1], "trigram": trigram})
     for generated in (corpora["other"], corpora["trigram"]):
-        in_parts_above(20_000, monkeypatch)
+        in_parts_above(20_000_000, monkeypatch)
         together = mauve(generated, corpora["real"])
-        in_parts_above(12_000, monkeypatch)
+        in_parts_above(7_000_000, monkeypatch)
         in_parts = mauve(generated, corpora["real"])
         spread = math.hypot(together.details["sd_clusterings"], in_parts.details["sd_clusterings"])
         assert abs(in_parts.value - together.value) < 2 * spread
+
+
+def test_many_sentences_on_one_side_only_are_clustered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes time is sentences times clusters, of which there are few."""
+    in_parts_above(60_000, monkeypatch)
+    assert "|clusters:20|" in str(score(made(200, 2, 0.5), made(2_800, 1, 0)).signature)
+    assert "|clusters:150 hierarchical|" in str(score(made(1_500, 2, 0.5), made(1_500, 1, 0)).signature)

@@ -3,9 +3,9 @@
 Source: Pillutla et al., "MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers",
 NeurIPS 2021: unit vectors, 90 % of their variance, k-means with a tenth as many clusters as sentences, scale 5.
 Departs from it: the value is the mean over several clusterings, which alone move it by 0.005 to 0.02; the encoder is
-any that sees real text only, not GPT-2; more than 20,000 sentences are clustered in parts. The other divergences stand
-on the same clusters: Pimentel, Meister, Cotterell, "On the Usefulness of Embeddings, Clusters and Strings for Text
-Generation Evaluation", ICLR 2023.
+any that sees real text only, not GPT-2; more than 10,000 sentences a side are clustered in parts. The other divergences
+stand on the same clusters: Pimentel, Meister, Cotterell, "On the Usefulness of Embeddings, Clusters and Strings for
+Text Generation Evaluation", ICLR 2023.
 """
 
 import math
@@ -95,10 +95,10 @@ def mauve(
     -----
     With p and q the shares of real and generated sentences in each cluster and ``r = w p + (1 - w) q``, the frontier
     goes through ``(exp(-5 KL(q | r)), exp(-5 KL(p | r)))`` for 25 weights w, and from (0, 1) to (1, 0). There is a
-    cluster for every ten sentences of the smaller side. More than 20,000 sentences of both sides together are first
-    divided into parts by k-means, and clustered inside each, in time that grows as their number (the signature says
-    ``hierarchical``): on pairs of 10,000 and 20,000 a side that moved the value by less than one clustering differs
-    from another. The interval comes from leaving out each of 50 groups of
+    cluster for every ten sentences of the smaller side. More than 10,000 sentences a side (20,000,000 sentences times
+    clusters) are first divided into parts by k-means, and clustered inside each, in time that grows as their number
+    (the signature says ``hierarchical``): on pairs of 10,000 and 20,000 a side that moved the value by less than one
+    clustering differs from another. The interval comes from leaving out each of 50 groups of
     sentences a side with the clusters as they are, and from the spread of the clusterings: it is the noise at this
     number of sentences, not the distance from what more sentences would give.
     """
@@ -288,7 +288,11 @@ def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterin
     labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
     labels[:, order] = labels_in_order
     return _Clusters(
-        labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1], is_clustered_together(len(rows))
+        labels[:, : len(real)],
+        labels[:, len(real) :],
+        n_clusters,
+        points.shape[1],
+        is_clustered_together(len(rows), n_clusters),
     )
 
 
