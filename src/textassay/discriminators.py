@@ -8,6 +8,7 @@ texts. Both classes weigh the same, whatever their sizes. Networks need the extr
 import inspect
 import os
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,7 @@ from textassay.corpus import (
 )
 from textassay.discriminator import (
     DISCRIMINATORS,
+    declared_settings,
     load_fitted,
     make_family,
     save_fitted,
@@ -102,12 +104,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**keywords)
         if kind is None:
             return
-        cls._make = staticmethod(DISCRIMINATORS[kind])
-        own = inspect.signature(DISCRIMINATORS[kind]).parameters
-        _set_parameters(cls, {name: one.default for name, one in own.items() if name != "name"})
-        made_of = getattr(DISCRIMINATORS[kind], "func", DISCRIMINATORS[kind])
-        _, heading, settings = (inspect.getdoc(made_of) or "").partition("Parameters\n")
-        cls.__doc__ = f"{cls.__doc__}\n\n{heading}{settings}"
+        make: Any = DISCRIMINATORS[kind]
+        cls._make = staticmethod(make)
+        discriminator = getattr(make, "func", make)
+        factories = {
+            one.name: one.default_factory for one in fields(discriminator) if one.default_factory is not MISSING
+        }
+        taken = inspect.signature(make).parameters
+        own = {name: factories[name]() if name in factories else one.default for name, one in taken.items()}
+        own.pop("name", None)
+        _set_parameters(cls, own)
+        declared = declared_settings(discriminator)
+        meanings = {name: declared[name]["meaning"] for name in own}
+        settings = [f"{name}\n    {meaning[0].upper()}{meaning[1:]}." for name, meaning in meanings.items()]
+        cls.__doc__ = "\n".join([f"{cls.__doc__}\n", "Parameters", "----------", *settings])
 
     def __sklearn_tags__(self) -> Any:
         """Say that the input is texts and the classes are two."""
@@ -338,7 +348,13 @@ class Xgboost(TextClassifier, kind="xgboost"):
 
 
 class Family(TextClassifier):
-    """The family that dd chooses from at an effort (``quick``, ``default`` or ``max``); validation text chooses."""
+    """The family that dd chooses from at an effort; validation text chooses.
+
+    Parameters
+    ----------
+    effort
+        ``quick``, ``default`` or ``max``.
+    """
 
     effort: str
 

@@ -89,7 +89,7 @@ class TokenEvidence(Protocol):
         ...
 
 
-def setting(default: Any, meaning: str, *, kw_only: bool = True, **limits: Any) -> Any:
+def setting(default: Any, meaning: str, **limits: Any) -> Any:
     """Declare a setting of a discriminator: its default, what it means, and what values it may have.
 
     `limits`: ``least``, ``above``, ``most`` or ``below`` a number, for each number of a setting that holds several; or
@@ -97,8 +97,8 @@ def setting(default: Any, meaning: str, *, kw_only: bool = True, **limits: Any) 
     """
     metadata = {"meaning": meaning, **limits}
     if isinstance(default, dict):
-        return field(default_factory=lambda: default, kw_only=kw_only, metadata=metadata)
-    return field(default=default, kw_only=kw_only, metadata=metadata)
+        return field(default_factory=lambda: default, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def declared_settings(discriminator: Any) -> dict[str, Mapping[str, Any]]:

@@ -16,7 +16,7 @@ that every epoch is a fit one could end with.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.discriminator.base import balanced_accuracy, setting
+from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.network import Sentences, WordNetworkDiscriminator, WordRows
 from textassay.training import History, Recipe
 
@@ -49,7 +49,7 @@ class CnnDiscriminator(WordNetworkDiscriminator):
     """The convolutional network; needs the extra ``neural``."""
 
     stream_name = "cnn"
-    recipe: Recipe = setting(FAST, "how it is trained", kw_only=False)
+    recipe: Recipe = field(default=FAST, kw_only=False, metadata={"meaning": "how it is trained"})
     batch_size: int = 512
 
     @property

@@ -10,7 +10,7 @@ an encoder tells two samples apart).
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,11 +43,14 @@ class EmbeddingLogisticDiscriminator(BaseDiscriminator):
     """
 
     name = "embedding-logistic"
-    encoder: str | Path | Encoder = setting(
-        "auto",
-        "``auto`` (the features of the text where there are any, else latent semantic analysis), the name or the "
-        "folder of a sentence-transformers model, or an `Encoder`, which is fitted to training text of both sides",
+    encoder: str | Path | Encoder = field(
+        default="auto",
         kw_only=False,
+        metadata={
+            "meaning": "``auto`` (the features of the text where there are any, else latent semantic analysis), the "
+            "name or the folder of a sentence-transformers model, or an `Encoder`, which is fitted to training text of "
+            "both sides"
+        },
     )
     strengths: Sequence[float] = setting(
         (1e-5, 1e-4, 1e-3, 1e-2, 0.1), "inverse strengths of regularisation to try", above=0

@@ -165,7 +165,7 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
     name = "ngram-network"
     max_order: int = setting(4, "the longest n-grams that are counted at each token", least=1, most=_LONGEST)
     word_width: int = setting(8, "the width of word vectors; none with 0", least=0)
-    recipe: Recipe = setting(COUNTING, "how it is trained", kw_only=False)
+    recipe: Recipe = COUNTING
     min_sentences: int = 50
 
     @property

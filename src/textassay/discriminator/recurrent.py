@@ -35,7 +35,7 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
     pooling: int = setting(1, "of so many windows the largest values are read; 1 without a convolution")
     width: int = setting(96, "the width of word vectors, filters and the LSTM")
     dropout: float = setting(0.3, "the share of word vectors and outputs that is left out in training")
-    recipe: Recipe = setting(RECURRENT, "how it is trained", kw_only=False)
+    recipe: Recipe = RECURRENT
 
     def __post_init__(self) -> None:
         if self.pooling < 1 or (self.pooling > 1 and not self.convolution):

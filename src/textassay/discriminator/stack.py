@@ -20,7 +20,7 @@ Sources: Wolpert, "Stacked generalization", Neural Networks 5, 1992; see `textas
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class StackDiscriminator(BaseDiscriminator):
     """Logistic regression over what n-gram models of both sides say of a sentence; deterministic."""
 
     reads_log_probs = True
-    name: str = setting("stack", "what it is called", kw_only=False)
+    name: str = field(default="stack", kw_only=False)
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
     margins: bool = setting(True, "whether the margin of a linear model over n-grams is a column")

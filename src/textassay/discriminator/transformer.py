@@ -46,8 +46,8 @@ _DROPOUT = 0.1
 class TransformerDiscriminator(WordNetworkDiscriminator):
     """Small transformer; needs the extra ``neural``."""
 
-    pretraining: Recipe | None = setting(None, "how it learns to predict words before; not at all where None")
-    recipe: Recipe = setting(CLASSIFYING, "how it is trained to tell sides apart", kw_only=False)
+    pretraining: Recipe | None = setting(None, "how it learns to predict words first; not at all where None")
+    recipe: Recipe = CLASSIFYING
 
     @property
     def name(self) -> str:
