@@ -226,13 +226,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         saved = load_fitted(Path(folder))
         if saved["class"] != cls.__name__:
             raise InputError(f"{folder} holds a {saved['class']}: use that class, or from_pretrained of the module")
-        made = cls(**saved["settings"])
-        made.classes_ = np.asarray(saved["classes"])
+        classifier = cls(**saved["settings"])
+        classifier.classes_ = np.asarray(saved["classes"])
         form = saved["form"]
-        made.form_ = TextForm(resolve_tokenizer(form["tokenizer"], lowercase=form["lowercase"]), saved["vocabulary"])
-        made.discriminator_ = saved["discriminator"]
-        made.chosen_ = dict(made.discriminator_.chosen)
-        return made
+        classifier.form_ = TextForm(
+            resolve_tokenizer(form["tokenizer"], lowercase=form["lowercase"]), saved["vocabulary"]
+        )
+        classifier.discriminator_ = saved["discriminator"]
+        classifier.chosen_ = dict(classifier.discriminator_.chosen)
+        return classifier
 
     def new_discriminator(self) -> Any:
         """Return the discriminator of `textassay.discriminator` that `fit` fits, with these settings."""
@@ -371,5 +373,5 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextClassifier:
     name = load_fitted(Path(folder))["class"]
     if name not in __all__:
         raise InputError(f"{folder} holds a {name}, which is no discriminator of textassay")
-    found: type[TextClassifier] = globals()[name]
-    return found.from_pretrained(folder)
+    cls: type[TextClassifier] = globals()[name]
+    return cls.from_pretrained(folder)

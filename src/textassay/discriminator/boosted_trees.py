@@ -8,7 +8,7 @@ are scored by models that were fitted without them.
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
 needs no further library, but takes no sparse counts: there is no tree on single n-grams here, and 32 latent semantic
-dimensions beside these numbers found no more).
+dimensions beside these numbers gained nothing).
 """
 
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
         with _one_thread():
             trees.fit(rows, is_real_of(train).astype(np.int64))
             stages = zip(*(trees.staged_decision_function(numbers.of(corpus)) for corpus in valid), strict=True)
-            losses = [balanced_cross_entropy(*(expit(judged - prior) for judged in stage)) for stage in stages]
+            losses = [balanced_cross_entropy(*(expit(odds - prior) for odds in stage)) for stage in stages]
         n_trees = int(np.argmin(losses)) + 1
         return _Boosted(numbers, trees, n_trees, prior), {"n_trees": n_trees, "n_features": rows.shape[1]}
 

@@ -2,7 +2,7 @@
 
 Features that came with the text (`Corpus.columns`) are used where all four parts of it have them. Else an encoder is
 fitted to the training text, real and generated sentences pooled: it knows neither sides nor what is
-judged. (The default encoder of metrics is fitted to all real text there is, which includes what is judged.)
+tested. (The default encoder of metrics is fitted to all real text there is, which includes what is tested.)
 
 Source: Lopez-Paz and Oquab, "Revisiting Classifier Two-Sample Tests", ICLR 2017 (a linear classifier on the features of
 an encoder tells two samples apart).

@@ -93,18 +93,18 @@ class MetaEvaluation(Displayed):
     def __post_init__(self) -> None:
         right = {name: (scores <= 0.5).astype(np.float64) for name, scores in self.generated_scores.items()}
         clusters = self.generated_clusters
-        found = {name: _accuracy(right[name], clusters[name], self.level, self.inflation) for name in right}
+        by_generator = {name: _accuracy(right[name], clusters[name], self.level, self.inflation) for name in right}
         real = _accuracy((self.real_scores > 0.5).mean(axis=0), self.real_clusters, self.level, self.inflation)
         pooled = [np.concatenate([arrays[name] for name in right]) for arrays in (right, clusters)]
         generated = _accuracy(pooled[0], pooled[1].astype(np.int64), self.level, self.inflation)
         _, value = overall_accuracy(
-            {name: one.value for name, one in found.items()},
-            {name: one.n_texts for name, one in found.items()},
+            {name: one.value for name, one in by_generator.items()},
+            {name: one.n_texts for name, one in by_generator.items()},
             real.value,
         )
         distinct = len(np.union1d(pooled[1], self.real_clusters))
         together = Accuracy(value, _mean_interval(real, generated), real.n_texts + generated.n_texts, distinct)
-        for name, one in (("by_generator", found), ("real", real), ("generated", generated), ("all", together)):
+        for name, one in (("by_generator", by_generator), ("real", real), ("generated", generated), ("all", together)):
             object.__setattr__(self, name, one)
 
     @property

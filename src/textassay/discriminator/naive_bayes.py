@@ -1,7 +1,7 @@
 """Multinomial naive Bayes over n-grams.
 
 Both classes are equally likely before a sentence is read, and their counts are scaled to weigh the same, whatever the
-sizes: else what the larger one has seen more often speaks for it. With n-grams that overlap, probabilities are far too
+sizes: else the n-grams of the larger one would speak for it. With n-grams that overlap, probabilities are far too
 sure; the side it takes is what counts.
 
 Source: McCallum and Nigam, "A comparison of event models for naive Bayes text classification", AAAI workshop 1998 (by

@@ -201,9 +201,9 @@ class StackFeatures:
         lengths = np.concatenate([real.lengths, generated.lengths])
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
-            given = np.concatenate([side.columns[column] for side in train])
-            limits = _limits_of(given, lengths)
-            log_probs = _cut(given, lengths, limits)
+            raw_log_probs = np.concatenate([side.columns[column] for side in train])
+            limits = _limits_of(raw_log_probs, lengths)
+            log_probs = _cut(raw_log_probs, lengths, limits)
         linear, own_margins = LinearMargins.fit(marked, groups) if margins else (None, None)
         sums = counts.describe_own(groups)
         gaps = SkipCounts.build(*marked) if skips else None

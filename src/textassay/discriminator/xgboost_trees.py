@@ -1,6 +1,6 @@
 """XGBoost over n-grams: gradient-boosted trees on single counts, stopped early by validation text.
 
-`boosted_trees` is another judge: scikit-learn's histogram trees over some twenty numbers of a sentence (likelihood
+`boosted_trees` is another one: scikit-learn's histogram trees over some twenty numbers of a sentence (likelihood
 ratios, length), which need no further library and find more in most text. This one is the paper's evaluator.
 
 Sources: Garbacea et al., "Judge the Judges" (the evaluator); Chen and Guestrin, "XGBoost: A Scalable Tree Boosting
