@@ -3,6 +3,7 @@
 Columns are standardised first, so that one strength of regularisation suits all.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from textassay.execution import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
 
-_TOLERANCE = 1e-8  # of the gradient, per unit of weight
+_TOLERANCE = 1e-7  # of the gradient, per unit of weight
 
 
 @dataclass(frozen=True)
@@ -38,30 +39,33 @@ class DenseLogistic:
 
 
 def fit_dense_logistic(
-    columns: FloatArray,
-    is_real: npt.NDArray[np.bool_],
-    *,
-    c: float,
-    emphasis: FloatArray | None = None,
-    start: DenseLogistic | None = None,
-    solver: str = "newton-cholesky",
+    columns: FloatArray, is_real: npt.NDArray[np.bool_], *, c: float, emphasis: FloatArray | None = None
 ) -> DenseLogistic:
     """Return the logistic regression of `is_real` on standardised `columns`; both classes weigh the same.
 
     `columns`: shape (n_rows, n_columns), finite; `is_real`: shape (n_rows,), both classes present; `c`: inverse
     strength of regularisation, above 0; `emphasis`: scale of each standardised column, shape (n_columns,), above 0: a
-    column of 0.5 is held back four times as much as one of 1, which all are where None; `solver`: of scikit-learn,
-    ``newton-cholesky`` for tens of columns, ``lbfgs`` for hundreds.
+    column of 0.5 is held back four times as much as one of 1, which all are where None.
     """
+    return next(dense_logistic_path(columns, is_real, [c], emphasis=emphasis))
+
+
+def dense_logistic_path(
+    columns: FloatArray,
+    is_real: npt.NDArray[np.bool_],
+    strengths: Sequence[float],
+    *,
+    emphasis: FloatArray | None = None,
+    solver: str = "newton-cholesky",
+) -> Iterator[DenseLogistic]:
+    """Yield `fit_dense_logistic` for each strength, each found from the one before; `lbfgs` for hundreds of columns."""
     means, scales = columns.mean(axis=0), columns.std(axis=0)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, np.inf)
     if emphasis is not None:
         scales = scales / emphasis
-    model = LogisticRegression(
-        C=c, class_weight="balanced", solver=solver, tol=_TOLERANCE, max_iter=1000, warm_start=start is not None
-    )
-    if start is not None:
-        model.coef_, model.intercept_ = start.coefficients[None], np.array([start.intercept])
-    with one_blas_thread():  # the same bits whatever the number of processors
-        model.fit((columns - means) / scales, is_real)
-    return DenseLogistic(means, scales, model.coef_[0], float(model.intercept_[0]))
+    rows = (columns - means) / scales
+    model = LogisticRegression(class_weight="balanced", solver=solver, tol=_TOLERANCE, max_iter=1000, warm_start=True)
+    for c in strengths:
+        with one_blas_thread():  # the same bits whatever the number of processors
+            model.set_params(C=c).fit(rows, is_real)
+        yield DenseLogistic(means, scales, model.coef_[0].copy(), float(model.intercept_[0]))

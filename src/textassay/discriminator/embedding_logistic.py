@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_cross_entropy, is_real_of, setting
-from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logistic
+from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic_path
 from textassay.embedding import (
     FEATURES,
     Encoder,
@@ -81,9 +81,9 @@ class EmbeddingLogisticDiscriminator(BaseDiscriminator):
             encoder = (PrecomputedEncoder() if uses_features else self._encoder).fit(Corpus.concatenate(train))
             vectors = np.concatenate([encoder.encode(corpus) for corpus in train]).astype(np.float64)
         valid_vectors = [encoder.encode(corpus) for corpus in valid]
-        lowest, top = np.inf, None
-        for c in self.strengths:
-            top = fit_dense_logistic(vectors, is_real_of(train), c=c, start=top, solver="lbfgs")
+        lowest = np.inf
+        path = dense_logistic_path(vectors, is_real_of(train), self.strengths, solver="lbfgs")
+        for c, top in zip(self.strengths, path, strict=True):
             loss = balanced_cross_entropy(*(top.prob_real(side) for side in valid_vectors))
             if loss < lowest:
                 lowest, model = loss, _Linear(encoder, top)

@@ -36,7 +36,7 @@ from textassay.discriminator.base import (
     log_probs_column,
     setting,
 )
-from textassay.discriminator.dense_logistic import DenseLogistic, fit_dense_logistic
+from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
@@ -91,15 +91,14 @@ class StackDiscriminator(BaseDiscriminator):
         valid_columns = [features.describe(corpus) for corpus in valid]
         lowest = np.inf
         for bend in self.bends:
-            top = None
             n_columns, emphasis = features.used(bend)
-            for c in self.grid:
-                top = fit_dense_logistic(columns[:, :n_columns], is_real_of(train), c=c, emphasis=emphasis, start=top)
+            path = dense_logistic_path(columns[:, :n_columns], is_real_of(train), self.grid, emphasis=emphasis)
+            for c, top in zip(self.grid, path, strict=True):
                 scores = [top.prob_real(side[:, :n_columns]) for side in valid_columns]
                 loss = balanced_cross_entropy(*scores)
                 if loss < lowest:
                     lowest, best, valid_scores = loss, (c, bend), (scores[0], scores[1])
-        del features, columns, valid_columns  # large where there is much text
+        del features, columns, valid_columns, path  # large where there is much text
         everything = (Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]]))
         features, columns = self._describe(everything, column)
         c, bend = best
