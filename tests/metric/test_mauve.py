@@ -358,7 +358,7 @@ def test_in_parts_real_sentences_score_what_they_score_together(
 ) -> None:
     """Of 10,000 sentences a side: real ones of two draws, and those of a trigram model."""
     lines = [(data_dir / name / f"{part}.txt").read_text("utf-8").splitlines() for part in ("test", "valid")]
-    trigram = NgramModel(3).fit(Corpus.from_texts(lines[1])).sample(10_000, seed=0).texts
+    trigram = NgramModel(3, max_length=2000).fit(Corpus.from_texts(lines[1])).sample(10_000, seed=0).texts
     corpora = corpora_from_texts({"real": lines[0], "other": lines[1], "trigram": trigram})
     for generated in (corpora["other"], corpora["trigram"]):
         in_parts_above(20_000_000, monkeypatch)
