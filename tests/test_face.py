@@ -38,8 +38,8 @@ def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
     assert (parameters["real"].default is None) == (not CATALOG[name].looks_at_real)
     declared = CATALOG[name].parameters
     named = {key: parameter.default for key, parameter in list(parameters.items())[2:] if key not in SHARED}
-    assert {key: declared[key].default for key in named if key in declared} == named
-    assert (parameters["level"].default, parameters["seed"].default) == (0.95, 0)
+    assert named == {"level": 0.95} | {key: parameter.default for key, parameter in declared.items()}
+    assert parameters["seed"].default == 0
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOG if name != "huse"])

@@ -178,7 +178,7 @@ class Metric:
         parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
         if self.declaration.identity is not None:
             parts.append(self.declaration.identity(self.settings))
-        if not self.declaration.compute.__module__.startswith("textassay."):
+        if not str(self.declaration.compute.__module__).startswith("textassay."):
             parts.append(_code_hash(self.declaration.compute))
         return f"{self.declaration.name}({', '.join(parts)})"
 
