@@ -19,7 +19,7 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.reader import read_texts
+from textassay.corpus import read_texts
 from textassay.embedding.store import feature_store, features, fit_encoder
 from textassay.execution import default_workers, workers
 from textassay.generator.ngram import NgramModel

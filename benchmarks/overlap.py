@@ -28,7 +28,7 @@ from scipy import stats
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.reader import read_texts
+from textassay.corpus import read_texts
 from textassay.generator.ngram import NgramModel
 from textassay.human.judgements import Judgements
 from textassay.human.mechanical_turk import read_mechanical_turk

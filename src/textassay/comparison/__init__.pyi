@@ -1,5 +1,6 @@
 from textassay.comparison.columns import SideColumns as SideColumns
 from textassay.comparison.columns import attach_columns as attach_columns
+from textassay.comparison.columns import check_names as check_names
 from textassay.comparison.comparison import FLOOR as FLOOR
 from textassay.comparison.comparison import TRAIN as TRAIN
 from textassay.comparison.comparison import Comparison as Comparison

@@ -57,6 +57,7 @@ from textassay.metric import (
     Metric,
     MetricLike,
     check_effort,
+    check_level,
     default_metrics,
     limits_of,
     parse_metrics,
@@ -305,8 +306,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] |
             raise OptionError(f"a generator's name must be a str, got {name!r}")
         if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
-    if not 0 < level < 1:
-        raise OptionError(f"level must be inside (0, 1), got {level}")
+    check_level(level)
     if isinstance(metrics, str):
         raise OptionError(f"metrics must be a list of names, such as [{metrics!r}], got a str")
 

@@ -186,7 +186,8 @@ def write_report(
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
     # The first metric whose scores of texts are probabilities of being real
-    kept = (Digest(comparison).first_detail(generator, "score_histogram") for generator in comparison.generators)
+    digest = Digest(comparison)
+    kept = (digest.first_detail(generator, "score_histogram") for generator in comparison.generators)
     metric = min((one[0] for one in kept if one is not None), key=comparison.metrics.index, default=None)
     if metric is not None:
         scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
