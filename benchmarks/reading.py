@@ -102,8 +102,8 @@ def read(path: Path) -> float:
 
 
 def encode(path: Path, tokenizer: str) -> float:
-    from textassay.corpus.corpus import Corpus
     from textassay.corpus import read_texts
+    from textassay.corpus.corpus import Corpus
 
     start = time.perf_counter()
     Corpus.from_texts(read_texts(path), tokenizer=tokenizer)
@@ -111,8 +111,8 @@ def encode(path: Path, tokenizer: str) -> float:
 
 
 def fingerprint(path: Path, tokenizer: str) -> float:
-    from textassay.corpus.corpus import Corpus
     from textassay.corpus import read_texts
+    from textassay.corpus.corpus import Corpus
 
     start = time.perf_counter()
     len(Corpus.from_texts(read_texts(path), tokenizer=tokenizer).fingerprint)
@@ -120,8 +120,8 @@ def fingerprint(path: Path, tokenizer: str) -> float:
 
 
 def encode_part(path: Path, tokenizer: str, n_sentences: int) -> float:
-    from textassay.corpus.corpus import Corpus
     from textassay.corpus import read_texts
+    from textassay.corpus.corpus import Corpus
 
     texts = read_texts(path).texts[:n_sentences]
     return best(lambda: Corpus.from_texts(texts, tokenizer=tokenizer))
