@@ -1,6 +1,6 @@
 """Base of metrics over sentence vectors: their encoder, and its part in their name."""
 
-from textassay.embedding import Encoder, resolve_encoder
+from textassay.embedding import DEFAULT_ENCODER, Encoder, resolve_encoder
 
 
 class OfVectors:
@@ -20,5 +20,5 @@ class OfVectors:
 
     def named(self, metric: str, *settings: str) -> str:
         """Return the name of `metric` with its `settings`, and with the encoder where it is not the default one."""
-        parts = [*settings, *([f"encoder={self.encoder_name}"] if self.encoder_name != "lsa" else [])]
+        parts = [*settings, *([f"encoder={self.encoder_name}"] if self.encoder_name != DEFAULT_ENCODER else [])]
         return f"{metric}({','.join(parts)})" if parts else metric

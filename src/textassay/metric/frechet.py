@@ -32,7 +32,7 @@ def fed(
     generated: Texts,
     real: Texts,
     *,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -120,7 +120,7 @@ class _Statistics:
 class FrechetDistance(OfVectors):
     """The metric `fed`; parameters as there."""
 
-    encoder: str | Encoder = "lsa"
+    encoder: str | Encoder = "lsa+lm"
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -188,7 +188,12 @@ class FrechetDistance(OfVectors):
             signature=make_signature(
                 self.name, generated, real, seed=statistics.seed, **statistics.real.encoder.settings, ddof=1
             ),
-            details={"means": statistics.parts[0], "covariances": statistics.parts[1], **statistics.details},
+            details={
+                "encoder": self.encoder_name,
+                "means": statistics.parts[0],
+                "covariances": statistics.parts[1],
+                **statistics.details,
+            },
             evidence=None if interval is None else Evidence(real_terms, generated_terms),
         )
 

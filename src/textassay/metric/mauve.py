@@ -43,7 +43,7 @@ def mauve(
     generated: Texts,
     real: Texts,
     *,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     effort: Effort = "default",
     level: float = 0.95,
     seed: int = 0,
@@ -98,7 +98,7 @@ def mauve(
 class Mauve(OfVectors):
     """MAUVE as a `Metric`."""
 
-    encoder: str | Encoder = "lsa"
+    encoder: str | Encoder = "lsa+lm"
     effort: Effort = "default"
     level: float = 0.95
 
@@ -186,6 +186,7 @@ class Mauve(OfVectors):
                 scale=f"{_SCALE:g}",
             ),
             details={
+                "encoder": self.encoder_name,
                 "values": statistics.values.tolist(),
                 "sd_clusterings": float(statistics.values.std(ddof=1)),
                 "n_clusters": clusters.n_clusters,

@@ -40,7 +40,7 @@ def mmd(
     generated: Texts,
     real: Texts,
     *,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -130,7 +130,7 @@ class _Statistics:
 class MaximumMeanDiscrepancy(OfVectors):
     """The metric `mmd`; parameters as there."""
 
-    encoder: str | Encoder = "lsa"
+    encoder: str | Encoder = "lsa+lm"
     level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -231,6 +231,7 @@ class MaximumMeanDiscrepancy(OfVectors):
                 permutations=N_PERMUTATIONS,
             ),
             details={
+                "encoder": self.encoder_name,
                 "p_value": statistics.p_value,
                 "n_permutations": N_PERMUTATIONS,
                 "bandwidth": state.bandwidth,

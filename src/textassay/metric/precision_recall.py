@@ -42,7 +42,7 @@ def precision(
     real: Texts,
     *,
     k: int = _K,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -94,7 +94,7 @@ def recall(
     real: Texts,
     *,
     k: int = _K,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -112,7 +112,7 @@ def density(
     real: Texts,
     *,
     k: int = _K,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -121,7 +121,7 @@ def density(
 
     Parameters, exceptions and notes as for `precision`. At least 0; above 1 where generated sentences crowd among the
     most usual real ones: closer to that of real text is better. Details: `expected`, the 1 that two samples of one
-    distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa`` is.
+    distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa+lm``.
     """
     return measure(Density(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
 
@@ -131,7 +131,7 @@ def coverage(
     real: Texts,
     *,
     k: int = _K,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     level: float = 0.95,
     seed: int = 0,
     **text: Unpack[TextOptions],
@@ -140,7 +140,7 @@ def coverage(
 
     Parameters and exceptions as for `precision`. Fraction in [0, 1], closer to that of real text is better. Details:
     `expected`, what two samples of one distribution score on average at these sizes, in vectors of an encoder that
-    learnt from neither, or is cross-fitted as ``lsa`` is.
+    learnt from neither, or is cross-fitted as ``lsa+lm`` is.
 
     Notes
     -----
@@ -156,7 +156,7 @@ class _Neighbourhood(OfVectors):
     """What the four metrics share; they differ in `kind`."""
 
     k: int = _K
-    encoder: str | Encoder = "lsa"
+    encoder: str | Encoder = "lsa+lm"
     level: float = 0.95
 
     kind: ClassVar[Literal["precision", "recall", "density", "coverage"]]
@@ -239,7 +239,7 @@ class _Neighbourhood(OfVectors):
             signature=make_signature(
                 self.name, generated, real, seed=statistics.seed, **statistics.real.fitted.settings, k=self.k
             ),
-            details=self._details(len(generated), len(real)),
+            details={"encoder": self.encoder_name, **self._details(len(generated), len(real))},
             evidence=None if interval is None else Evidence(real_terms, generated_terms, None, scores),
         )
 
