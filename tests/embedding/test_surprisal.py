@@ -134,9 +134,10 @@ def test_shuffled_words_are_seen_by_every_metric_of_vectors(tokenizer: str) -> N
     assert np.all(np.diff(curves["fed"]) > 0), curves
     assert np.all(np.diff(curves["mmd"]) > 0), curves
     assert np.all(np.diff(curves["mauve"]) < 0), curves
-    assert np.all(np.diff(curves["precision"]) < 0), curves
+    assert np.all(np.diff(curves["precision"]) <= 0), curves
+    assert curves["precision"][-1] < curves["precision"][0], curves
     assert curves["recall"][-1] < curves["recall"][0] - 0.1, curves
-    assert curves["mauve"][-1] < 0.5 < 0.85 < curves["mauve"][0], curves
+    assert curves["mauve"][-1] < 0.6 < 0.85 < curves["mauve"][0], curves
 
 
 def test_bags_of_words_hardly_see_them() -> None:
