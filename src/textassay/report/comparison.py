@@ -226,7 +226,7 @@ def results_record(comparison: Comparison) -> Table:
     """Return one line a generator and metric, in full precision; what is missing or undefined is empty."""
     digest = Digest(comparison)
     rows = []
-    for result in comparison.to_dict()["results"]:
+    for result in digest.comparison.to_dict()["results"]:
         rank = digest.ranks.get((result["generator"], result["metric"]))
         matched, sizes = result["matched"] or {}, result["sizes"] or {}
         row: dict[str, Any] = {

@@ -33,7 +33,8 @@ _MAIN_KINDS = (
     _OTHER,
 )
 _MOST_COLUMNS = 6
-_METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
+_METRIC = re.compile(r"(?P<family>[^([]*)(?:\((?P<variant>.*)\))?(?:\[(?P<encoder>.*)\])?$", re.DOTALL)
+_OF_VECTORS = {family for kind, families in KINDS if "sentence vectors" in kind for family in families}
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ def variant_of(metric: str) -> str:
     """Return what stands in the bracket: "order=4" of "bleu(order=4)"; empty where there is none."""
     found = _METRIC.match(metric)
     return "" if found is None else found["variant"] or ""
+
+
+def with_encoder(metric: str, encoder: str) -> str:
+    """Return a metric with the encoder of its sentence vectors, ``mauve[lsa+lm]``; as it is where it has none."""
+    family = family_of(metric)
+    if family not in _OF_VECTORS or metric.endswith("]"):
+        return metric
+    settings = [setting for setting in variant_of(metric).split(",") if setting and not setting.startswith("encoder=")]
+    variant = f"({','.join(settings)})" if settings else ""
+    return f"{family}{variant}[{encoder}]"
 
 
 def _tables(families: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
