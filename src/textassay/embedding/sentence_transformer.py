@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus, parse_json, read_document
-from textassay.embedding.model_files import content_hash, is_folder, model_folder
+from textassay.embedding.model_files import MINILM, content_hash, is_folder, model_folder
 from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
 
@@ -70,10 +70,8 @@ def _cached(name: str, files: tuple[tuple[str, int, int], ...]) -> SentenceTrans
 
 def sentence_transformer(name: str) -> SentenceTransformerEncoder:
     """Return the encoder of a model name or folder, cached as long as its files do not change."""
-    folder = Path(name).expanduser()
-    if is_folder(name):
-        model_folder(name)  # checks the folder before all of it is listed
-    files = sorted(folder.rglob("*")) if is_folder(name) else []
+    folder = model_folder(name) if name == MINILM or is_folder(name) else None  # checked before all of it is listed
+    files = sorted(folder.rglob("*")) if folder is not None else []
     states = ((path.name, path.stat()) for path in files if path.is_file())
     return _cached(name, tuple((file, state.st_size, state.st_mtime_ns) for file, state in states))
 
