@@ -138,6 +138,6 @@ class _Models:
 def _repeated_shares(corpus: Corpus) -> FloatArray:
     """Return the share of the words of each text that stand in it before, shape (N,)."""
     n_types = len(corpus.vocabulary)
-    distinct = np.unique(np.repeat(np.arange(len(corpus)), corpus.lengths) * n_types + corpus.tokens)
-    n_distinct = np.bincount(distinct // n_types, minlength=len(corpus))
-    return np.asarray((corpus.lengths - n_distinct) / np.maximum(corpus.lengths, 1), dtype=np.float64)
+    keys = np.sort(np.repeat(np.arange(len(corpus)), corpus.lengths) * n_types + corpus.tokens)
+    n_repeated = np.bincount(keys[1:][keys[1:] == keys[:-1]] // n_types, minlength=len(corpus))
+    return np.asarray(n_repeated / np.maximum(corpus.lengths, 1), dtype=np.float64)
