@@ -1,5 +1,6 @@
 """Cache of fitted encoders and features, keyed by the content of encoder and corpus.
 
+Own code since `joblib.Memory` has no memory but the disk, and lets two threads compute the same value.
 In memory the least recently used features are dropped; a folder keeps the features of neural models, which take longer
 to compute than to read.
 """
