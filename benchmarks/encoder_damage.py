@@ -6,7 +6,7 @@ model; the first row is undamaged real text, the floor. ``--encoder`` may be giv
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +67,7 @@ def _texts(data: Path, text: str, n: int) -> dict[str, Corpus]:
     return prepare_corpora(corpora_from_texts({**parts, "train": train, "other": others, **made}))
 
 
-def _generated(texts: dict[str, Corpus], strengths: list[float]) -> Iterator[tuple[str, float, Corpus]]:
+def _generated(texts: dict[str, Corpus], strengths: Sequence[float]) -> Iterator[tuple[str, float, Corpus]]:
     yield "real", 0, texts["clean"]
     for name in ("trigram", "sorted"):
         yield name, 1, texts[name]

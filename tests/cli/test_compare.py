@@ -233,7 +233,9 @@ def test_inspect_prints_findings(run: Run) -> None:
     outcome = run("inspect", "--real", "real.txt", "glued.txt", "--train", "train.txt")
     assert outcome.status == 0
     assert "--normalize" in outcome.stdout
-    document = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--json").stdout)
+    document = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--json", "--out", "found").stdout)
+    assert json.loads(Path("found/inspection.json").read_text()) == document
+    assert Path("found/inspection.html").is_file()
     assert {"glued-punctuation", "case"} <= {finding["kind"] for finding in document["findings"]}
     repaired = json.loads(run("inspect", "--real", "real.txt", "glued.txt", "--normalize", "--json").stdout)
     assert not {"glued-punctuation", "case"} & {finding["kind"] for finding in repaired["findings"]}

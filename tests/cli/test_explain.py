@@ -81,6 +81,14 @@ def test_plan_without_anything(run: Run) -> None:
     assert "Assumed" in outcome.stdout
 
 
+def test_plan_writes_its_report(run: Run, folder: Path) -> None:
+    outcome = run("plan", "--margin", "0.05", "--out", "planned", "--json")
+    assert json.loads((folder / "planned" / "plan.json").read_text()) == json.loads(outcome.stdout)
+    assert {"plan.md", "plan.html"} <= {path.name for path in (folder / "planned").iterdir()}
+    assert "wrote plan.json" in outcome.stderr
+    assert run("plan", "--out", "planned", "--quiet").stderr == ""
+
+
 def test_plan_answers_what_is_asked(run: Run) -> None:
     found = _document(run, "plan", "--margin", "0.05", "--margin", "0.02", "--separate", "0.1", "--dd", "0.4")
     asked = [(requirement["question"], requirement["size"]) for requirement in found["requirements"]]

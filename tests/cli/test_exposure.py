@@ -190,7 +190,17 @@ def test_mistakes(folder: Path, models: Path, refused: Refused, arguments: tuple
 
 @pytest.mark.filterwarnings("default:.*decided when the training")
 def test_text_that_chose_when_training_stopped_is_said(folder: Path, models: Path, run: Run) -> None:
-    arguments = ("--samples", 40, "--runs", 1, "--lengths", 2, "--show", 0)
+    arguments = (
+        "--samples",
+        40,
+        "--runs",
+        1,
+        "--lengths",
+        2,
+        "--show",
+        0,
+        "--quiet",
+    )  # warnings are shown all the same
     done = run("exposure", models / "lstm", "--real", models / "valid.txt", *arguments)
     assert done.status == 0
     assert "decided when the training of" in done.stderr

@@ -41,6 +41,8 @@ def _answers(study: Study, raters: int) -> str:
 @pytest.mark.feature("JJ-17")
 def test_from_two_files_to_judgements(study: Study, folder: Path, run: Run) -> None:
     assert len(study.pages) == 2
+    assert json.loads((folder / "st" / "summary.json").read_text())["items"] == 40
+    assert (folder / "st" / "summary.html").is_file()
     shown = run("human", "build", "--real", "real.txt", "trigram.txt", "--out", "other", "--per-generator", "10")
     assert "trigram" in shown.stdout
     (folder / "answers.csv").write_text(_answers(study, 3) + "1/0,late,real\n")
@@ -50,6 +52,8 @@ def test_from_two_files_to_judgements(study: Study, folder: Path, run: Run) -> N
     assert (document["accepted"], document["judgements"], document["raters"]) == (3, 60, 3)
     assert [one["reason"] for one in document["refused"]] == ["20 of 21 items have no answer, first 1/1"]
     assert document["open_pages"] == {"1": 3, "2": 4}
+    assert json.loads((folder / "results" / "import.json").read_text()) == document
+    assert "wrote judgements.csv, refused.csv, import.json, import.md, import.html" in done.stderr
     judgements = read_judgements(folder / "results" / "judgements.csv")
     assert judgements.generators == ("a", "b") or judgements.generators == ("b", "a")
     assert (judgements.value == judgements.is_real[judgements.item]).all()
@@ -146,8 +150,10 @@ def test_the_next_word_task_from_a_model_to_its_exposure_bias(
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(keys)))
     assert run("human", "judge", "nw", "--rater", "ann", "--out", "ann.csv", "--pages", "4").status == 0
     assert run("human", "import", "nw", "ann.csv", "--out", "results").status == 0
-    score = run("human", "exposure", "results/judgements.csv", "--json")
+    score = run("human", "exposure", "results/judgements.csv", "--json", "--out", "score")
     document = json.loads(score.stdout)
+    assert json.loads((folder / "score" / "exposure.json").read_text()) == document
+    assert (folder / "nw" / "summary.json").is_file()
     assert (document["cgd_data"], document["cgd_model"], document["eb_c"]) == (0, 1, None)
     assert "EB-C is undefined" in score.stderr
     assert "exposure bias" in run("human", "exposure", "results/judgements.csv").stdout.lower()
@@ -155,9 +161,10 @@ def test_the_next_word_task_from_a_model_to_its_exposure_bias(
 
 @pytest.mark.feature("JJ-23")
 def test_power_alone_and_with_a_pilot(study: Study, folder: Path, run: Run) -> None:
-    plan = json.loads(
-        run("human", "power", "--accuracy", 0.4, "--other", 0.6, "--power", 0.85, "--judges", 1, "--json").stdout
-    )
+    options = ("--accuracy", 0.4, "--other", 0.6, "--power", 0.85, "--judges", 1, "--json", "--out", "planned")
+    plan = json.loads(run("human", "power", *options).stdout)
+    assert json.loads((folder / "planned" / "power.json").read_text()) == plan
+    assert (folder / "planned" / "power.html").is_file()
     assert plan["rows"] == [
         {"judges": 1, "design_effect": 1.0, "texts": 111, "judgements": 111, "ties_by_guessing": 0.0}
     ]

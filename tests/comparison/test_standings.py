@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from made_up_comparisons import make_comparison, make_measured
-from textassay.comparison import Rank
+from textassay.comparison import Rank, Standings
 
 
 def test_order_best_and_pairs_agree_with_the_table() -> None:
@@ -35,6 +35,33 @@ def test_all_share_first_place_where_none_is_separated() -> None:
     assert replace(comparison, ranks=ranks).best("dd") == ("a", "b")
     assert make_comparison(("only",)).best() == ("only",)
     assert comparison.best("vocabulary(of=types)") == ()
+
+
+def test_details_and_last_places() -> None:
+    comparison = make_comparison(("a", "b", "c"))
+    standings = Standings(comparison)
+    last = [name for name in standings.generators if standings.is_last(name, "dd")]
+    assert last == [rank.generator for rank in comparison.ranks if rank.metric == "dd" and rank.high == 3]
+    assert not standings.is_last("nobody", "dd")
+    kept = standings.first_detail("a", "p_value")
+    assert kept == ("dd", standings.detail("a", "dd", "p_value"))
+    assert standings.first_detail("a", "no such detail") is None
+    assert not standings.is_white_box("a", "dd")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_which_metrics_disagree_and_which_separate_clearly(seed: int) -> None:
+    standings = Standings(make_measured(seed))
+    for metric in standings.comparison.metrics:
+        for names, others in standings.disagreeing(metric).items():
+            assert not {*names} & standings.marked(metric)
+            assert all(standings.marked(other) == {*names} for other in others)
+        for generator in standings.generators:
+            clearest = standings.clearest(generator, besides=metric)
+            clear = [standings.clearness(generator, other) or 0.0 for other in clearest]
+            assert metric not in clearest
+            assert clear == sorted(clear, reverse=True)
+            assert all(one > 2 for one in clear)
 
 
 def test_a_metric_may_be_named_by_its_family_where_that_says_which() -> None:

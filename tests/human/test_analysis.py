@@ -39,6 +39,14 @@ def test_the_document_of_a_study() -> None:
     assert f"{found['h2']['n_ties']} of 72 texts are tied in H2" in warning
 
 
+def test_generators_stand_by_what_people_say_of_them() -> None:
+    analysis = analyse(simulate(np.random.default_rng(0), generators={"(real)": 1.5, "gan": -1.5, "lstm": 0.0}))
+    assert analysis.is_vote
+    assert [row.generator for row in analysis.best_first] == ["lstm", "gan"]
+    assert list(analysis.by_judgement.rows) == [*(row.generator for row in analysis.by_judgement.generators), "(real)"]
+    assert analysis.by_judgement.rows["(real)"] == analysis.by_judgement.real
+
+
 def test_the_same_seed_gives_the_same_document_and_the_order_of_judgements_does_not_matter() -> None:
     drawn = simulate(np.random.default_rng(1))
     order = np.random.default_rng(2).permutation(len(drawn))

@@ -38,6 +38,13 @@ def test_verdicts() -> None:
         assert "contrary" not in verdict.may_be_best
         assert verdict.undefined == ("silent",)
     score = next(s for s in judging.pair_scores if (s.gold, s.evaluator) == ("known order", "contrary"))
+    pairs = judging.wrong_pairs("known order", "contrary")
+    assert len(pairs) == score.n_wrong_separated
+    assert [pair.gold_difference for pair in pairs] == sorted((p.gold_difference for p in pairs), reverse=True)
+    assert [judging.generators[place] for place in judging.best_first] == list(judging.golds[0].order)
+    for verdict in judging.verdicts:
+        assert {*verdict.may_be_best, *judging.worse(verdict), *verdict.upside_down} == {*verdict.order}
+        assert not {*judging.worse(verdict)} & {*verdict.may_be_best, *verdict.upside_down}
     assert score.n_wrong == score.n_pairs == 66
     assert score.accuracy == 0.0
     assert any("H1 separates" in warning for warning in judging.warnings)

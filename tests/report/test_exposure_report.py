@@ -107,6 +107,18 @@ def test_bias_is_said_where_the_interval_lies_above_one() -> None:
     assert "rather the contrary" in _verdicts(_found([0.95, 0.96, 0.97]))[0]
 
 
+def test_effects_are_the_numbers_after_the_longest_prefix() -> None:
+    effects = _found([1.02, 1.03, 1.04], own=[0.21, 0.212, 0.211]).effects
+    assert list(effects) == ["EB-C", "EB-bleu", "excess error"]
+    assert [effect.side for effect in effects.values()] == [1, 1, 1]
+    assert [effect.length for effect in effects.values()] == [2, 2, 3]
+    assert effects["EB-bleu"].value == pytest.approx(1.03)
+    assert effects["EB-bleu"].n == 3 * 15
+    assert _found([0.95, 0.96, 0.97]).effects["EB-bleu"].side == -1
+    assert _found([0.99, 1.03, 1.04]).effects["EB-bleu"].side == 0
+    assert replace(effects["EB-C"], interval=None).side == 0
+
+
 def test_nothing_is_said_where_it_holds_one() -> None:
     told = _verdicts(_found([0.99, 1.03, 1.04]))[0]
     assert told.startswith("By BLEU it is not clear whether there is exposure bias: after 2 tokens of real text")

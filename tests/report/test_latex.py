@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison
 from textassay.comparison import Comparison
-from textassay.report import Digest, comparison_latex, escape_latex, number
+from textassay.report import Digest, Document, Section, Table, comparison_latex, escape_latex, number, to_latex
 
 ODD = ("[a] & $b$", "* 50 % #1_{x}^2 ~ \\textbf{", "--\"quoted\" 'x' `y` <z> |")
 COMMANDS = {
@@ -81,6 +81,15 @@ def test_every_value_stands_in_a_table_with_sizes_and_settings() -> None:
     assert "textassay 0.1.0" in main
     assert "(real): one half of the real text against the other (5,000 a side)" in main
     assert len(set(re.findall(r"\\label\{(.*)\}", source))) == len(tables)
+
+
+def test_a_table_in_parts_explains_itself_once() -> None:
+    columns = ("name", *(f"a long name of column {n}" for n in range(5)))
+    table = Table.of("wide", columns, [("a", *(["1.234"] * 5))], title="Wide", notes=("What it means.",))
+    source = to_latex(Document("t", sections=(Section("", (table,)),)))
+    captions = re.findall(r"\\caption\{(.*)\}", source)
+    assert captions == ["Wide. What it means.", *["Wide (continued)."] * (len(captions) - 1)]
+    assert len(captions) > 1
 
 
 def test_best_is_bold_and_direction_an_arrow() -> None:

@@ -205,7 +205,7 @@ def _compared(comparison: Comparison) -> Report:
 
 
 def _on_one_screen(comparison: Comparison) -> Report:
-    return lambda console: print_document(screen_document(comparison, where="x", width=console.width), console)
+    return lambda console: print_document(screen_document(comparison, where="x", console=console), console)
 
 
 def _tied(comparison: Comparison) -> Comparison:
@@ -285,13 +285,15 @@ def test_every_number_stands_whole_at_any_width(name: str, cells: list[str]) -> 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_one_screen_leaves_out_whole_columns_from_the_right(width: int) -> None:
     comparison = make_comparison(REVIEWS[:4], metrics=MANY_METRICS, heldout=True, missing=True)
-    document = screen_document(comparison, where="x", width=width)
+    document = screen_document(comparison, where="x", console=Console(width=width))
     text = _printed(lambda console: print_document(document, console), width)
     (table,) = document.tables
     shown = [all(row.cells[place].plain in text for row in table.rows) for place in range(len(table.columns))]
     assert shown == sorted(shown, reverse=True)
     assert shown[:3] == [True] * 3  # the name, the headline, the rank
     assert all(shown) == (width >= 100)
+    families = {column.group or column.name for column, is_shown in zip(table.columns, shown, strict=True) if is_shown}
+    assert ("nats per token" in " ".join(text.split())) == ("lm-score" in families)  # units of columns that are there
     assert not re.search(r"\d…", text)
 
 

@@ -15,7 +15,14 @@ from made_up_reproductions import make_reproduction
 from textassay.errors import InputError
 from textassay.meta_evaluation import Curve, CurvePoint, Panel, ReproducedTable, Reproduction, TableFigure
 from textassay.meta_evaluation.reproduction import Cell
-from textassay.report import Figure, document_files, draw_svg, print_document, read_reproduction, reproduction_document
+from textassay.report import (
+    Figure,
+    document_files,
+    draw_svg,
+    print_document,
+    read_reproduction,
+    reproduction_document,
+)
 from textassay.report.plots import Curves, Forest
 from textassay.study.dd import FAMILIES, FRACTIONS
 
@@ -97,6 +104,31 @@ def test_the_answer_counts_the_verdicts() -> None:
         "Of 22 checks of the paper's findings, 13 hold, 1 does not hold, 5 cannot be decided at this size and 3 are "
         "not measured.",
     )
+
+
+def test_verdicts_stand_in_a_table_and_each_finding_once() -> None:
+    made = MADE()
+    document = reproduction_document(made)
+    sparse = next(table for table in document.tables if table.name == "verdicts")
+    assert [tuple(cell.text for cell in row.cells) for row in sparse.rows] == [
+        (found.id, found.about, found.verdict) for found in made.findings
+    ]
+    same = tuple(replace(found, about="here") for found in {one.id: one for one in made.findings}.values())
+    (dense,) = (
+        table for table in reproduction_document(replace(made, findings=same)).tables if table.name == "verdicts"
+    )
+    assert [column.name for column in dense.columns] == ["finding", "here"]
+    assert [tuple(cell.text for cell in row.cells) for row in dense.rows] == [(one.id, one.verdict) for one in same]
+    found = made.findings[0]
+    assert sum(f"{found.id}: {found.statement}" in str(part) for part in document.sections[0].parts) == 1
+
+
+def test_counts_have_no_decimals_and_names_with_commas_are_quoted() -> None:
+    cells = (Cell("repeated, at least once", "count", ours=34), Cell("other", "count", ours=2, published=2))
+    table = ReproducedTable("reasons", "Reasons", cells)
+    (drawn,) = reproduction_document(Reproduction("Study", {}, (table,))).tables
+    assert [row.cells[1].text for row in drawn.rows] == ["34", "2"]
+    assert drawn.notes == ('Not published: count of "repeated, at least once".',)
 
 
 def test_files_are_the_same_each_time_and_the_values_come_back(tmp_path: Path) -> None:

@@ -78,4 +78,4 @@ def test_numbers_of_findings_come_with_their_intervals_in_as_many_decimals_as_th
     numbers = {"rate": 1.0123, "rate: low": 1.0101, "rate: high": 1.0146, "tiny": 0.0004, "tiny: low": 0.0003,
                "tiny: high": 0.0005, "none": None, "exact": 2.0, "exact: low": 2.0, "exact: high": 2.0}  # fmt: skip
     found = replace(made().findings[0], numbers=numbers)
-    assert finding_numbers(found) == "rate 1.012 [1.010, 1.015]; tiny 0.0004 [0.0003, 0.0005]; none n/a; exact 2.000"
+    assert finding_numbers(found) == "rate 1.012 [1.010, 1.015]; tiny 0.0004 [0.0003, 0.0005]; none n/a; exact 2"

@@ -1,12 +1,15 @@
 """Every public result prints itself, and shows itself in a notebook, with nothing in it that a page would interpret."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from made_up import sentences
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_explanation, make_findings
@@ -20,8 +23,10 @@ from textassay.generator import Quantity, TextLikelihood
 from textassay.human import analyse
 from textassay.inspection import Findings
 from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
-from textassay.report import document, read_comparison, side_by_side
+from textassay.report import Figure, document, read_comparison, side_by_side
+from textassay.report.document import without_extras
 
+FRAGMENT_STYLE = (files("textassay.report") / "templates" / "fragment.css").read_text(encoding="utf-8").strip()
 DAMAGE = next(iter(DAMAGES))
 ACTIVE_TAGS = {"script", "img", "iframe", "object", "embed", "link", "style", "form", "input", "a", "base", "meta"}
 RESULTS: dict[str, Callable[[], Displayed]] = {
@@ -58,12 +63,19 @@ class _Tags(HTMLParser):
         super().__init__()
         self.tags: set[str] = set()
         self.text = ""
+        self.styles: list[str] = []
+        self.last = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.last = tag
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self.last == "style":
+            self.styles.append(data.strip())
+            self.last = ""
+        else:
+            self.text += data
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -76,7 +88,8 @@ def test_every_result_prints_and_shows_itself(name: str) -> None:
     page = _Tags()
     page.feed(result._repr_html_())
     assert page.text.strip()
-    assert not page.tags & ACTIVE_TAGS
+    assert not page.tags & (ACTIVE_TAGS - {"style"})
+    assert page.styles in ([], [FRAGMENT_STYLE])
 
 
 def test_a_comparison_prints_the_main_table_and_is_short_as_a_value() -> None:
@@ -85,6 +98,31 @@ def test_a_comparison_prints_the_main_table_and_is_short_as_a_value() -> None:
     assert "self-bleu" in str(comparison)
     assert "save()" in " ".join(str(comparison).split())
     assert repr(comparison) == "<Comparison of 12 generators with real.txt by 27 metrics>"
+
+
+def test_a_notebook_shows_answer_main_figure_and_table_first_and_every_section_folded() -> None:
+    comparison = make_comparison(REVIEWS, metrics=MANY_METRICS, explained=True)
+    page = comparison._repr_html_()
+    assert len(page.encode()) < 400_000
+    assert page.count("<svg") == 1
+    answer, figure, main, folded = (
+        page.index(text) for text in ("AttentionAC is closest", "<svg", 'id="table-main"', "<details")
+    )
+    assert answer < figure < main < folded
+    for part in without_extras(document(comparison)).sections:
+        if any(not isinstance(one, Figure) for one in part.parts):
+            assert re.search(rf"<h2>(?:<bdi>)?{re.escape(str(escape(part.title)))}", page), part.title
+
+
+def test_figures_in_a_notebook_have_colours_of_their_own_and_ids_that_differ() -> None:
+    first, second = (
+        document(make_comparison(names))._repr_html_() for names in (("alpha", "beta"), ("gamma", "delta"))
+    )
+    assert "var(--" not in first
+    assert 'fill="#ffffff"' in first
+    ids = [set(re.findall(r'\bid="(forest-dd-[^"]*)"', page)) for page in (first, second)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
 
 
 def test_an_estimate_is_one_line() -> None:

@@ -11,10 +11,12 @@ import pytest
 from documents import cell_of, column_of, table_of
 from textassay.adversarial import Round, RoundsHistory
 from textassay.approximation import Approximation, CurvePoint
-from textassay.estimate import Interval
+from textassay.discriminator import MetaEvaluation
+from textassay.estimate import Interval, Signature
 from textassay.generator import Quantity, TextLikelihood
 from textassay.human import NextWordScore
 from textassay.meta_evaluation import KnownTruth, ModelDiscrepancy, Side
+from textassay.monitoring import TextMonitor
 from textassay.report import (
     AdversarialTraining,
     Document,
@@ -25,6 +27,7 @@ from textassay.report import (
     adversarial_training_document,
     approximation_document,
     discrepancy_document,
+    document,
     document_files,
     draw_monitor,
     likelihood_document,
@@ -59,6 +62,26 @@ def _adversarial() -> Document:
     validations = tuple(Reading(number, number, {"valid_nll_per_token": 5 - number / 100}) for number in (7, 40))
     history = RoundsHistory(rounds, validations, kept=33)
     return adversarial_training_document(AdversarialTraining(HOSTILE, 9, "whitespace", 5, TEXT, TEXT, {}, history))
+
+
+def _meta_evaluation() -> Document:
+    signature = Signature({"evaluator": HOSTILE})
+    scores = {HOSTILE: np.array([0.1, 0.2, 0.6]), "lstm": np.array([0.1, 0.3, 0.2, 0.4])}
+    clusters = {HOSTILE: np.array([3, 3, 4]), "lstm": np.array([5, 6, 7, 8])}
+    return document(
+        MetaEvaluation(
+            name="svm", kind="meta", real_scores=np.array([[0.9, 0.2, 0.8]]), generated_scores=scores,
+            real_clusters=np.arange(3), generated_clusters=clusters, n_seen={HOSTILE: 1, "lstm": 0}, level=0.95,
+            inflation=1.64, signature=signature,
+        )
+    )  # fmt: skip
+
+
+def _monitor() -> Document:
+    monitor = TextMonitor(["a b c", "b c", "c a b a"] * 40, metrics="length", n=50)
+    for step in range(1, 50):
+        monitor.measure(lambda n, seed: ["a b c"] * n, step)
+    return document(monitor)
 
 
 def _likelihood() -> Document:
@@ -99,6 +122,8 @@ def _translation() -> Document:
 DOCUMENTS: dict[str, Callable[[], Document]] = {
     "training": _training,
     "adversarial": _adversarial,
+    "meta-evaluation": _meta_evaluation,
+    "monitor": _monitor,
     "likelihood": _likelihood,
     "approximation": _approximation,
     "discrepancy": _discrepancy,
@@ -109,13 +134,13 @@ DOCUMENTS: dict[str, Callable[[], Document]] = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_document_is_data_and_its_files_are_harmless(name: str, tmp_path: Path) -> None:
-    document = DOCUMENTS[name]()
-    assert Document.from_dict(json.loads(json.dumps(document.to_dict()))) == document
-    assert document.answer
-    assert not document.lead or document.lead in [figure.name for figure in document.figures]
-    assert all(figure.description and figure.caption for figure in document.figures)
-    for path in write_files(tmp_path, document_files(document, stem=name)):
-        text = path.read_text(encoding="utf-8")
+    made = DOCUMENTS[name]()
+    assert Document.from_dict(json.loads(json.dumps(made.to_dict()))) == made
+    assert made.answer
+    assert not made.lead or made.lead in [figure.name for figure in made.figures]
+    assert all(figure.description and figure.caption for figure in made.figures)
+    for path in write_files(tmp_path, document_files(made, stem=name)):
+        text = path.read_text(encoding="utf-8") if path.suffix != ".csv" else ""
         assert "<script>alert" not in text
         assert "\x1b" not in text
 
@@ -172,6 +197,50 @@ def test_a_discrepancy_has_its_estimators_and_says_whether_they_agree() -> None:
     (figure,) = document.figures
     assert isinstance(figure.plot, Forest)
     assert [row.marks[0].value for row in figure.plot.rows] == [0.314, 0.315, 0.312]
+
+
+def test_a_classifier_recognises_the_best_generator_least_and_says_what_it_has_seen() -> None:
+    made = _meta_evaluation()
+    assert made.answer[0].startswith("svm recognises 0.667 [")
+    assert f"of the texts of {HOSTILE} as generated, the fewest, and 1.000 [" in made.answer[0]
+    assert column_of(made, "accuracy", "generator")[2:] == ["(generated)", "(real)", "(all)"]
+    assert cell_of(made, "accuracy", "lstm", "accuracy") == "1.000"
+    assert cell_of(made, "accuracy", "(real)", "accuracy") == "0.667"
+    assert cell_of(made, "accuracy", HOSTILE, "different") == "2"
+    assert cell_of(made, "accuracy", HOSTILE, "seen") == "1"
+    assert "were seen in training" in str(made)
+    record = table_of(document(made), "accuracy")
+    assert [row.kind for row in record.rows] == ["", "", "reference", "reference", "reference"]
+    (figure,) = made.figures
+    assert isinstance(figure.plot, Forest)
+    assert figure.plot.x.limits[0] is not None
+    assert figure.plot.x.limits[0] < 0.5
+
+
+def test_a_monitor_shows_about_twenty_readings_beside_real_text_and_keeps_all() -> None:
+    made = _monitor()
+    assert made.answer == ("length is 0.380 at step 49 and was 0.380 at step 1; real text scores 0.060.",)
+    steps = column_of(made, "readings", "step")
+    assert steps[0] == "1"
+    assert steps[-2:] == ["49", "real text"]
+    assert 12 < len(steps) < 25
+    assert len(table_of(made, "monitor").rows) == 49
+    assert made.lead == "monitor-length"
+    empty = document(TextMonitor(["a b c", "b c"] * 50, metrics="length", n=50))
+    assert empty.answer == ("There are no readings yet.",)
+    assert empty._repr_html_()
+
+
+def test_many_tokens_that_were_never_drawn_are_said_in_the_answer() -> None:
+    assert "25.00 % of tokens were never drawn" in _approximation().answer[1]
+
+
+def test_figures_are_written_as_png_where_asked(tmp_path: Path) -> None:
+    made = _meta_evaluation()
+    assert not [path for path in made.save(tmp_path / "plain") if path.suffix == ".png"]
+    (drawn,) = (path for path in made.save(tmp_path / "both", png=True) if path.suffix == ".png")
+    assert drawn.name == "accuracy.png"
+    assert drawn.read_bytes().startswith(b"\x89PNG")
 
 
 def test_without_an_interval_a_ratio_of_people_leaves_it_open() -> None:

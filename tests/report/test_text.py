@@ -32,7 +32,7 @@ def _render(
     if whole:
         print_document(comparison_document(comparison), console, everything=False)
     else:
-        print_document(screen_document(comparison, where="--all", width=width), console)
+        print_document(screen_document(comparison, where="--all", console=console), console)
     file.flush()
     return raw.getvalue().decode(encoding)
 

@@ -137,7 +137,7 @@ class Compare(Reading, Running, Output):
             print_document(comparison_document(comparison), console, everything=False)
             return
         page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
-        print_document(screen_document(comparison, where=str(page), width=console.width), console)
+        print_document(screen_document(comparison, where=str(page), console=console), console)
 
     def _check_names(self, generators: Mapping[str, str], beside: Mapping[str, Mapping[str, Path]]) -> None:
         """Raise where what stands beside the texts belongs to none, or is missing for some."""

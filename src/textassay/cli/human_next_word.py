@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Config, Files, Level, Printing, Seed
+from textassay.cli.declarations import Config, Files, Level, Output, Printing, Seed
 from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_study
-from textassay.cli.results import print_result
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class NextWord(Files, Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exposure(Printing):
+class Exposure(Output):
     """Measure exposure bias: how much more often people disagree with a model after its own prefixes."""
 
     file: Annotated[Path, Argument(metavar="FILE", help="The judgements.csv of a next-word study, or a STUDY.")]
@@ -85,11 +85,12 @@ class Exposure(Printing):
     database: Database = None
 
     def run(self) -> int:
-        """Score the judgements of a next-word study, print the score, and return 0."""
+        """Score the judgements of a next-word study, print the score, write it where asked, and return 0."""
         from textassay.human import read_results, score_next_word
         from textassay.report import next_word_document
 
         results = read_results(self.file, database=self.database, kind="next-word")
         score = score_next_word(results.judgements, level=self.level)
-        print_result(next_word_document(score), score.to_dict(), as_json=self.json)
+        document = next_word_document(score)
+        print_and_save(document, score.to_dict(), "exposure", out=self.out, as_json=self.json)
         return 0

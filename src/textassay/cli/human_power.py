@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Level, Printing
-from textassay.cli.results import print_result
+from textassay.cli.declarations import Level, Output
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Power(Printing):
+class Power(Output):
     """Say how many texts and judges a study needs, before anyone is asked."""
 
     accuracy: Annotated[float, option("Share of a generator's texts judged correctly.", "P")] = 0.6
@@ -34,7 +34,7 @@ class Power(Printing):
     power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
 
     def run(self) -> int:
-        """Plan, print, and return 0."""
+        """Plan, print, write where asked, and return 0."""
         from textassay.report import power_document
 
         text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
@@ -52,7 +52,7 @@ class Power(Printing):
             "texts_per_rater": texts_per_rater,
             "rows": [self._row(judges, text, rater, texts_per_rater) for judges in self.judges or (1, 3, 5)],
         }
-        print_result(power_document(values), values, as_json=self.json)
+        print_and_save(power_document(values), values, "power", out=self.out, as_json=self.json)
         return 0
 
     def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:

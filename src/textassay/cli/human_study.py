@@ -23,7 +23,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
-from textassay.cli.results import print_result
+from textassay.cli.results import print_and_save
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Import(Printing):
 
     study: StudyFolder
     files: Annotated[list[Path], Argument(metavar="FILE...", help="What came back; of all kinds together.")]
-    out: Annotated[Path, option("Where judgements.csv and refused.csv go.", "DIR")]
+    out: Annotated[Path, option("Where judgements.csv, refused.csv and the report go.", "DIR")]
     most_pages: Annotated[int | None, option("Pages one rater may judge; 1 by default, next-word 200.", "N")] = None
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
@@ -159,7 +159,6 @@ class Import(Printing):
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
         from textassay.human import accept, collect, load_study, ratings_csv, read_submissions
         from textassay.report import import_document
-        from textassay.storage import write_files
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):
@@ -168,8 +167,7 @@ class Import(Printing):
         accepted = accept(study, submissions, most_pages=self.most_pages)
         judgements = collect(study, accepted.submissions)
         contents = {"judgements.csv": ratings_csv(judgements), "refused.csv": _refused_csv(accepted)}
-        paths = write_files(self.out, contents)
-
+        paths = [self.out / name for name in contents]
         values = {
             "files": [str(path) for path in paths],
             "accepted": len(accepted.submissions),
@@ -182,7 +180,8 @@ class Import(Printing):
             ],
             "open_pages": dict(accepted.open_pages),
         }
-        print_result(import_document(accepted, judgements, paths), values, as_json=self.json)
+        document = import_document(accepted, judgements, paths)
+        print_and_save(document, values, "import", out=self.out, others=contents, as_json=self.json)
         return 0
 
 
@@ -235,7 +234,7 @@ def check_no_study(folder: Path) -> None:
 
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:
-    """Print what is in a new study, as `command` is asked to."""
+    """Print what is in a new study, as `command` is asked to, and write it beside the study."""
     from textassay.report import study_document
 
     values = {
@@ -248,7 +247,7 @@ def show_study(command: Printing, study: "Study", path: Path) -> None:
         "seed": study.seed,
         "settings": dict(study.settings),
     }
-    print_result(study_document(study, path), values, as_json=command.json)
+    print_and_save(study_document(study, path), values, "summary", out=path.parent, as_json=command.json, quiet=True)
 
 
 def _read_key() -> str:

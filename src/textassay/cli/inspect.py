@@ -3,15 +3,15 @@
 import warnings
 from dataclasses import dataclass
 
-from textassay.cli.declarations import Config, Generators, MaxTokens, Normalize, Printing, Real, Tokens, Train
+from textassay.cli.declarations import Config, Generators, MaxTokens, Normalize, Output, Real, Tokens, Train
 from textassay.cli.options import check_sources, parse_generators
-from textassay.cli.results import print_result
+from textassay.cli.results import print_and_save
 
 TRAIN = "--train"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inspect(Tokens, Printing):
+class Inspect(Tokens, Output):
     """Find what is trivially different between the texts, before anything is measured."""
 
     generators: Generators = None
@@ -22,7 +22,7 @@ class Inspect(Tokens, Printing):
     config: Config = None
 
     def run(self) -> int:
-        """Print the findings and return 0."""
+        """Print the findings, write them where asked, and return 0."""
         generators = parse_generators(self.generators or [])
         others = {**({} if self.train is None else {TRAIN: self.train}), **generators}
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
@@ -44,5 +44,5 @@ class Inspect(Tokens, Printing):
         generated = {name: corpora[name] for name in generators}
         findings = inspect(generated, corpora[FLOOR], train=corpora.get(TRAIN))
         values = {"findings": [finding.to_dict() for finding in findings]}
-        print_result(inspection_document(findings), values, as_json=self.json)
+        print_and_save(inspection_document(findings), values, "inspection", out=self.out, as_json=self.json)
         return 0

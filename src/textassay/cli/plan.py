@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Effort, Folds, Generators, Level, Printing, Reading, Running
-from textassay.cli.results import print_result
+from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Running
+from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Reading, Running, Printing):
+class Plan(Reading, Running, Output):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Generators = None
@@ -30,7 +30,7 @@ class Plan(Reading, Running, Printing):
     level: Level = 0.95
 
     def run(self) -> int:
-        """Plan, print, and return 0."""
+        """Plan, print, write where asked, and return 0."""
         from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.comparison import FLOOR, plan
         from textassay.metric import check_effort
@@ -70,5 +70,6 @@ class Plan(Reading, Running, Printing):
                     normalize=self.normalize,
                     max_tokens=self.max_tokens,
                 )
-        print_result(plan_document(result), result.to_dict(), as_json=self.json)
+        document = plan_document(result)
+        print_and_save(document, result.to_dict(), "plan", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0

@@ -44,7 +44,7 @@ class Report(Output):
         folder = self.out or self.folders[0]
         check_writable(folder)
         write_report(comparison, folder)
-        screen = screen_document(comparison, where=str(folder / "report.html"), width=Console().width)
+        screen = screen_document(comparison, where=str(folder / "report.html"), console=Console())
         print_result(screen, comparison.to_dict(), as_json=self.json)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:

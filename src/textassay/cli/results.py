@@ -20,14 +20,15 @@ def print_and_save(
     stem: str,
     *,
     out: Path | None,
+    others: "Mapping[str, Content] | None" = None,
     as_json: bool,
-    quiet: bool,
+    quiet: bool = False,
     brief: bool = False,
 ) -> None:
-    """Print a result and write it: its values as ``STEM.json``, and its document."""
+    """Print a result and write it: its values as ``STEM.json``, its document, and the files `others`."""
     print_result(document, values, as_json=as_json, brief=brief)
     text = json.dumps(values, indent=1, allow_nan=False) + "\n"
-    save_result(out, document, stem, {f"{stem}.json": text}, quiet=quiet)
+    save_result(out, document, stem, {**(others or {}), f"{stem}.json": text}, quiet=quiet)
 
 
 def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bool, brief: bool = False) -> None:

@@ -141,6 +141,11 @@ class Standings:
         estimate = self.estimate(generator, metric)
         return None if estimate is None else estimate.details.get(key)
 
+    def first_detail(self, generator: str, key: str) -> tuple[str, Any] | None:
+        """Return the first metric whose estimate of a generator has this detail, and the detail."""
+        details = ((metric, self.detail(generator, metric, key)) for metric in self.comparison.metrics)
+        return next((one for one in details if one[1] is not None), None)
+
     def badness(self, generator: str, metric: str) -> float:
         """Return a number that grows with the distance from best, infinite where there is no value."""
         value = self.value(generator, metric)
@@ -161,10 +166,29 @@ class Standings:
             return frozenset()
         return frozenset(name for name in self._compared(metric) if self.ranks[name, metric].low == 1)
 
+    def is_last(self, generator: str, metric: str) -> bool:
+        """Return whether a generator is significantly better than none."""
+        rank = self.ranks.get((generator, metric))
+        return rank is not None and rank.high == sum(ranked == metric for _, ranked in self.ranks)
+
+    def is_white_box(self, generator: str, metric: str) -> bool:
+        """Return whether the classifier also saw the log-probabilities of a generator."""
+        return self.detail(generator, metric, "log_probs") is not None
+
     def marked(self, metric: str) -> frozenset[str]:
         """Return the generators that tables mark as best: none where all share first place."""
         first = self.best(metric)
         return frozenset() if len(first) == len(self._compared(metric)) else first
+
+    def disagreeing(self, metric: str) -> dict[tuple[str, ...], list[str]]:
+        """Return the metrics whose marked generators have none in common with those of `metric`, by whom they mark."""
+        first = self.marked(metric)
+        others: dict[tuple[str, ...], list[str]] = {}
+        for other in self.comparison.metrics:
+            best = self.marked(other)
+            if first and best and not first & best:
+                others.setdefault(tuple(name for name in self.order if name in best), []).append(other)
+        return others
 
     def _compared(self, metric: str) -> list[str]:
         """Return the ranked generators that could be compared with another, or the only one."""
@@ -239,6 +263,18 @@ class Standings:
         if gap is None or not is_clear(abs(gap[0]), gap[1]):
             return None
         return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
+
+    def clearest(self, generator: str, besides: str) -> tuple[str, ...]:
+        """Return the metrics that clearly separate a generator from real text at the floor's size, clearest first."""
+        found = {
+            metric: how_clear
+            for metric in self.comparison.metrics
+            if metric != besides
+            and (how_clear := self.clearness(generator, metric)) is not None
+            and self.matched(generator, metric) is not None
+            and self.floor(generator, metric) is not None
+        }
+        return tuple(sorted(found, key=lambda metric: -found[metric]))
 
     def margin(self, metric: str) -> float | None:
         """Return the smallest difference by a metric that matters; known for fractions only."""

@@ -1,8 +1,12 @@
+from textassay.exposure.bias import CgdCurve as CgdCurve
+from textassay.exposure.bias import EbC as EbC
+from textassay.exposure.bias import ExcessError as ExcessError
 from textassay.exposure.bias import cgd_curve as cgd_curve
 from textassay.exposure.bias import eb_c as eb_c
 from textassay.exposure.bias import excess_error as excess_error
 from textassay.exposure.bias import measure_runs as measure_runs
 from textassay.exposure.bleu import BleuRun as BleuRun
+from textassay.exposure.bleu import EbBleu as EbBleu
 from textassay.exposure.bleu import NotForTranslationError as NotForTranslationError
 from textassay.exposure.bleu import check_not_translation as check_not_translation
 from textassay.exposure.bleu import continuation_scores as continuation_scores
@@ -21,6 +25,9 @@ from textassay.exposure.kernel import row_distances as row_distances
 from textassay.exposure.lengths import LONGEST as LONGEST
 from textassay.exposure.lengths import ChosenLengths as ChosenLengths
 from textassay.exposure.lengths import choose_lengths as choose_lengths
+from textassay.exposure.measurement import DATA as DATA
+from textassay.exposure.measurement import MODEL as MODEL
+from textassay.exposure.measurement import Effect as Effect
 from textassay.exposure.measurement import Exposure as Exposure
 from textassay.exposure.measurement import ExposureSettings as ExposureSettings
 from textassay.exposure.measurement import Keep as Keep

@@ -17,7 +17,7 @@ import numpy as np
 from textassay.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError
-from textassay.estimate import json_ready
+from textassay.estimate import Interval, json_ready
 from textassay.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error, run_seed
 from textassay.exposure.bleu import BleuRun, EbBleu, check_not_translation, eb_bleu_of_runs, measure_bleu_run
 from textassay.exposure.discrepancy import EbDd, eb_dd
@@ -59,6 +59,24 @@ class ExposureSettings:
 
 
 @dataclass(frozen=True)
+class Effect:
+    """A number that shows exposure bias, after the longest prefix."""
+
+    value: float
+    interval: Interval | None
+    none: float  # Without exposure bias
+    n: int  # Draws of each kind behind it
+    length: int  # Tokens
+
+    @property
+    def side(self) -> int:
+        """1 where the interval lies above `none`, which is exposure bias, -1 where below, 0 where it leaves it open."""
+        if self.interval is None:
+            return 0
+        return int(self.interval.low > self.none) - int(self.interval.high < self.none)
+
+
+@dataclass(frozen=True)
 class Exposure(Displayed):
     """Exposure bias of one model by all measures."""
 
@@ -81,6 +99,26 @@ class Exposure(Displayed):
     perplexity: Mapping[str, Quantity] = field(default_factory=dict)
     samples: tuple[SwitchedSample, ...] = ()  # Sentences after prefixes of every kind
     notes: tuple[str, ...] = ()  # What is undefined or was not measured, and why
+
+    @property
+    def effects(self) -> dict[str, Effect]:
+        """What verdicts come from: ``EB-C`` (first distance), ``EB-bleu``, ``excess error``, ``EB-DD``, as measured."""
+        settings, longest = self.settings, self.lengths.lengths[-1]
+        n_sequences = settings.n * settings.oracle_runs
+        effects = {}
+        rate, bleu = self.rates.get(settings.distances[0], {}).get(MODEL), self.bleu.get(MODEL)
+        if rate is not None:
+            effects["EB-C"] = Effect(float(rate.values[-1]), rate.intervals[-1], 1.0, n_sequences, longest)
+        if bleu is not None:
+            n = bleu.n_sentences * settings.bleu_runs
+            effects["EB-bleu"] = Effect(float(bleu.values[-1]), bleu.intervals[-1], 1.0, n, longest)
+        if self.excess is not None:
+            value, bounds = float(self.excess.values[-1]), self.excess.intervals[-1]
+            effects["excess error"] = Effect(value, bounds, 0.0, n_sequences, self.excess.lengths[-1])
+        if self.dd:
+            dd = self.dd[-1]
+            effects["EB-DD"] = Effect(dd.difference, dd.interval, 0.0, dd.n_sentences, dd.length)
+        return effects
 
     def to_dict(self) -> dict[str, Any]:
         """Return all as JSON-ready values; NaN and infinity become None."""

@@ -24,7 +24,15 @@ from textassay.human.disagreement import DisputedTexts, JudgedText, judged_texts
 from textassay.human.judgements import Judgements, Scale
 from textassay.human.raters import MIN_SECONDS, RaterSummary, summarise_raters
 from textassay.human.reasons import ReasonCounts, Reasons, code_comments
-from textassay.human.verdicts import Share, Ties, Verdict, judgement_verdict, majority_verdict, usual_votes
+from textassay.human.verdicts import (
+    GeneratorVerdict,
+    Share,
+    Ties,
+    Verdict,
+    judgement_verdict,
+    majority_verdict,
+    usual_votes,
+)
 from textassay.metric import check_level
 
 
@@ -67,6 +75,17 @@ class HumanAnalysis(Displayed):
     def verdicts(self) -> tuple[Verdict, ...]:
         """H1 and H2, or ratings."""
         return (self.by_judgement,) if self.by_majority is None else (self.by_judgement, self.by_majority)
+
+    @property
+    def is_vote(self) -> bool:
+        """Whether people said real or fake; else they gave ratings."""
+        return self.by_majority is not None
+
+    @property
+    def best_first(self) -> tuple[GeneratorVerdict, ...]:
+        """Verdicts by single judgements: fewest judged fake, or rated highest, first."""
+        sign = 1.0 if self.is_vote else -1.0
+        return tuple(sorted(self.by_judgement.generators, key=lambda row: sign * row.share.value))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but `texts`, JSON-ready; undefined values are None."""

@@ -90,6 +90,11 @@ class Verdict:
         """Accuracy, true positive and true negative rate."""
         return self.accuracy, self.true_positive_rate, self.true_negative_rate
 
+    @property
+    def rows(self) -> dict[str, GeneratorVerdict]:
+        """All verdicts by generator, that on real text last, under `REAL`."""
+        return {row.generator: row for row in (*self.generators, self.real) if row is not None}
+
 
 def check_ties(ties: str) -> Ties:
     """Return `ties`; raise unless it is a known rule."""

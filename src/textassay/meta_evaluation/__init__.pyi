@@ -61,6 +61,7 @@ from textassay.meta_evaluation.model_discrepancy import Side as Side
 from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
 from textassay.meta_evaluation.neural_pairs import neural_pairs as neural_pairs
+from textassay.meta_evaluation.pairwise import PairCall as PairCall
 from textassay.meta_evaluation.pairwise import calls as calls
 from textassay.meta_evaluation.pairwise import pair_p_values as pair_p_values
 from textassay.meta_evaluation.pairwise import pairwise_accuracy as pairwise_accuracy

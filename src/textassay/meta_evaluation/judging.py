@@ -119,6 +119,20 @@ class Judging(Displayed):
             return ()
         return tuple(name for name in rivals if self.agreement(verdict.gold, name).value <= 0)
 
+    def worse(self, verdict: MetricVerdict) -> tuple[str, ...]:
+        """Return the evaluators that are significantly worse than the first, but not upside down."""
+        return tuple(name for name in verdict.order if name not in (*verdict.may_be_best, *verdict.upside_down))
+
+    def wrong_pairs(self, gold: str, evaluator: str) -> tuple[PairCall, ...]:
+        """Return the pairs that an evaluator gets wrong though the gold separates them, the largest gaps first."""
+        calls = (call for call in self.calls if (call.gold, call.evaluator, call.verdict) == (gold, evaluator, "wrong"))
+        return tuple(call for call in calls if call.gold_separates(1 - self.level))
+
+    @property
+    def best_first(self) -> list[int]:
+        """Places of the generators, the best by the first gold first."""
+        return [self.generators.index(name) for name in self.golds[0].order]
+
     @property
     def generators(self) -> tuple[str, ...]:
         """Their names."""

@@ -25,7 +25,7 @@ from textassay.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric import CATALOG, Effort, Metric, OfVectors, check_level, default_metrics, limits_of, parse_metrics
+from textassay.metric import CATALOG, Effort, Metric, check_level, default_metrics, limits_of, parse_metrics
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000
@@ -49,7 +49,6 @@ class Stress(Displayed):
     level: float
     seed: int
     texts: Mapping[str, int]  # Name to number of sentences of each input text
-    encoders: Mapping[str, str] = field(default_factory=dict)  # of metrics of sentence vectors
     left_out: Mapping[str, str] = field(default_factory=dict)  # Metrics and damages that were not measured, and why
     findings: tuple[Finding, ...] = ()  # Trivial differences in the undamaged texts
 
@@ -69,7 +68,6 @@ class Stress(Displayed):
             "seed": self.seed,
             "damages": {name: DAMAGES[name].summary for name in self.damages},
             "metrics": list(self.metrics),
-            "encoders": dict(self.encoders),
             "left_out": dict(self.left_out),
             "findings": [finding.to_dict() for finding in self.findings],
             "curves": [curve.to_dict() for curve in self.curves],
@@ -136,7 +134,6 @@ def run_stress(
         level=level,
         seed=seed,
         texts={name: len(text) for name, text in texts.items()},
-        encoders={metric.name: metric.encoder_name for metric in of_draws[0] if isinstance(metric, OfVectors)},
         left_out=left_out,
         findings=_findings(real, train, other),
     )

@@ -45,7 +45,6 @@ from textassay.metric.discrepancy_interval import at_least_guessing as at_least_
 from textassay.metric.discrepancy_interval import variance_factor as variance_factor
 from textassay.metric.diversity import DistinctN as DistinctN
 from textassay.metric.diversity import distinct_n as distinct_n
-from textassay.metric.encoded import OfVectors as OfVectors
 from textassay.metric.entries import CATALOG as CATALOG
 from textassay.metric.frechet import FrechetDistance as FrechetDistance
 from textassay.metric.frechet import fed as fed

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
+from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
 from textassay.metric import CATALOG, Effort, LmScore, Metric, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
@@ -33,7 +34,7 @@ METRICS = "dd,self-bleu(order=4),lm-score"
 _LOGGER = logging.getLogger(__name__)
 
 
-class TextMonitor:
+class TextMonitor(Displayed):
     """Readings of a model in training against fixed real text.
 
     Parameters

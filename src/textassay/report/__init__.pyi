@@ -1,3 +1,4 @@
+from textassay.report.accuracy import meta_evaluation_document as meta_evaluation_document
 from textassay.report.adversarial_training import AdversarialTraining as AdversarialTraining
 from textassay.report.adversarial_training import adversarial_training_document as adversarial_training_document
 from textassay.report.answer import answer as answer
@@ -73,6 +74,7 @@ from textassay.report.latex import to_latex as to_latex
 from textassay.report.likelihood import likelihood_document as likelihood_document
 from textassay.report.markdown import to_markdown as to_markdown
 from textassay.report.monitor import draw_monitor as draw_monitor
+from textassay.report.monitor import monitor_document as monitor_document
 from textassay.report.number import counted as counted
 from textassay.report.number import decimals as decimals
 from textassay.report.number import interval as interval

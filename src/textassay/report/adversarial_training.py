@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from textassay.report.words import slug
 from textassay.training import Reading
 
 _ROWS = 12  # about as many rounds are shown; all are in history.json
+_VARIETY = "Variety: different bigrams of drawn sentences, over those of as many real ones."
 _MARKED = 40  # rounds of a curve up to which each is marked
 
 
@@ -80,15 +81,16 @@ def adversarial_training_document(training: AdversarialTraining, figures: Sequen
         last = "the last good one" if history.kept else "before all"
     kept += f", {last}" if training.keep == "last" else f", the lowest {_words(training.keep)}"
     drawn = [_figure(name, curve, training) for name, curve in curves.items()]
-    sections = [section("Rounds", _table("rounds", curves, training), *drawn)] if curves else []
+    variety = _VARIETY if "variety" in curves else ""
+    sections = [section("Rounds", _table("rounds", curves, training), *notes(variety), *drawn)] if curves else []
     remark = "" if training.monitored is None else f"{training.monitored}."
     if readings:
-        sections.append(section("Monitors", _table("monitors", readings, training), *notes(remark), *figures))
+        monitors = map(_by_rounds, figures)
+        sections.append(section("Monitors", _table("monitors", readings, training), *notes(remark), *monitors))
     validated = [figure.name for figure in drawn if "valid" in figure.name]
     validation = next(((name, curves[name]) for name in curves if name.startswith("valid")), None)
     answer = [f"{training.model} is kept {kept}."]
-    if validation is not None:
-        answer.append(_change(*validation, history.kept))
+    answer += [_change(*each, history.kept) for each in (validation, *list(readings.items())[:1]) if each is not None]
     if history.stopped is not None:
         answer.append(f"It ended before all rounds: {history.stopped}.")
     return Document(
@@ -104,7 +106,7 @@ def adversarial_training_document(training: AdversarialTraining, figures: Sequen
 def _change(name: str, curve: Mapping[int, float], kept: int) -> str:
     """Return the first value of validation, and that of the round that was kept or the last one before it."""
     first, last = min(curve), max((place for place in curve if place <= kept), default=min(curve))
-    values = f"{_words(name)} is {number_cell(curve[first]).text} after round {first}"
+    values = f"{_at_start(name)} is {number_cell(curve[first]).text} after round {first}"
     return values + (f" and {number_cell(curve[last]).text} after round {last}." if last != first else ".")
 
 
@@ -130,7 +132,7 @@ def _table(name: str, curves: Mapping[str, Mapping[int, float]], training: Adver
     real = [floor.get(f"{MONITORS}{name}") for name in curves]
     if any(value is not None for value in real):
         rows.append(Row((Cell("real text"), Cell(), *map(number_cell, real)), "reference"))
-    columns = (Column("round"), Column("phase"), *(Column(_words(name)) for name in curves))
+    columns = (Column("round"), Column("phase", numeric=False), *(Column(_words(name)) for name in curves))
     return Table(name, columns, tuple(rows))
 
 
@@ -153,8 +155,14 @@ def _figure(name: str, curve: Mapping[int, float], training: AdversarialTraining
     plot = Curves((series,), Axis("round"), Axis(_words(name)), references=(kept,), legend=False, size=(4.2, 2.3))
     first, last = (number_cell(point.y).text for point in (points[0], points[-1]))
     description = f"{first} after round {points[0].x}, {last} after round {points[-1].x}"
-    caption = f"{_words(name)} over the rounds"
+    caption = f"{_at_start(name)} over the rounds"
     return Figure(f"rounds-{slug(name)}", plot, f"{caption}.", f"{caption}: {description}.")
+
+
+def _by_rounds(figure: Figure) -> Figure:
+    """Return a figure of a monitor, whose steps are rounds here."""
+    plot = figure.plot
+    return replace(figure, plot=replace(plot, x=Axis("round"))) if isinstance(plot, Curves) else figure
 
 
 def _by_name(told: Sequence[tuple[int, Mapping[str, float | None]]]) -> dict[str, dict[int, float]]:
@@ -168,4 +176,11 @@ def _by_name(told: Sequence[tuple[int, Mapping[str, float | None]]]) -> dict[str
 
 
 def _words(name: str) -> str:
-    return name.replace("_", " ").replace("nll", "NLL")
+    words = name.replace("_", " ").replace("nll", "NLL").replace("judge", "discriminator")
+    return words.replace("valid ", "validation ")
+
+
+def _at_start(name: str) -> str:
+    """Return the words of a name as a sentence begins; names of metrics stay as they are."""
+    words = _words(name)
+    return words[:1].upper() + words[1:] if " " in words or name in ("variety", "reward") else words

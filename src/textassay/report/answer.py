@@ -40,13 +40,10 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     """Return (label, text) of what was compared: the real text, the generators, the settings."""
     comparison = digest.comparison
     sizes = {generator: digest.size(generator) for generator in digest.generators}
-    known = [size for size in sizes.values() if size is not None]
-    if len(known) == len(sizes) and len(set(known)) == 1:
-        each = " each" if len(known) > 1 else ""
-        generators = f"{join_words(digest.generators)}: {count(known[0])} texts{each}"
-    elif len(known) > _MOST_NAMED:
-        sizes_text = f"{count(min(known))} to {count(max(known))} texts each"
-        generators = f"{join_words(digest.generators)}: {sizes_text}"
+    n_known = sum(size is not None for size in sizes.values())
+    if (len({*sizes.values()}) == 1 and n_known) or n_known > _MOST_NAMED:
+        each = " each" if n_known > 1 else ""
+        generators = f"{join_words(digest.generators)}: {digest.sizes_text} texts{each}"
     else:
         generators = join_words(
             [name if size is None else f"{name} ({count(size)} texts)" for name, size in sizes.items()]
@@ -111,7 +108,7 @@ def command_line(digest: Digest) -> str:
             name
             for name in digest.generators
             if any(digest.estimate(name, user) is not None for user in users)
-            or (option == "log-probs" and any(_white_box(digest, name, metric) for metric in metrics))
+            or (option == "log-probs" and any(digest.is_white_box(name, metric) for metric in metrics))
         ]
         parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
     parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
@@ -169,7 +166,7 @@ def _closest(digest: Digest, metric: str) -> str:
         if len(first) > _MOST_FIRST:
             cells = [f"{len(first)} generators, {cells[0]} to {cells[-1]},"]
         text = f"{join_words(cells)} come first by {metric}: {_open_order(digest, metric, first)}"
-    last = [generator for generator in measured if _ranked_last(digest, generator, metric)]
+    last = [generator for generator in measured if digest.is_last(generator, metric)]
     values = join_words([number(digest.value(generator, metric), places) for generator in last])
     if len(measured) > 2 and last == measured[-1:]:
         text += f"; {last[0]} is last at {values}"
@@ -223,21 +220,11 @@ def _unequal(digest: Digest, metric: str) -> list[str]:
     sides: dict[bool, list[str]] = {True: [], False: []}
     for generator in digest.order:
         if digest.estimate(generator, metric) is not None:
-            sides[_white_box(digest, generator, metric)].append(generator)
+            sides[digest.is_white_box(generator, metric)].append(generator)
     if not sides[True] or not sides[False]:
         return []
     those, were = (join_words(sides[True]), "was") if len(sides[True]) == 1 else (f"{len(sides[True])} of them", "were")
     return [f"But {those} {were} measured with log-probabilities and others without: do not compare the two groups."]
-
-
-def _white_box(digest: Digest, generator: str, metric: str) -> bool:
-    return digest.detail(generator, metric, "log_probs") is not None
-
-
-def _ranked_last(digest: Digest, generator: str, metric: str) -> bool:
-    """Return whether a generator is significantly better than none."""
-    rank = digest.ranks.get((generator, metric))
-    return rank is not None and rank.high == sum(ranked == metric for _, ranked in digest.ranks)
 
 
 def _passing(digest: Digest, metric: str) -> list[str]:
@@ -307,21 +294,14 @@ def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> l
     """Return, for each of `generators`, which other metrics separate it clearly from real text."""
     sentences = []
     for generator in generators:
-        found: dict[str, tuple[float, str]] = {}
-        for other in digest.metrics:
-            how_clear = digest.clearness(generator, other)
-            like, floor = digest.matched(generator, other), digest.floor(generator, other)
-            if other == metric or how_clear is None or like is None or floor is None:
-                continue
-            places = digest.places(other)
-            told = f"{other} ({number(like.value, places)} against {number(floor.value, places)})"
-            if how_clear > found.get(family_of(other), (0.0, ""))[0]:
-                found[family_of(other)] = (how_clear, told)
-        if found:
-            clearest = [told for _, told in sorted(found.values(), reverse=True)]
-            more = len(clearest) - _MOST_CLEAR
-            rest = [f"{more} more"] if more > 0 else []
-            which = join_words([*clearest[:_MOST_CLEAR], *rest])
+        told: dict[str, str] = {}  # the clearest metric of each family
+        for other in digest.clearest(generator, besides=metric):
+            values = (digest.matched(generator, other), digest.floor(generator, other))
+            like, floor = (number(None if one is None else one.value, digest.places(other)) for one in values)
+            told.setdefault(family_of(other), f"{other} ({like} against {floor})")
+        if told:
+            more = len(told) - _MOST_CLEAR
+            which = join_words([*list(told.values())[:_MOST_CLEAR], *([f"{more} more"] if more > 0 else [])])
             sentences.append(f"But {generator} clearly differs from real text by {which}.")
     return sentences
 
@@ -345,12 +325,7 @@ def _repeats(digest: Digest, metric: str) -> list[str]:
 
 def _disagreement(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on metrics whose first places have none in common with the headline's."""
-    first = digest.marked(metric)
-    others: dict[tuple[str, ...], list[str]] = {}
-    for other in digest.comparison.metrics:
-        best = digest.marked(other)
-        if first and best and not first & best:
-            others.setdefault(tuple(g for g in digest.order if g in best), []).append(other)
+    others = digest.disagreeing(metric)
     if not others:
         return []
     clearest = [(names, metrics) for names, metrics in others.items() if len(names) < _MOST_NAMED]

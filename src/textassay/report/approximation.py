@@ -17,6 +17,8 @@ _MODE_WORDS = {
     "exact": "the softmax, nothing drawn",
 }
 _FEW = 10
+_LARGE = 10_000  # perplexities from which on decimals say nothing
+_MOST_NEVER = 0.01  # of tokens, never drawn; above, the approximate value mostly says what the floor is
 _LEAST_SHARE = 1e-4  # of tokens; a smaller one is said to be below it
 _ROUND = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # ticks
 
@@ -32,7 +34,7 @@ def approximation_document(approximation: Approximation, *, text: str = "the tex
         sections.append(section("How many draws are enough", *enough, rules_figure({approximation.generator: rule})))
     return Document(
         f"{text} under {approximation.generator}",
-        (_answer(approximation, text),),
+        (_answer(approximation, text), *_never_drawn(approximation)),
         tuple(_facts(approximation, text, tokenizer)),
         tuple(sections),
         lead="bits-against-draws",
@@ -84,6 +86,15 @@ def _answer(approximation: Approximation, text: str) -> str:
         )
         values += "" if exact is None else f"; exactly {_with_interval(exact)}"
     return f"Under {approximation.generator}, {text} costs {values}."
+
+
+def _never_drawn(approximation: Approximation) -> Iterator[str]:
+    """Yield what to know where so many tokens were never drawn that the floor decides the approximate value."""
+    if approximation.mode != "exact" and approximation.zero_share > _MOST_NEVER:
+        yield (
+            f"{_percent(approximation.zero_share)} of tokens were never drawn and cost the floor, which decides the "
+            "approximate value: take more draws."
+        )
 
 
 def _unit(approximation: Approximation) -> str:
@@ -145,9 +156,11 @@ def _values(approximation: Approximation) -> Table:
         places = quantity_places(bits)
         cells = [number_cell(bits.value, places), interval_cell(bits.interval, places)]
         cells += [] if by_character else [number_cell(approximation.per_character(bits).value, places)]
-        perplexity = approximation.perplexity(bits).value
-        rows.append([name, *cells, Cell() if bits is approximation.gap else number_cell(perplexity, 2)])
-    return Table.of("cost", ["", *heads, "perplexity"], rows, main=True)
+        value = approximation.perplexity(bits).value
+        perplexity = number_cell(value, 2 if value < _LARGE else 0)
+        rows.append([name, *cells, Cell() if bits is approximation.gap else perplexity])
+    title = f"Cost under {approximation.generator}, with {level(approximation.level)} intervals"
+    return Table.of("cost", ["", *heads, "perplexity"], rows, title=title, main=True)
 
 
 def _curve(approximation: Approximation) -> Table:

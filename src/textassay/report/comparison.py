@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from textassay.comparison import (
     FLOOR,
     Comparison,
@@ -68,6 +70,7 @@ from textassay.report.number import (
 )
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
+from textassay.report.terminal import shown_columns
 from textassay.report.words import join_words, shorten, slug
 from textassay.storage import Content, write_files
 
@@ -78,6 +81,7 @@ RESULT_COLUMNS = (
 )
 _TITLE = "How far is the generated text from the real text?"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
+_NAMES = Column("generator", numeric=False)
 _FEW_PAIRS = 10
 _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
@@ -123,8 +127,11 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     )  # fmt: skip
 
 
-def screen_document(comparison: Comparison, *, where: str, width: int = 80) -> Document:
-    """Return what one screen of `width` characters holds; `where`: where everything else is."""
+def screen_document(comparison: Comparison, *, where: str, console: Console | None = None) -> Document:
+    """Return what one screen holds; `where`: where everything else is.
+
+    On a `console` the legend explains those columns of the main table for which there is room.
+    """
     digest = Digest(comparison)
     first, *others = answer(digest, warnings=False)
     kept: list[str] = []
@@ -133,13 +140,16 @@ def screen_document(comparison: Comparison, *, where: str, width: int = 80) -> D
             kept.append(sentence)
     messages = warning_messages(digest)
     more = [f"and {len(messages) - _MOST_WARNINGS} more"] if len(messages) > _MOST_WARNINGS else []
-    metrics = main_table(digest)
+    table, shown = _main_table(digest, fits=True), main_table(digest)
+    if table is not None and console is not None:
+        n_left_out = len(table.columns) - len(shown_columns(table, console))
+        shown = shown[: max(1, len(shown) - n_left_out)]
     n_metrics = len(digest.metrics)
     everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
     sections = [
         section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(*more)),
-        section("", _main_table(digest, fits=True), *notes(legend(digest, metrics))) if metrics else section(""),
-        _giveaways(digest, width),
+        section("", table, *(notes(legend(digest, shown)) if shown else ())),
+        _giveaways(digest, 80 if console is None else console.width),
         section("", *notes(_sizes_told(digest), f"{everything}: {where}")),
     ]
     return Document(_TITLE, (first, " ".join(kept)) if kept else (first,), version=comparison.version,
@@ -175,7 +185,10 @@ def write_report(
     check_same_comparison(out, comparison)
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
-    metric = _scored_by(comparison)
+    # The first metric whose scores of texts are probabilities of being real
+    digest = Digest(comparison)
+    kept = (digest.first_detail(generator, "score_histogram") for generator in comparison.generators)
+    metric = min((one[0] for one in kept if one is not None), key=digest.comparison.metrics.index, default=None)
     if metric is not None:
         scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
         examples = {} if scored is None else examples_of(scored, metric, n_examples=_N_EXAMPLES)
@@ -324,7 +337,7 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
 
 
 def _white_box(digest: Digest, metric: str) -> list[str]:
-    judged = [name for name in digest.order if digest.detail(name, metric, "log_probs") is not None]
+    judged = [name for name in digest.order if digest.is_white_box(name, metric)]
     told = f"the classifier was also given the log-probabilities of {_named(judged)}, so that it can find more"
     return [f"White box: {told}."] if judged else []
 
@@ -370,31 +383,25 @@ def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
     if not metrics:
         return None
     table = _metrics_table(digest, metrics, name="main", title="" if fits else "One metric a family")
-    if fits:
-        table = _without_other_sizes(table)
+    if fits:  # values at other sizes stand on the page
+        rows = [replace(row, cells=tuple(replace(one, below="") for one in row.cells)) for row in table.rows]
+        table = replace(table, rows=tuple(rows))
     ranks = {name: digest.rank_text(name, metrics[0]) for name in (*digest.order, *digest.floors)}
-    columns, rows = list(table.columns), list(table.rows)
     if len(digest.generators) > 1 and any(ranks.values()):
-        columns.insert(2, Column("rank"))
-        rows = [Row((*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]), row.kind) for row in rows]
-    told = list(table.notes)
+        ranked = (replace(row, cells=(*row.cells[:2], Cell(ranks.get(row.cells[0].text, "")), *row.cells[2:]))
+                  for row in table.rows)  # fmt: skip
+        columns = (*table.columns[:2], Column("rank"), *table.columns[2:])
+        table = replace(table, columns=columns, rows=tuple(ranked))
+    told = table.notes
     if not fits:
-        told = [legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest)]
-    return Table(table.name, tuple(columns), tuple(rows), table.title, tuple(told), main=True, fits=fits)
-
-
-def _without_other_sizes(table: Table) -> Table:
-    rows = tuple(Row(tuple(replace(one, below="") for one in row.cells), row.kind) for row in table.rows)
-    return replace(table, rows=rows)
+        told = (legend(digest, metrics, marks=False), *told, *_white_box(digest, metrics[0]), _caption_settings(digest))
+    return replace(table, notes=told, main=True, fits=fits)
 
 
 def _caption_settings(digest: Digest) -> str:
     """Return encoder, sizes, level, seed and version, as a caption ends."""
-    comparison = digest.comparison
-    sizes = {size for name in digest.order if (size := digest.size(name)) is not None}
-    generated = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
-    encoder = digest.setting("encoder")
-    parts = [f"{generated} generated texts{' each' * (len(digest.order) > 1)}"] if sizes else []
+    comparison, sizes, encoder = digest.comparison, digest.sizes_text, digest.setting("encoder")
+    parts = [f"{sizes} generated texts{' each' * (len(digest.order) > 1)}"] if sizes else []
     parts.append(f"{count(comparison.real.n_sentences)} real ones ({comparison.real.name})")
     parts += [] if encoder is None else [f"encoder {encoder}"]
     parts += [f"{level(comparison.level)} intervals", f"seed {comparison.seed}", f"textassay {comparison.version}"]
@@ -415,37 +422,14 @@ def _headline(digest: Digest, metric: str) -> Section:
         Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
         Column("distinct texts", note="The same over distinct texts only."),
     )
-    rows = []
-    for generator in (*digest.order, *digest.floors):
-        estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
-        bound, p = digest.bound(generator, metric), digest.detail(generator, metric, "p_value")
-        distinct, size = digest.detail(generator, metric, _DISTINCT), digest.size(generator)
-        value = cell(digest, generator, metric)
-        cells = (
-            Cell("" if size is None else count(size), size, tone="weak"),
-            Cell(value.text, value.value, note=value.note, tone=value.tone),
-            Cell("" if estimate is None else interval(estimate.interval, places)),
-            Cell("" if bound is None else number(bound[0], places), None if bound is None else bound[0],
-                 note="" if bound is None else bound[1] or ""),
-            Cell("" if p is None else p_value(p), p),
-            Cell(digest.rank_text(generator, metric)),
-            Cell("" if like is None else number(like.value, places), None if like is None else like.value),
-            Cell("" if distinct is None else number(distinct, places), distinct),
-        )  # fmt: skip
-        rows.append((generator, cells))
-    kept = [place for place in range(len(heads)) if any(cells[place].text for name, cells in rows
-                                                         if name in digest.generators)]  # fmt: skip
-    lines = [
-        Row((Cell(name), *(cells[place] for place in kept)), "reference" if name in digest.floors else "")
-        for name, cells in rows
-    ]
-    if digest.at_floor_size(metric):
-        for name, own in digest.own_floors(metric).items():
-            known = {1: Cell(number(own.value, places), own.value), 2: Cell(interval(own.interval, places))}
-            known[0] = Cell(count(own.sizes.get("n_generated", 0)))
-            lines.append(Row((Cell(name), *(known.get(place, Cell()) for place in kept)), "reference"))
-    columns = (Column("generator", numeric=False), *(heads[place] for place in kept))
-    told = [f"at least: the total variation is at least this, certified at {share}."] if 3 in kept else []
+    names = (*digest.order, *digest.floors)
+    rows = {name: dict(zip(heads, _headline_cells(digest, name, metric), strict=True)) for name in names}
+    kept = [head for head in heads if any(rows[name][head].text for name in digest.generators)]
+    for name, own in digest.own_floors(metric).items():
+        n, value = own.sizes.get("n_generated", 0), Cell(number(own.value, places), own.value)
+        rows[name] = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
+    lines = [_row(digest, name, [row.get(head, Cell()) for head in kept]) for name, row in rows.items()]
+    told = [f"at least: the total variation is at least this, certified at {share}."] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
     told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []
@@ -456,7 +440,7 @@ def _headline(digest: Digest, metric: str) -> Section:
     is_alone = len(digest.metrics) == 1
     told += [_caption_settings(digest)] if is_alone else []
     title = f"{metric}, {direction(digest.better(metric))}"
-    table = Table(slug(metric), columns, tuple(lines), title, tuple(told), main=is_alone)
+    table = Table(slug(metric), (_NAMES, *kept), tuple(lines), title, tuple(told), main=is_alone)
     summary, figure = summary_of(metric), forest_figure(digest, metric)
     return section(
         metric,
@@ -465,6 +449,29 @@ def _headline(digest: Digest, metric: str) -> Section:
         *notes(_mark_note(digest, [metric]) if is_alone else ""),
         None if figure is None else replace(figure, caption=forest_legend(digest, [metric])),
         _details(digest, metric),
+    )
+
+
+def _row(digest: Digest, name: str, cells: Sequence[Cell]) -> Row:
+    return Row((Cell(name), *cells), "" if name in digest.generators else "reference")
+
+
+def _headline_cells(digest: Digest, generator: str, metric: str) -> tuple[Cell, ...]:
+    """Return texts, value, interval, bound, p, rank, value at the floor's size and value over distinct texts."""
+    places, value = digest.places(metric), cell(digest, generator, metric)
+    estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
+    (bound, reason), size = digest.bound(generator, metric) or (None, None), digest.size(generator)
+    p, distinct = (digest.detail(generator, metric, key) for key in ("p_value", _DISTINCT))
+    certifies = digest.bound(generator, metric) is not None
+    return (
+        Cell("" if size is None else count(size), size, tone="weak"),
+        Cell(value.text, value.value, note=value.note, tone=value.tone),
+        Cell("" if estimate is None else interval(estimate.interval, places)),
+        Cell(number(bound, places) if certifies else "", bound, note=reason or ""),
+        Cell("" if p is None else p_value(p), p),
+        Cell(digest.rank_text(generator, metric)),
+        Cell("" if like is None else number(like.value, places), None if like is None else like.value),
+        Cell("" if distinct is None else number(distinct, places), distinct),
     )
 
 
@@ -478,11 +485,10 @@ def _details(digest: Digest, metric: str) -> Table | None:
         for key, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     )
-    rows = [Row((Cell(name), *(_detail(values.get(key)) for key in keys)), "reference" if name in digest.floors else "")
-            for name, values in details.items()]  # fmt: skip
     if not keys:
         return None
-    columns = (Column("generator", numeric=False), *(Column(key.replace("_", " ")) for key in keys))
+    rows = [_row(digest, name, [_detail(values.get(key)) for key in keys]) for name, values in details.items()]
+    columns = (_NAMES, *(Column(key.replace("_", " ")) for key in keys))
     return Table(f"{slug(metric)}-details", columns, tuple(rows), f"What stands behind {metric}", extra=True)
 
 
@@ -516,25 +522,17 @@ def _kind(digest: Digest, kind: Kind) -> Section:
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
     """Return values with half their intervals, below them those at the floor's size."""
-    columns = [Column("generator", numeric=False)]
+    columns = [_NAMES]
     for metric in metrics:
         variant = variant_of(metric)
         group, head = (family_of(metric), variant) if variant else ("", metric)
         columns.append(Column(head, group=group, better=digest.better(metric), note=summary_of(metric)))
-    rows = []
-    for generator in (*digest.order, *digest.floors):
-        cells = [cell(digest, generator, metric) for metric in metrics]
-        rows.append(Row((Cell(generator), *cells), "reference" if generator in digest.floors else ""))
-    own_floors: dict[str, dict[str, Estimate]] = {}
-    for metric in metrics:
-        for label, own in digest.own_floors(metric).items() if digest.at_floor_size(metric) else ():
-            own_floors.setdefault(label, {})[metric] = own
-    for label, estimates in own_floors.items():
-        cells = [
-            _number_cell(digest, estimates[metric], metric) if metric in estimates else Cell() for metric in metrics
-        ]
-        rows.append(Row((Cell(label), *cells), "reference"))
-    return Table(name, tuple(columns), tuple(rows), title, tuple(_reasons(digest, metrics)))
+    rows = {name: [cell(digest, name, metric) for metric in metrics] for name in (*digest.order, *digest.floors)}
+    for place, metric in enumerate(metrics):
+        for name, own in digest.own_floors(metric).items():
+            rows.setdefault(name, [Cell()] * len(metrics))[place] = _number_cell(digest, own, metric)
+    lines = [_row(digest, name, cells) for name, cells in rows.items()]
+    return Table(name, tuple(columns), tuple(lines), title, tuple(_reasons(digest, metrics)))
 
 
 def cell(digest: Digest, generator: str, metric: str) -> Cell:
@@ -547,8 +545,8 @@ def cell(digest: Digest, generator: str, metric: str) -> Cell:
     like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
     below = [] if like is None or generator == FLOOR else [number(like.value, places)]
     below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
-    tone = "best" if generator in digest.marked(metric) else ""
-    return _number_cell(digest, estimate, metric, below="; ".join(below), best=bool(tone))
+    best = generator in digest.marked(metric)
+    return _number_cell(digest, estimate, metric, below="; ".join(below), best=best)
 
 
 def _number_cell(digest: Digest, estimate: Estimate, metric: str, *, below: str = "", best: bool = False) -> Cell:
@@ -565,7 +563,7 @@ def at_floor_size_note(digest: Digest) -> str:
     floor = next((one for metric in digest.metrics if (one := digest.estimate(FLOOR, metric))), None)
     size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
     told = f"Values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
-    if any(digest.own_floors(metric) for metric in digest.metrics if digest.at_floor_size(metric)):
+    if any(map(digest.own_floors, digest.metrics)):
         told += ", those of a generator with fewer texts beside real text of its own size"
     return f"{told}."
 
@@ -621,18 +619,18 @@ def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
     for name in (*digest.order, *digest.floors):
         explanation = explanations.get(name)
         texts = _texts(name, examples.get(name), explanation)
-        figures = [figure for figure in (scores_figure(digest, name), roc_figure(digest, name)) if figure is not None]
-        if explanation is None and not figures and texts is None:
+        figures = (scores_figure(digest, name), roc_figure(digest, name))
+        if explanation is None and texts is None and not any(figures):
             continue
-        alone = filter(None, (judged_alone(digest, name, metric) for metric in digest.metrics))
-        floor = notes(_FLOORS[name == FLOOR] if name in digest.floors else "")
-        if explanation is None:
-            inner: list[Part | None] = [*figures, *floor, *notes(*alone), texts]
-        else:
+        told: Sequence[Part] = ()
+        more: Part | None = texts
+        if explanation is not None:
+            told = giveaway_items(explanation)
             more = section("N-grams, lengths, places, texts, sample size", *explanation_parts(explanation, texts=texts),
                            extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
-            inner = [*giveaway_items(explanation), *figures, *floor, *notes(*alone), more]
-        parts.append(section(name, *inner))
+        floor = _FLOORS[name == FLOOR] if name in digest.floors else ""
+        alone = notes(floor, *(judged_alone(digest, name, metric) for metric in digest.metrics))
+        parts.append(section(name, *told, *figures, *alone, more))
     return section("What gives them away", *parts)
 
 
@@ -640,15 +638,14 @@ def _texts(name: str, examples: Examples | None, explanation: Explanation | None
     """Return the list of texts to look through; None where there are none beside those of the explanation."""
     if examples is None:
         return None
+    lists = {"Most clearly generated": examples.most_generated, "Most lifelike": examples.most_lifelike}
     entries = [
         TextEntry(one.text, score=one.score, count=one.count, group=title)
-        for title, part in (("Most clearly generated", examples.most_generated),
-                            ("Most lifelike", examples.most_lifelike))
+        for title, part in lists.items()
         for one in part
-    ]  # fmt: skip
-    if explanation is not None:
-        entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated")
-                    for one in explanation.mistaken]  # fmt: skip
+    ]
+    mistaken = () if explanation is None else explanation.mistaken
+    entries += [TextEntry(one.text, score=one.score, group="Real, mistaken for generated") for one in mistaken]
     phrases = () if explanation is None else phrases_of(explanation)
     return Texts(f"texts-{slug(name)}", tuple(entries), phrases, score="probability of being real")
 
@@ -659,39 +656,36 @@ def _pairs(digest: Digest) -> Section:
         pairs = digest.pairs(metric)
         if not pairs:
             continue
-        is_headline = metric == digest.headline
         still_open = [pair for pair in pairs if not digest.separated(pair)]
-        n_separated = len(pairs) - len(still_open)
-        rows = [_pair_row(digest, pair) for pair in pairs]
+        n_separated, name = len(pairs) - len(still_open), slug(metric)
         title = f"{metric}: {n_separated} of {len(pairs)} pairs separated"
-        columns = (
-            Column("a", numeric=False), Column("b", numeric=False), Column("a - b"),
-            Column(f"{level(digest.comparison.level)} interval"), Column("p adjusted"),
-            Column("separated", numeric=False),
-        )  # fmt: skip
-        parts.append(Table.of(f"pairs-{slug(metric)}", columns, rows, title=title,
-                              extra=not is_headline or len(rows) > _FEW_PAIRS))  # fmt: skip
-        if is_headline and len(rows) > _FEW_PAIRS:
+        is_long = metric != digest.headline or len(pairs) > _FEW_PAIRS
+        parts.append(_pairs_table(digest, pairs, f"pairs-{name}", title, extra=is_long))
+        if metric != digest.headline:
+            continue
+        if len(pairs) > _FEW_PAIRS:
             parts += notes(f"By {metric}, {n_separated} of {len(pairs)} pairs are separated.")
             if still_open:
-                open_rows = [_pair_row(digest, pair) for pair in still_open]
-                parts.append(Table.of(f"open-pairs-{slug(metric)}", columns, open_rows, title="Pairs not separated"))
-        if is_headline:
-            parts.append(pairs_figure(digest, metric))
-    if not any(parts):
-        return section("")
+                parts.append(_pairs_table(digest, still_open, f"open-pairs-{name}", "Pairs not separated"))
+        parts.append(pairs_figure(digest, metric))
     told = "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated."
-    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told))
+    return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else ""))
 
 
-def _pair_row(digest: Digest, pair: PairDifference) -> tuple[Cell, ...]:
-    places = digest.places(pair.metric)
-    is_separated = digest.separated(pair)
-    return (
-        Cell(pair.a), Cell(pair.b), Cell(number(pair.difference, places, sign=True), pair.difference),
-        Cell(span(pair.low, pair.high, places)), Cell(p_value(pair.p_adjusted), pair.p_adjusted),
-        Cell("yes" if is_separated else "no", tone="" if is_separated else "weak"),
-    )  # fmt: skip
+def _pairs_table(
+    digest: Digest, pairs: Sequence[PairDifference], name: str, title: str, *, extra: bool = False
+) -> Table:
+    places, share = digest.places(pairs[0].metric), level(digest.comparison.level)
+    columns = ("a", "b", Column("a - b"), Column(f"{share} interval"), Column("p adjusted"), "separated")
+    rows = [
+        (
+            Cell(pair.a), Cell(pair.b), Cell(number(pair.difference, places, sign=True), pair.difference),
+            Cell(span(pair.low, pair.high, places)), Cell(p_value(pair.p_adjusted), pair.p_adjusted),
+            Cell("yes") if digest.separated(pair) else Cell("no", tone="weak"),
+        )
+        for pair in pairs
+    ]  # fmt: skip
+    return Table.of(name, columns, rows, texts=(1, 5), title=title, extra=extra)
 
 
 def _repeat(digest: Digest) -> Section:
@@ -724,9 +718,7 @@ def _giveaways(digest: Digest, width: int) -> Section:
 
 
 def _sizes_told(digest: Digest) -> str:
-    comparison = digest.comparison
-    sizes = {size for name in comparison.generators if (size := digest.size(name)) is not None}
-    each = f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
+    comparison, each = digest.comparison, digest.sizes_text
     told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
     told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
     tokenizer = digest.setting("tok")
@@ -772,15 +764,6 @@ def _percent(share: float) -> str:
 
 def _named(generators: Sequence[str]) -> str:
     return f"{len(generators)} generators" if len(generators) > _MOST_NAMED else join_words(list(generators))
-
-
-def _scored_by(comparison: Comparison) -> str | None:
-    """Return the first metric whose sentence scores are probabilities of being real."""
-    digest = Digest(comparison)
-    for metric in comparison.metrics:
-        if any(digest.detail(generator, metric, "score_histogram") is not None for generator in comparison.generators):
-            return metric
-    return None
 
 
 def comparison_markdown(comparison: Comparison) -> str:

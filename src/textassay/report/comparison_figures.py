@@ -9,7 +9,7 @@ from textassay.estimate import Estimate
 from textassay.report.digest import Digest
 from textassay.report.document import Figure
 from textassay.report.kinds import family_of
-from textassay.report.number import number
+from textassay.report.number import ends, number
 from textassay.report.plots import (
     Axis,
     Curves,
@@ -75,18 +75,14 @@ def forest_legend(digest: Digest, metrics: Sequence[str]) -> str:
 
 def scores_figure(digest: Digest, generator: str) -> Figure | None:
     """Return the histograms of the discriminator's scores on both sides; None where no metric keeps them."""
-    for metric in digest.comparison.metrics:
-        histogram = digest.detail(generator, metric, "score_histogram")
-        if histogram is not None:
-            break
-    else:
+    kept = digest.first_detail(generator, "score_histogram")
+    if kept is None:
         return None
+    metric, histogram = kept
     edges = [float(edge) for edge in histogram["edges"]]
     series = []
     for side, dashes in (("real", 0), ("generated", 1)):
-        total = sum(histogram[side]) or 1
-        heights = [*(part / total for part in histogram[side]), 0.0]
-        points = tuple(Point(x, y) for x, y in zip(edges, heights, strict=True))
+        points = step_points(edges, [n / (sum(histogram[side]) or 1) for n in histogram[side]])
         series.append(Series(side, points, colour=side, steps=True, fill=True, dashes=dashes))  # type: ignore[arg-type]
     told = (
         f"Histograms of the classifier's scores for {generator} (dashed, orange) and real text (solid, blue); the less "
@@ -99,14 +95,17 @@ def scores_figure(digest: Digest, generator: str) -> Figure | None:
                   "What the classifier says of both sides.", told)  # fmt: skip
 
 
+def step_points(edges: Sequence[float], heights: Sequence[float]) -> tuple[Point, ...]:
+    """Return bins as the points of a series of steps."""
+    return tuple(Point(x, y) for x, y in zip(edges, [*heights, 0.0], strict=True))
+
+
 def roc_figure(digest: Digest, generator: str) -> Figure | None:
     """Return how many real texts are found at what share of false alarms; None where no metric keeps the points."""
-    for metric in digest.comparison.metrics:
-        points = digest.detail(generator, metric, "roc")
-        if points is not None:
-            break
-    else:
+    kept = digest.first_detail(generator, "roc")
+    if kept is None:
         return None
+    metric, points = kept
     area = digest.detail(generator, metric, "auc")
     line = Series(generator, tuple(Point(x, y) for x, y in points), dots=False,
                   colour="real" if generator in digest.floors else "generated")  # fmt: skip
@@ -206,23 +205,21 @@ def pairs_figure(digest: Digest, metric: str) -> Figure | None:
     if len(order) < 2 or not known:
         return None
     largest = max(known) or 1.0
-    cells: list[tuple[HeatCell | None, ...]] = []
-    for i in range(1, len(order)):
-        row: list[HeatCell | None] = []
-        for j in range(len(order) - 1):
-            pair = pairs.get((order[i], order[j])) or pairs.get((order[j], order[i])) if j < i else None
-            if pair is None or pair.difference is None:
-                row.append(None)
-                continue
-            difference = pair.difference if pair.a == order[i] else -pair.difference
-            is_sure = digest.separated(pair)
-            strength = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * abs(difference) / largest
-            row.append(HeatCell(-strength if is_sure else None, number(difference, 2, sign=True), is_sure, not is_sure))
-        cells.append(tuple(row))
+
+    def cell(i: int, j: int) -> HeatCell | None:
+        pair = pairs.get((order[i], order[j])) or pairs.get((order[j], order[i])) if j < i else None
+        if pair is None or pair.difference is None:
+            return None
+        difference = pair.difference if pair.a == order[i] else -pair.difference
+        is_sure = digest.separated(pair)
+        strength = _LEAST_COLOUR + (1 - _LEAST_COLOUR) * abs(difference) / largest
+        return HeatCell(-strength if is_sure else None, number(difference, 2, sign=True), is_sure, not is_sure)
+
+    cells = tuple(tuple(cell(i, j) for j in range(len(order) - 1)) for i in range(1, len(order)))
     apart = sum(digest.separated(pair) for pair in pairs.values())
     told = f"Matrix of differences by {metric}, row minus column. {apart} of {len(pairs)} pairs are separated."
     return Figure(
-        f"pairs-{slug(metric)}", HeatMap(order[1:], order[:-1], tuple(cells), scale=1.35, wide=0.5),
+        f"pairs-{slug(metric)}", HeatMap(order[1:], order[:-1], cells, scale=1.35, wide=0.5),
         "Row minus column. Filled: significant after Holm's adjustment for all pairs; dashed: could be luck at this "
         "sample size.", told,
     )  # fmt: skip
@@ -234,24 +231,21 @@ def ranks_figure(digest: Digest) -> Figure | None:
     n = len(digest.generators)
     if n < 2 or not metrics:
         return None
-    cells = []
-    for generator in digest.order:
-        row: list[HeatCell | None] = []
-        for metric in metrics:
-            rank = digest.ranks.get((generator, metric))
-            if rank is None:
-                row.append(None)
-                continue
-            middle = (rank.low + rank.high) / 2
-            row.append(HeatCell(-(n - middle + 0.5) / n, digest.rank_text(generator, metric),
-                                generator in digest.marked(metric)))  # fmt: skip
-        cells.append(tuple(row))
+
+    def cell(generator: str, metric: str) -> HeatCell | None:
+        rank = digest.ranks.get((generator, metric))
+        if rank is None:
+            return None
+        strength = (n - (rank.low + rank.high) / 2 + 0.5) / n
+        return HeatCell(-strength, digest.rank_text(generator, metric), generator in digest.marked(metric))
+
+    cells = tuple(tuple(cell(generator, metric) for metric in metrics) for generator in digest.order)
     told = "; ".join(
         f"{g} {', '.join(f'{digest.rank_text(g, m)} by {m}' for m in metrics if (g, m) in digest.ranks)}"
         for g in digest.order
     )
     return Figure(
-        "ranks", HeatMap(digest.order, tuple(metrics), tuple(cells), scale=1.3, wide=0.42),
+        "ranks", HeatMap(digest.order, tuple(metrics), cells, scale=1.3, wide=0.42),
         "Rank intervals, 1 is best: from 1 + the number of generators significantly better to n less the number "
         "significantly worse. Dark: near the top; black figures: none is significantly better.",
         f"Rank intervals: {told}.",
@@ -259,8 +253,7 @@ def ranks_figure(digest: Digest) -> Figure | None:
 
 
 def _mark(estimate: Estimate, style: str, colour: str) -> Mark:
-    low, high = (None, None) if estimate.interval is None else (estimate.interval.low, estimate.interval.high)
-    return Mark(estimate.value, low, high, style=style, colour=colour)  # type: ignore[arg-type]
+    return Mark(estimate.value, *ends(estimate.interval), style=style, colour=colour)  # type: ignore[arg-type]
 
 
 def _point(x: Estimate, y: Estimate) -> Point:

@@ -14,7 +14,7 @@ from textassay.estimate import Estimate
 from textassay.inspection import Finding
 from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind, with_encoder
-from textassay.report.number import count, places_for
+from textassay.report.number import count, places_for, rank_range
 
 _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
 
@@ -80,7 +80,12 @@ class Digest(Standings):
         return f"{FLOOR} of {size:,}"
 
     def own_floors(self, metric: str) -> Mapping[str, Estimate]:
-        """Return what real text scores beside generators with a floor of their own, by names of rows."""
+        """Return what real text scores beside generators with a floor of their own, by names of rows.
+
+        Only for a metric that is ranked at the floor's size.
+        """
+        if not self.at_floor_size(metric):
+            return {}
         found = {}
         for generator in self.order:
             own = self.own_floor(generator, metric)
@@ -102,6 +107,12 @@ class Digest(Standings):
         """Return the decimals of a metric's column."""
         return places_for(self.shown(generator, metric) for generator in self.generators)
 
+    @cached_property
+    def sizes_text(self) -> str:
+        """How many texts the generators have, such as "200 to 300"; empty where it is not known."""
+        sizes = {size for name in self.generators if (size := self.size(name)) is not None}
+        return f"{count(min(sizes))} to {count(max(sizes))}" if len(sizes) > 1 else "".join(map(count, sizes))
+
     def setting(self, key: str) -> str | None:
         """Return one setting of the signatures, such as ``tok``; none where no estimate has it."""
         for result in self.comparison.results:
@@ -116,9 +127,7 @@ class Digest(Standings):
     def rank_text(self, generator: str, metric: str) -> str:
         """Return "1" or "1-3", empty where there is no rank."""
         rank = self.ranks.get((generator, metric))
-        if rank is None:
-            return ""
-        return str(rank.low) if rank.low == rank.high else f"{rank.low}-{rank.high}"
+        return "" if rank is None else rank_range(rank.low, rank.high)
 
     def grouped_warnings(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Return each warning once, with what else it is said of: (the first, other generators and metrics)."""

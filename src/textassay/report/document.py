@@ -219,7 +219,7 @@ class Document(Displayed):
         """All tables, without the records."""
         return tuple(part for part in self.parts() if isinstance(part, Table))
 
-    def save(self, folder: str | Path, *, stem: str = "report") -> list[Path]:
+    def save(self, folder: str | Path, *, stem: str = "report", png: bool = False) -> list[Path]:
         """Write the document into a folder, which is made if it is absent: all files or none.
 
         Parameters
@@ -228,6 +228,8 @@ class Document(Displayed):
             Files of these names are replaced.
         stem
             Of the names: ``STEM.md``, ``STEM.html``, and ``STEM.tex`` where there is a table for a paper.
+        png
+            Whether to write each figure as PNG, too, on white at 160 dots an inch.
 
         Returns
         -------
@@ -239,7 +241,7 @@ class Document(Displayed):
         OutputError
             If a file cannot be written; then the folder is as it was before.
         """
-        files = import_module("textassay.report.files").document_files(self, stem=stem)
+        files = import_module("textassay.report.files").document_files(self, stem=stem, png=png)
         return write_files(Path(folder), files)
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ Colours: hues of Okabe and Ito, "Color Universal Design" (2008), darkened until 
 
 import io
 import math
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,7 @@ _DASHES: tuple[Any, ...] = ("-", (0, (4, 1.4)), (0, (1.3, 1.3)), (0, (6, 1.4, 1.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _LETTER = 0.076  # inches
 _BOLD_LETTER = 0.085
+_CAPITAL = 0.02  # more, of a capital or another wide letter
 _LABEL_HEIGHT = 0.15
 _LEGEND_ROW = 0.18
 _ROW = 0.25
@@ -76,7 +78,7 @@ def _canvas_of(figure: Figure) -> Canvas:
 def _forest(plot: Forest) -> Canvas:
     n, names = len(plot.rows), [_label(row.name) for row in plot.rows]
     panels = plot.panels or ("",)
-    left = 0.12 + _LETTER * max(map(len, names), default=1)
+    left = 0.12 + max((_width(name, bold=row.bold) for row, name in zip(plot.rows, names, strict=True)), default=0)
     texts = max((len(row.text) for row in plot.rows), default=0)
     right = 0.2 + _LETTER * texts if texts else 0.15
     n_columns = min(plot.most_columns, len(panels))
@@ -278,7 +280,9 @@ def _bars(plot: Bars) -> Canvas:
 
 def _heat_map(plot: HeatMap) -> Canvas:
     rows, columns = [_label(name) for name in plot.rows], [_label(name) for name in plot.columns]
-    left = 0.12 + _LETTER * max(map(len, rows), default=1)
+    left = 0.12 + max(
+        (_width(row, bold=name in plot.bold) for row, name in zip(rows, plot.rows, strict=True)), default=0
+    )
     above = 0.1 + 0.75 * _LETTER * max(map(len, columns), default=1)
     beyond = 0.1 + 0.6 * _LETTER * max(map(len, columns), default=1)
     figure, axes = canvas(left + plot.wide * len(columns) + beyond, above + 0.34 * len(rows) + 0.1,
@@ -305,6 +309,13 @@ def _heat_map(plot: HeatMap) -> Canvas:
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
     return figure
+
+
+def _width(name: str, *, bold: bool = False) -> float:
+    """Return about how many inches a name needs, at least as many as it does."""
+    wide = sum(letter.isupper() or letter in "mwMW@%" for letter in name)
+    asian = sum(unicodedata.east_asian_width(letter) in "WF" for letter in name)
+    return (_BOLD_LETTER if bold else _LETTER) * len(name) + _CAPITAL * (wide + 2 * asian)
 
 
 def _label(name: str) -> str:

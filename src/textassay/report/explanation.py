@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Example, Explanation
+from textassay.report.cells import count_cell, number_cell
+from textassay.report.comparison_figures import step_points
 from textassay.report.digest import phrase_of
 from textassay.report.document import (
     Cell,
@@ -53,12 +55,9 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
         ("More often in generated text", explanation.more_generated),
         ("More often in real text", explanation.more_real),
     ]
-    parts: list[Part] = []
-    for title, giveaways in ngrams if top else ():
-        parts.append(_ngrams(explanation, title, giveaways, top))
-    if any(giveaways for _, giveaways in ngrams) and top:
-        parts += notes(_tests(explanation))
-    more: list[Part | None] = [
+    parts = [
+        *(_ngrams(explanation, title, giveaways, top) for title, giveaways in ngrams if top),
+        *notes(_tests(explanation) if top and any(giveaways for _, giveaways in ngrams) else ""),
         _lengths_table(explanation),
         *_half_note(explanation),
         lengths_figure(explanation),
@@ -74,7 +73,7 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
         curve_figure(explanation),
         *notes(*explanation.notes),
     ]
-    return [*parts, *(part for part in more if part is not None)]
+    return [part for part in parts if part is not None]
 
 
 def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragraph, ...]:
@@ -131,11 +130,12 @@ def lengths_figure(explanation: Explanation) -> Figure | None:
     ends = [x for one in bins for x in (one.value, one.low, one.high) if x is not None]
     low, high = min([0.0, *ends]), max([0.2, *ends])
     counts = {side: [getattr(one, f"n_{side}") for one in bins] for side, _ in _SIDES}
-    largest = max(max(n) / (sum(n) or 1) for n in counts.values()) or 1.0
-    unit = _HEIGHT_OF_COUNTS * high / largest  # of a share, in the units of dd
+    shares = {side: [k / (sum(n) or 1) for k in n] for side, n in counts.items()}
+    unit = _HEIGHT_OF_COUNTS * high / (max(map(max, shares.values())) or 1.0)  # of a share, in the units of dd
+    edges = [place - 0.5 for place in range(len(bins) + 1)]
     series = [
-        Series(f"share of {side} texts", _steps([unit * n / (sum(counts[side]) or 1) for n in counts[side]], -0.5, 1),
-               colour=side, steps=True, thin=True, dashes=dashes)
+        Series(f"share of {side} texts", step_points(edges, [unit * share for share in shares[side]]), colour=side,
+               steps=True, thin=True, dashes=dashes)
         for side, dashes in _SIDES
     ]  # fmt: skip
     points = tuple(Point(place, one.value, one.low, one.high) for place, one in enumerate(bins))
@@ -151,11 +151,10 @@ def lengths_figure(explanation: Explanation) -> Figure | None:
     margin = 0.05 * (high - low)
     return Figure(
         f"lengths-{slug(explanation.generator)}",
-        Curves(tuple(series), x, Axis("dd", (low - margin, high + margin)), legend=False, size=_SMALL,
-               references=(Reference(0.0, "y", colour="rule"),)),
+        _curves(series, x, Axis("dd", (low - margin, high + margin)), Reference(0.0, "y", colour="rule")),
         "dd by length. Thin lines: how many texts there are, real solid, generated dashed.",
         f"dd of {explanation.generator} by length: {told}.",
-    )  # fmt: skip
+    )
 
 
 def prefixes_figure(explanation: Explanation) -> Figure | None:
@@ -168,15 +167,14 @@ def prefixes_figure(explanation: Explanation) -> Figure | None:
     references += [] if half is None else [Reference(half, "x", colour="ink", dashed=True)]
     low = min(0.0, *(one.low for one in points)) - 0.02
     told = ", ".join(f"{number(one.value, 3)} of {count(one.n_tokens)}" for one in points)
-    line = Series("dd", tuple(Point(one.n_tokens, one.value, one.low, one.high) for one in points),
-                  colour="generated", band=True)  # fmt: skip
+    line = [Point(one.n_tokens, one.value, one.low, one.high) for one in points]
+    x = Axis("first tokens of each text", (0, points[-1].n_tokens + 0.5))
     return Figure(
         f"prefixes-{slug(explanation.generator)}",
-        Curves((line,), Axis("first tokens of each text", (0, points[-1].n_tokens + 0.5)), Axis("dd", (low, 1.02)),
-               references=tuple(references), legend=False, size=_SMALL),
+        _curves([_dd_line(line)], x, Axis("dd", (low, 1.02)), *references),
         f"dd of the first tokens. {prefix_statement(explanation)}",
         f"dd of the first tokens, {explanation.generator}: {told}.",
-    )  # fmt: skip
+    )
 
 
 def positions_figure(explanation: Explanation) -> Figure | None:
@@ -185,11 +183,11 @@ def positions_figure(explanation: Explanation) -> Figure | None:
     if not bins:
         return None
     edges = [100 * one.begin for one in bins] + [100 * bins[-1].end]
-    series = []
-    for side, dashes in _SIDES:
-        heights = [*(getattr(one, f"evidence_{side}") for one in bins), 0.0]
-        points = tuple(Point(x, y) for x, y in zip(edges, heights, strict=True))
-        series.append(Series(side, points, colour=side, steps=True, fill=True, dashes=dashes))
+    series = [
+        Series(side, step_points(edges, [getattr(one, f"evidence_{side}") for one in bins]),
+               colour=side, steps=True, fill=True, dashes=dashes)
+        for side, dashes in _SIDES
+    ]  # fmt: skip
     told = "; ".join(
         f"{100 * one.begin:.0f} to {100 * one.end:.0f} %: real {number(one.evidence_real, 2)}, "
         f"generated {number(one.evidence_generated, 2)}"
@@ -198,7 +196,7 @@ def positions_figure(explanation: Explanation) -> Figure | None:
     x = Axis("place in the text", (edges[0], edges[-1]), ticks=(edges[0], edges[-1]), labels=("begin", "end"))
     return Figure(
         f"positions-{slug(explanation.generator)}",
-        Curves(tuple(series), x, Axis("nats for real"), legend=False, size=_SMALL, references=(Reference(0.0, "y"),)),
+        _curves(series, x, Axis("nats for real"), Reference(0.0, "y")),
         "Log-odds of being real that the words at each place add: real texts solid, generated ones dashed.",
         f"Evidence for being real by place in the text, {explanation.generator}: {told}.",
     )
@@ -210,15 +208,22 @@ def curve_figure(explanation: Explanation) -> Figure | None:
     if not curve:
         return None
     told = ", ".join(f"{number(one.value, 3)} of {count(one.n_generated)}" for one in curve)
-    line = Series("dd", tuple(Point(one.n_generated, one.value, one.low, one.high) for one in curve),
-                  colour="generated", band=True)  # fmt: skip
+    line = [Point(one.n_generated, one.value, one.low, one.high) for one in curve]
     x = Axis("generated texts", scale="log2", ticks=_spaced([one.n_generated for one in curve]))
     return Figure(
         f"curve-{slug(explanation.generator)}",
-        Curves((line,), x, Axis("dd"), legend=False, size=_SMALL),
+        _curves([_dd_line(line)], x, Axis("dd")),
         f"dd with more text. {curve_statement(explanation)}",
         f"dd of {explanation.generator} by number of texts: {told}.",
     )
+
+
+def _dd_line(points: Sequence[Point]) -> Series:
+    return Series("dd", tuple(points), colour="generated", band=True)
+
+
+def _curves(series: Sequence[Series], x: Axis, y: Axis, *references: Reference) -> Curves:
+    return Curves(tuple(series), x, y, references=references, legend=False, size=_SMALL)
 
 
 def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[DiscriminativeNgram], top: int) -> Table:
@@ -254,8 +259,8 @@ def _lengths_table(explanation: Explanation) -> Table | None:
     rows = [
         (
             Cell(_span(one.shortest, one.longest), one.shortest),
-            Cell(count(one.n_generated), one.n_generated),
-            Cell(count(one.n_real), one.n_real),
+            count_cell(one.n_generated),
+            count_cell(one.n_real),
             Cell(f"{MISSING} (too few)" if one.value is None else number(one.value, _PLACES), one.value),
             Cell(span(one.low, one.high, _PLACES)),
         )
@@ -274,10 +279,9 @@ def _half_note(explanation: Explanation) -> tuple[Paragraph, ...]:
 
 def _prefixes_table(explanation: Explanation) -> Table | None:
     rows = [
-        (Cell(count(one.n_tokens), one.n_tokens), Cell(number(one.value, _PLACES), one.value),
-         Cell(span(one.low, one.high, _PLACES)))
+        (count_cell(one.n_tokens), number_cell(one.value, _PLACES), Cell(span(one.low, one.high, _PLACES)))
         for one in explanation.prefixes
-    ]  # fmt: skip
+    ]
     title = "dd of the first tokens, by logistic regression over n-grams"
     return _table(explanation, "prefixes", title, ("tokens", "dd", level(explanation.level)), rows)
 
@@ -294,8 +298,8 @@ def _positions_table(explanation: Explanation) -> Table | None:
 
 def _curve_table(explanation: Explanation) -> Table | None:
     rows = [
-        (Cell(count(one.n_generated), one.n_generated), Cell(count(one.n_real), one.n_real),
-         Cell(number(one.value, _PLACES), one.value), Cell(span(one.low, one.high, _PLACES)))
+        (count_cell(one.n_generated), count_cell(one.n_real), number_cell(one.value, _PLACES),
+         Cell(span(one.low, one.high, _PLACES)))
         for one in explanation.curve
     ]  # fmt: skip
     heads = ("generated", "real", "dd", level(explanation.level))
@@ -342,11 +346,6 @@ def _most_telling(explanation: Explanation) -> str:
         f"Most telling: {first.ngram}, in {_percent(first.share_generated)} of its texts and in "
         f"{_percent(first.share_real)} of the real ones."
     )
-
-
-def _steps(heights: Sequence[float], first: float, width: float) -> tuple[Point, ...]:
-    """Return bins of one width as the points of a series of steps."""
-    return tuple(Point(first + width * place, y) for place, y in enumerate([*heights, 0.0]))
 
 
 def _spaced(sizes: Sequence[int]) -> tuple[float, ...]:

@@ -9,8 +9,8 @@ figures 2 to 4. Departs from them: bands are intervals; the standard deviation o
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from textassay.comparison import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
-from textassay.exposure import EbDd, Exposure, ExposureSettings, SwitchedSample
+from textassay.exposure import DATA, MODEL, CgdCurve, EbBleu, EbC, Effect, ExcessError, Exposure, SwitchedSample
 from textassay.meta_evaluation import Curve, CurvePoint
 from textassay.report.by_length import lengths_figure
 from textassay.report.cells import estimate_cell, interval_cell, number_cell, quantity_cells
@@ -37,7 +37,7 @@ from textassay.report.document import (
     section,
 )
 from textassay.report.files import record
-from textassay.report.number import count, counted, decimals, interval, level, number, places_for
+from textassay.report.number import count, counted, decimals, ends, interval, level, number, places_for
 from textassay.report.words import slug
 
 FloatArray = npt.NDArray[np.float64]
@@ -49,7 +49,6 @@ _DISTANCE_NAMES = {
     "greedy": "share of unlike likeliest words",
     "kl": "Kullback-Leibler divergence",
 }
-_DATA, _MODEL = "data", "model"
 _ENDS = {
     "excluded": "no sentence ends, on any side: models of whole sentences run on past their ends",
     "absorbing": "a sentence may end, on all sides; what has ended says nothing more",
@@ -117,45 +116,40 @@ def _bleu_tables(exposure: Exposure) -> Iterator[Table]:
     """Yield EB-bleu against each kind of prefix, a row a length: narrow enough for a terminal and a telephone."""
     first = next(iter(exposure.bleu.values()))
     every = [(first.data, first.data_sd), *((bleu.other, bleu.other_sd) for bleu in exposure.bleu.values())]
-    places = _spread_places(100 * np.array([a for a, _ in every]), 100 * np.array([b for _, b in every]))
-    for place, (kind, bleu) in enumerate(exposure.bleu.items()):
-        columns = [
-            ("C-bleu(data)", _with_spread(100 * bleu.data, 100 * bleu.data_sd, places)),
-            (f"C-bleu({kind})", _with_spread(100 * bleu.other, 100 * bleu.other_sd, places)),
-            ("EB-bleu", _with_spread(bleu.values, bleu.sd)),
-            (level(exposure.settings.level), _intervals(bleu.values, bleu.intervals)),
-        ]
+    places = _places(*(100 * np.array(side) for side in zip(*every, strict=True)))
+    for kind, bleu in exposure.bleu.items():
+        columns = {
+            "C-bleu(data)": _with_spread(100 * bleu.data, 100 * bleu.data_sd, places),
+            f"C-bleu({kind})": _with_spread(100 * bleu.other, 100 * bleu.other_sd, places),
+            "EB-bleu": _with_spread(bleu.values, bleu.sd),
+            level(exposure.settings.level): _intervals(bleu.values, bleu.intervals),
+        }
         title = f"Data and {kind} prefixes"
-        yield _by_length(f"eb-bleu-{slug(kind)}", columns, bleu.lengths, title=title, main=place == 0)
+        yield _by_length(f"eb-bleu-{slug(kind)}", columns, bleu.lengths, title=title, main=bleu is first)
 
 
 def _distance_section(exposure: Exposure, name: str) -> Section:
     """Return EB-C by one distance with CGD after prefixes of data and of the model, then CGD after the other kinds."""
-    curves = exposure.cgd[name]
-    first = [kind for kind in curves if kind in (_DATA, _MODEL)]
-    others = [kind for kind in curves if kind not in first]
-    lengths = curves[_DATA].lengths
-    every = np.array([(curve.values, curve.sd_runs) for curve in curves.values()])
-    places = _spread_places(every[:, 0], every[:, 1])
-    cgd = {kind: (f"CGD({kind})", _with_spread(curve.values, curve.sd_runs, places)) for kind, curve in curves.items()}
-    columns = [cgd[kind] for kind in first]
-    rate = exposure.rates[name].get(_MODEL)
+    curves, settings = exposure.cgd[name], exposure.settings
+    lengths = curves[DATA].lengths
+    places = _places(*(np.array([getattr(one, part) for one in curves.values()]) for part in ("values", "sd_runs")))
+    columns: dict[str, list[Cell]] = {}
+    others: dict[str, list[Cell]] = {}
+    for kind, curve in curves.items():
+        kept = columns if kind in (DATA, MODEL) else others
+        kept[f"CGD({kind})"] = _with_spread(curve.values, curve.sd_runs, places)
+    rate = exposure.rates[name].get(MODEL)
     if rate is not None:
-        columns.append(("EB-C", _with_spread(rate.values, rate.sd_runs)))
-        columns.append((level(exposure.settings.level), _intervals(rate.values, rate.intervals)))
-    table = _by_length(f"eb-c-{name}", columns, lengths, main=name == exposure.settings.distances[0])
+        columns["EB-C"] = _with_spread(rate.values, rate.sd_runs)
+        columns[level(settings.level)] = _intervals(rate.values, rate.intervals)
+    table = _by_length(f"eb-c-{name}", columns, lengths, main=name == settings.distances[0])
     after = f"CGD ({name}) after other prefixes"
-    rest = _by_length(f"cgd-{name}", [cgd[kind] for kind in others], lengths, title=after) if others else None
-    kinds = [kind for kind in (*exposure.settings.kinds, _DATA) if kind in curves]  # one colour a kind in all figures
-    lines = [
-        _curve(kind, f"CGD ({name})", curves[kind].lengths, curves[kind].values, curves[kind].intervals)
-        for kind in kinds
-    ]
-    title = f"CGD of {exposure.model} by kind of prefix, {_DISTANCE_NAMES[name]}"
-    figures = [_figure(f"cgd-{name}", title, lines)]
-    if name == next(iter(exposure.cgd)):
-        figures.insert(0, _figure_of_rates(exposure))
-    return section(f"EB-C by {_DISTANCE_NAMES[name]} ({name})", table, rest, *figures)
+    rest = _by_length(f"cgd-{name}", others, lengths, title=after) if others else None
+    kinds = [kind for kind in (*settings.kinds, DATA) if kind in curves]  # one colour a kind in all figures
+    lines = [_line(kind, f"CGD ({name})", curves[kind]) for kind in kinds]
+    figure = _figure(f"cgd-{name}", f"CGD of {exposure.model} by kind of prefix, {_DISTANCE_NAMES[name]}", lines)
+    rates = _figure_of_rates(exposure) if name == next(iter(exposure.cgd)) else None
+    return section(f"EB-C by {_DISTANCE_NAMES[name]} ({name})", table, rest, rates, figure)
 
 
 def _excess_section(exposure: Exposure) -> Section | None:
@@ -164,130 +158,111 @@ def _excess_section(exposure: Exposure) -> Section | None:
         return None
     tokens = [length + 1 for length in exposure.lengths.lengths]  # the token after the prefix counts, too
     shown = [excess.lengths.index(n) for n in tokens]
-    values, bounds = excess.values[shown], [excess.intervals[place] for place in shown]
-    places = max(1, _places(values, bounds) - 2)  # in percent
-    columns = [
-        ("excess, %", [number_cell(100 * value, places) for value in values.tolist()]),
-        (level(exposure.settings.level), [interval_cell(_in_percent(bound), places) for bound in bounds]),
-    ]
-    line = _curve("over the model's own words", "excess error, %", excess.lengths, 100 * excess.values,
-                  [_in_percent(bound) for bound in excess.intervals], x="tokens so far")  # fmt: skip
+    places = max(1, _places(excess.values[shown], _arms([excess.intervals[k] for k in shown])) - 2)  # in percent
+    bounds = tuple(None if one is None else Interval(100 * one.low, 100 * one.high, one.level, one.method)
+                   for one in excess.intervals)  # fmt: skip
+    percent = replace(excess, values=100 * excess.values, intervals=bounds)
+    columns = {
+        "excess, %": [number_cell(value, places) for value in percent.values[shown].tolist()],
+        level(exposure.settings.level): [interval_cell(bounds[k], places) for k in shown],
+    }
+    table = _by_length("excess-error", columns, tokens, first="tokens so far")
+    line = _line("over the model's own words", "excess error, %", percent, x="tokens so far")
     figure = _figure("excess-error", f"Excess accumulated error of {exposure.model}", [line])
-    return section(
-        "Excess accumulated error", _by_length("excess-error", columns, tokens, first="tokens so far"), figure
-    )
+    return section("Excess accumulated error", table, figure)
 
 
 def _dd_section(exposure: Exposure) -> Section | None:
     if not exposure.dd:
         return None
     differences, bounds = np.array([dd.difference for dd in exposure.dd]), [dd.interval for dd in exposure.dd]
-    places = _places(differences, bounds)
-    sides = {"data": [dd.data for dd in exposure.dd], "model": [dd.model for dd in exposure.dd]}
-    columns = [
-        (f"dd({name})", [estimate_cell(dd, places_for(estimates)) for dd in estimates])
-        for name, estimates in sides.items()
-    ]
-    columns.append(("difference", [number_cell(value, places) for value in differences.tolist()]))
-    columns.append((level(exposure.settings.level), _intervals(differences, bounds)))
+    places = _places(differences, _arms(bounds))
+    columns = {}
+    for name in (DATA, MODEL):
+        estimates = [getattr(dd, name) for dd in exposure.dd]
+        columns[f"dd({name})"] = [estimate_cell(dd, places_for(estimates)) for dd in estimates]
+    columns["difference"] = [number_cell(value, places) for value in differences.tolist()]
+    columns[level(exposure.settings.level)] = _intervals(differences, bounds)
     what = "whole sentences, against the oracle's" if exposure.dd[0].whole else "continuations alone"
     return section(f"EB-DD: {what}", _by_length("eb-dd", columns, [dd.length for dd in exposure.dd]))
 
 
 def _perplexity_section(exposure: Exposure) -> Section | None:
-    names = {_MODEL: exposure.model, "oracle": exposure.oracle}
+    names = {MODEL: exposure.model, "oracle": exposure.oracle}
     rows = [(f"{side}, {names[side]}", *quantity_cells(quantity)) for side, quantity in exposure.perplexity.items()]
     heads = ("of the", "perplexity", level(exposure.settings.level))
     return section("Perplexity of the text, per token", Table.of("perplexity", heads, rows)) if rows else None
 
 
 def _figure_of_bleu(exposure: Exposure) -> Figure | None:
-    lines = [
-        _curve(kind, "EB-bleu", one.lengths, one.values, one.intervals, average=one.average)
-        for kind, one in exposure.bleu.items()
-    ]
+    lines = [_line(kind, "EB-bleu", bleu, average=True) for kind, bleu in exposure.bleu.items()]
     return _figure("eb-bleu", f"EB-bleu of {exposure.model} by kind of prefix", lines)
 
 
 def _figure_of_rates(exposure: Exposure) -> Figure | None:
     kinds = exposure.settings.kinds
-    shown = _MODEL if _MODEL in kinds else kinds[0]
-    lines = [
-        _curve(_DISTANCE_NAMES[name], "EB-C", rate.lengths, rate.values, rate.intervals, average=rate.average)
-        for name, of_kind in exposure.rates.items()
-        for rate in (of_kind[shown],)
-    ]
+    shown = MODEL if MODEL in kinds else kinds[0]
+    lines = [_line(_DISTANCE_NAMES[name], "EB-C", of[shown], average=True) for name, of in exposure.rates.items()]
     return _figure("eb-c", f"EB-C of {exposure.model}, {shown.replace(':', ' ')} prefixes", lines)
 
 
-def _figure(name: str, title: str, curves: Sequence[Curve]) -> Figure | None:
+def _figure(name: str, title: str, lines: Sequence[Curve]) -> Figure | None:
     """Return a figure; none where no line has a value."""
-    titled = [replace(curve, title=title) for curve in curves]
-    has_values = any(np.isfinite(point.y) for curve in curves for point in curve.points)
-    return lengths_figure(titled, name=name) if has_values else None
+    has_values = any(np.isfinite(point.y) for line in lines for point in line.points)
+    return lengths_figure([replace(line, title=title) for line in lines], name=name) if has_values else None
 
 
-def _curve(
+def _line(
     name: str,
     y: str,
-    lengths: Sequence[int],
-    values: FloatArray,
-    bounds: Bounds,
+    of: EbBleu | CgdCurve | EbC | ExcessError,
     *,
     x: str = "tokens of the prefix",
-    average: float | None = None,
+    average: bool = False,
 ) -> Curve:
     points = tuple(
-        CurvePoint(length, length, value, y_low=bound.low if bound else None, y_high=bound.high if bound else None)
-        for length, value, bound in zip(lengths, values.tolist(), bounds, strict=True)
+        CurvePoint(length, length, value, y_low=low, y_high=high)
+        for length, value, (low, high) in zip(of.lengths, of.values.tolist(), map(ends, of.intervals), strict=True)
     )
-    return Curve("by length", name.replace(":", " "), "", x, y, points, average=average)
+    name = name.replace(":", " ")
+    return Curve("by length", name, "", x, y, points, average=of.average if average else None)
 
 
 def _by_length(
     name: str,
-    columns: Sequence[tuple[str, Sequence[Cell]]],
+    columns: Mapping[str, Sequence[Cell]],
     lengths: Sequence[int],
     *,
     first: str = "length",
     title: str = "",
     main: bool = False,
 ) -> Table:
-    """Return a table with a row a length; `columns`: (name, cells)."""
-    heads = (Column(first), *(Column(head) for head, _ in columns))
-    rows = zip([Cell(str(length), length) for length in lengths], *(cells for _, cells in columns), strict=True)
-    return Table(name, heads, tuple(map(Row, rows)), title, main=main)
+    """Return a table with a row a length."""
+    rows = list(zip([Cell(str(length), length) for length in lengths], *columns.values(), strict=True))
+    return Table.of(name, [Column(head) for head in (first, *columns)], rows, title=title, main=main)
 
 
-def _spread_places(values: FloatArray, spreads: FloatArray) -> int:
-    known = spreads[np.isfinite(spreads) & (spreads > 0)]
-    return decimals(_typical(values), float(np.median(known)) if len(known) else None)
+def _places(values: FloatArray, widths: FloatArray) -> int:
+    """Return the decimals that suit a column: those of its median value and median width, as far as these are known."""
+    known, wide = np.abs(values[np.isfinite(values)]), widths[np.isfinite(widths) & (widths > 0)]
+    return decimals(float(np.median(known)) if len(known) else 1.0, float(np.median(wide)) if len(wide) else None)
+
+
+def _arms(bounds: Bounds) -> FloatArray:
+    """Return half the widths of intervals, NaN for none."""
+    return np.array([math.nan if one is None else (one.high - one.low) / 2 for one in bounds])
 
 
 def _with_spread(values: FloatArray, spreads: FloatArray, places: int | None = None) -> list[Cell]:
     """Return values with their standard deviation over runs, the values alone where there is one run."""
-    places = _spread_places(values, spreads) if places is None else places
+    places = _places(values, spreads) if places is None else places
     pairs = zip(values.tolist(), spreads.tolist(), strict=True)
     return [number_cell(value, places, spread=spread) for value, spread in pairs]
 
 
 def _intervals(values: FloatArray, bounds: Bounds) -> list[Cell]:
-    places = _places(values, bounds)
+    places = _places(values, _arms(bounds))
     return [interval_cell(bound, places) for bound in bounds]
-
-
-def _places(values: FloatArray, bounds: Bounds) -> int:
-    widths = [(bound.high - bound.low) / 2 for bound in bounds if bound is not None]
-    return decimals(_typical(values), float(np.median(widths)) if widths else None)
-
-
-def _typical(values: FloatArray) -> float:
-    known = np.abs(values[np.isfinite(values)])
-    return float(np.median(known)) if len(known) else 1.0
-
-
-def _in_percent(bounds: Interval | None) -> Interval | None:
-    return None if bounds is None else Interval(100 * bounds.low, 100 * bounds.high, bounds.level, bounds.method)
 
 
 def _rows(exposure: Exposure) -> Iterator[tuple[Any, ...]]:
@@ -323,33 +298,24 @@ def _ends_of(bounds: Interval | None) -> tuple[Any, ...]:
 
 def _verdicts(exposure: Exposure) -> list[str]:
     """Return one sentence a measure, the one against the oracle first."""
-    sentences = []
-    last = len(exposure.lengths.lengths) - 1
-    tokens = counted(exposure.lengths.lengths[last], "token")
-    name = exposure.settings.distances[0]
-    rate = exposure.rates.get(name, {}).get(_MODEL)
-    if rate is not None:
-        sentences.append(_of_rate(rate.intervals[last], float(rate.values[last]), tokens, name, exposure.settings))
-    bleu = exposure.bleu.get(_MODEL)
-    if bleu is not None:
-        n_continuations = bleu.n_sentences * exposure.settings.bleu_runs
-        sentences.append(
-            _of_bleu(bleu.intervals[last], float(bleu.values[last]), tokens, n_continuations, exposure.settings)
-        )
-    if bleu is None:
+    tokens = counted(exposure.lengths.lengths[-1], "token")
+    effects, share = exposure.effects, exposure.settings.level
+    words = _words(exposure, tokens)
+    sentences = [_of_ratio(name, effects[name], words[name], share) for name in ("EB-C", "EB-bleu") if name in effects]
+    if "EB-bleu" not in effects:
         sentences.append("Nothing is said of exposure bias: no prefixes of the model were measured.")
     scale = [
-        f"{_described(kind)} {_percent(1 - 1 / float(other.values[last]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
+        f"{_described(kind)} {_percent(1 - 1 / float(other.values[-1]), 1 - 1 / bounds.low, 1 - 1 / bounds.high)}"
         for kind, other in exposure.bleu.items()
-        if kind != _MODEL and (bounds := other.intervals[last]) is not None and bounds.low > 0
+        if kind != MODEL and (bounds := other.intervals[-1]) is not None and bounds.low > 0
     ]
     if scale:
         sentences.append(f"For scale, this share of BLEU is lost after {tokens} of: {'; '.join(scale)}.")
-    if exposure.excess is not None:
-        excess = exposure.excess
-        sentences += _of_excess(excess.intervals[-1], float(excess.values[-1]), excess.lengths[-1], exposure.settings)
-    if exposure.dd:
-        sentences += _of_dd(exposure.dd[-1], exposure.settings.level)
+    excess, dd = effects.get("excess error"), effects.get("EB-DD")
+    if excess is not None and excess.interval is not None:
+        sentences.append(_of_ratio("excess error", excess, words["excess error"], share))
+    if dd is not None and dd.interval is not None:
+        sentences.append(_of_dd(dd, dd.interval, share))
     return sentences
 
 
@@ -422,148 +388,97 @@ def _explanations(exposure: Exposure) -> list[tuple[str, str]]:
     return terms
 
 
-def _of_rate(bounds: Interval | None, value: float, tokens: str, distance: str, settings: ExposureSettings) -> str:
-    name = _DISTANCE_NAMES[distance]
-    if bounds is None:
-        return _without_interval(
-            "EB-C", value, "after real words, the next words of model and oracle do not differ in every run"
-        )
-    if bounds.low > 1 or bounds.high < 1:
-        way, what = ("farther from", "exposure bias") if bounds.low > 1 else ("nearer to", "no exposure bias, rather")
-        tail = "" if bounds.low > 1 else " the contrary"
-        return (
-            f"After {tokens} of its own the model's next words are {_change(value, bounds)} {way} the oracle's than "
-            f"after real ones ({name}): {what}{tail}."
-        )
-    n, what = settings.n * settings.oracle_runs, "sequences of each kind"
-    return _absent(
-        "Against the oracle",
-        f"after {tokens} of its own the model's next words are {_between(bounds, 'nearer to', 'farther from')} the "
-        f"oracle's than after real ones ({name})",
-        bounds, value, n, what, settings.level,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Words:
+    """How a ratio is put into words."""
+
+    by: str
+    statement: str  # with a place for how far it is from where it would be without exposure bias
+    below: str
+    above: str
+    draws: str = "sequences of each kind"
+    undefined: str = ""  # why it is
+    bias: str = ": exposure bias"
+    contrary: str = ": no exposure bias, rather the contrary"
+    thing: str = "exposure bias"
+    verbs: tuple[str, str] = ("", "")  # of the statement, where it is clear and where it is open
 
 
-def _of_bleu(bounds: Interval | None, value: float, tokens: str, n: int, settings: ExposureSettings) -> str:
-    if bounds is None:
-        return _without_interval(
-            "EB-bleu", value, "in some run, no word of the model's continuations stands in a reference"
-        )
-    if bounds.low > 1 or bounds.high < 1:
-        way, what = ("higher", "exposure bias") if bounds.low > 1 else ("lower", "no exposure bias, rather")
-        tail = "" if bounds.low > 1 else " the contrary"
-        return (
-            f"After {tokens} of real text the model's continuations have a BLEU {_change(value, bounds)} {way} than "
-            f"after its own: {what}{tail}."
-        )
-    return _absent(
-        "By BLEU",
-        f"after {tokens} of real text the model's continuations score {_between(bounds, 'lower', 'higher')} than after "
-        "its own",
-        bounds, value, n, "continuations of each kind", settings.level,
-    )  # fmt: skip
-
-
-def _of_excess(bounds: Interval | None, value: float, n_tokens: int, settings: ExposureSettings) -> list[str]:
-    if bounds is None:
-        return []
-    if bounds.low > 0 or bounds.high < 0:
-        way = "faster" if bounds.low > 0 else "more slowly"
-        ends = (bounds.low, bounds.high) if bounds.low > 0 else (-bounds.high, -bounds.low)
-        return [
-            f"Over the first {n_tokens} tokens errors pile up {_percent(abs(value), *ends)} {way} after the model's "
-            "own words than after the oracle's."
-        ]
-    statement = (
-        f"over the first {n_tokens} tokens errors pile up {_between(bounds, 'more slowly', 'faster', middle=0.0)} "
-        "after the model's own words than after the oracle's"
-    )
-    n, what = settings.n * settings.oracle_runs, "sequences of each kind"
-    return [
-        _absent(
+def _words(exposure: Exposure, tokens: str) -> dict[str, _Words]:
+    distance = _DISTANCE_NAMES[exposure.settings.distances[0]]
+    excess = exposure.effects.get("excess error")
+    n_tokens = 0 if excess is None else excess.length
+    return {
+        "EB-C": _Words(
+            "Against the oracle",
+            f"after {tokens} of its own the model's next words are {{}} the oracle's than after real ones ({distance})",
+            "nearer to",
+            "farther from",
+            undefined="after real words, the next words of model and oracle do not differ in every run",
+        ),
+        "EB-bleu": _Words(
+            "By BLEU",
+            f"after {tokens} of real text the model's continuations {{}} than after its own",
+            "lower",
+            "higher",
+            "continuations of each kind",
+            "in some run, no word of the model's continuations stands in a reference",
+            verbs=("have a BLEU ", "score "),
+        ),
+        "excess error": _Words(
             "By accumulated error",
-            statement,
-            bounds,
-            value,
-            n,
-            what,
-            settings.level,
-            middle=0.0,
+            f"over the first {n_tokens} tokens errors pile up {{}} after the model's own words than after the oracle's",
+            "more slowly",
+            "faster",
+            bias="",
+            contrary="",
             thing="an excess of errors",
-        )
-    ]
+        ),
+    }
 
 
-def _of_dd(dd: EbDd, share: float) -> list[str]:
-    bounds = dd.interval
-    if bounds is None or dd.difference is None:
-        return []
-    measure = f"dd after {count(dd.length)} own tokens less dd after as many real ones"
-    values = f"{number(dd.difference, 3)} {interval(bounds, 3)}"
-    verdict = verdict_of(bounds.low, bounds.high, margin=MARGIN)
-    if verdict == "separated":
-        easier = "more" if bounds.low > 0 else "less"
-        return [
-            f"A classifier tells the model's text from real text {easier} easily after its own words: {measure} is "
-            f"{values}."
-        ]
-    if verdict == "negligible":
-        most = number(max(bounds.high, 0.0), 3)
-        return [f"By a classifier there is no exposure bias of more than {most}: {measure} is {values}."]
+def _of_ratio(name: str, effect: Effect, words: _Words, share: float) -> str:
+    """Return what an effect shows: bias or the contrary, no more than so much, or that it is open."""
+    value, bounds, none = effect.value, effect.interval, effect.none
+    if bounds is None:
+        if math.isfinite(value):
+            return f"Nothing is said of {name}, {number(value, 3)}: so few texts give it no interval."
+        return f"{name} is undefined: {words.undefined}."
+    below, above = none - bounds.low, bounds.high - none
+    if effect.side:
+        way, *arms = (words.above, -below, above) if effect.side > 0 else (words.below, -above, below)
+        how = f"{words.verbs[0]}{_percent(abs(value - none), *arms)} {way}"
+        told = words.statement.format(how) + (words.bias if effect.side > 0 else words.contrary)
+        return f"{told[:1].upper()}{told[1:]}."
+    places = _percent_places(bounds.low, bounds.high)
+    most = number(100 * above, places)
+    how = f"{words.verbs[1]}between {number(100 * below, places)} % {words.below} and {most} % {words.above}"
+    statement = words.statement.format(how)
+    if verdict_of(bounds.low, bounds.high, none=none, margin=RATIO_MARGIN) == "negligible":
+        return f"{words.by} there is no sign of {words.thing}, and none of more than {most} %: {statement}."
     half = (bounds.high - bounds.low) / 2
-    more = more_sentences(dd.difference, half, dd.n_sentences, level=share, margin=MARGIN)
-    settle = "" if more is None else f"; {more[0]} would show a difference of {number(more[1], 3)}"
-    return [f"By a classifier it is not clear whether there is exposure bias: {measure} is {values}{settle}."]
-
-
-def _absent(
-    by: str,
-    statement: str,
-    bounds: Interval,
-    value: float,
-    n: int,
-    what: str,
-    share: float,
-    *,
-    middle: float = 1.0,
-    thing: str = "exposure bias",
-) -> str:
-    """Return what is said where the interval of a ratio holds `middle`: no more than so much, or that it is open."""
-    if verdict_of(bounds.low, bounds.high, none=middle, margin=RATIO_MARGIN) == "negligible":
-        most = number(100 * (bounds.high - middle), _percent_places(bounds.low, bounds.high))
-        return f"{by} there is no sign of {thing}, and none of more than {most} %: {statement}."
-    more = more_sentences(
-        value - middle, (bounds.high - bounds.low) / 2, n, level=share, margin=RATIO_MARGIN, what=what
-    )
+    more = more_sentences(value - none, half, effect.n, level=share, margin=RATIO_MARGIN, what=words.draws)
     settle = "" if more is None else f"; {more[0]} would show a difference of {number(100 * more[1], 1)} %"
-    return f"{by} it is not clear whether there is {thing}: {statement}{settle}."
+    return f"{words.by} it is not clear whether there is {words.thing}: {statement}{settle}."
 
 
-def _without_interval(name: str, value: float, why: str) -> str:
-    """Return what is said of a ratio that has no interval, and maybe no value."""
-    if math.isfinite(value):
-        return f"Nothing is said of {name}, {number(value, 3)}: so few texts give it no interval."
-    return f"{name} is undefined: {why}."
-
-
-def _change(value: float, bounds: Interval) -> str:
-    """Return how far a ratio is from 1, in percent, with its interval, all above 0."""
-    ends = (bounds.low - 1, bounds.high - 1) if value > 1 else (1 - bounds.high, 1 - bounds.low)
-    return _percent(abs(value - 1), *ends)
+def _of_dd(effect: Effect, bounds: Interval, share: float) -> str:
+    values = f"{number(effect.value, 3)} {interval(bounds, 3)}"
+    measured = f"dd after {count(effect.length)} own tokens less dd after as many real ones is {values}"
+    if effect.side:
+        easier = "more" if effect.side > 0 else "less"
+        return f"A classifier tells the model's text from real text {easier} easily after its own words: {measured}."
+    if verdict_of(bounds.low, bounds.high, margin=MARGIN) == "negligible":
+        most = number(max(bounds.high, 0.0), 3)
+        return f"By a classifier there is no exposure bias of more than {most}: {measured}."
+    more = more_sentences(effect.value, (bounds.high - bounds.low) / 2, effect.n, level=share, margin=MARGIN)
+    settle = "" if more is None else f"; {more[0]} would show a difference of {number(more[1], 3)}"
+    return f"By a classifier it is not clear whether there is exposure bias: {measured}{settle}."
 
 
 def _percent(share: float, low: float, high: float) -> str:
     places = _percent_places(low, high)
     return f"{number(100 * share, places)} % [{number(100 * low, places)}, {number(100 * high, places)}]"
-
-
-def _between(bounds: Interval, below: str, above: str, *, middle: float = 1.0) -> str:
-    """Return an interval that holds `middle` as how far it reaches below and above it, in percent."""
-    places = _percent_places(bounds.low, bounds.high)
-    return (
-        f"between {number(100 * (middle - bounds.low), places)} % {below} and "
-        f"{number(100 * (bounds.high - middle), places)} % {above}"
-    )
 
 
 def _percent_places(low: float, high: float) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from textassay.corpus import csv_text
 from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
-from textassay.report.drawing import draw_svg
+from textassay.report.drawing import draw_png, draw_svg
 from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown
 from textassay.report.page import to_html
@@ -12,11 +12,14 @@ from textassay.report.svg import on_white
 from textassay.storage import Content
 
 
-def document_files(document: Document, *, stem: str = "report", brief_markdown: bool = False) -> dict[str, Content]:
+def document_files(
+    document: Document, *, stem: str = "report", brief_markdown: bool = False, png: bool = False
+) -> dict[str, Content]:
     """Return name to content of what a document is written as, for `textassay.storage.write_files`.
 
     ``STEM.md``, ``STEM.html``, ``STEM.tex`` where it has tables of a paper, a CSV file a record, ``figures/*.svg``.
-    `brief_markdown`: whether Markdown goes without what is marked as extra.
+    `brief_markdown`: whether Markdown goes without what is marked as extra. `png`: whether to write ``figures/*.png``,
+    too.
     """
     document = with_unique_names(document)
     drawings = {figure.name: draw_svg(figure) for figure in document.figures}
@@ -25,6 +28,8 @@ def document_files(document: Document, *, stem: str = "report", brief_markdown: 
     files[f"{stem}.html"] = to_html(document, drawings)
     if any(table.main for table in document.tables):
         files[f"{stem}.tex"] = to_latex(document)
+    if png:
+        files |= {f"figures/{figure.name}.png": draw_png(figure) for figure in document.figures}
     return files | {f"figures/{name}.svg": on_white(svg) for name, svg in drawings.items()}
 
 

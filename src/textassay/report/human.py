@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from textassay.estimate import Interval
+from textassay.generator import Quantity
 from textassay.human import (
     Accepted,
     GeneratorVerdict,
@@ -19,10 +20,10 @@ from textassay.human import (
     Study,
     Verdict,
 )
-from textassay.report.cells import count_cell, interval_cell, number_cell
+from textassay.report.cells import count_cell, interval_cell, number_cell, quantity_cells
 from textassay.report.document import Cell, Column, Document, Figure, Paragraph, Row, Section, Table, section
 from textassay.report.files import record
-from textassay.report.number import count, counted, decimals, number, p_value, span
+from textassay.report.number import count, counted, ends, number, p_value, rank_range, span
 from textassay.report.number import level as percent_of
 from textassay.report.plots import Axis, BarGroup, Bars, Colour, Forest, ForestRow, Mark, Reference
 from textassay.report.words import join_words, shorten
@@ -42,7 +43,6 @@ _SPREAD_GROUPS = "spread of the three over five groups of pages, as in the paper
 
 def analysis_document(analysis: HumanAnalysis) -> Document:
     """Return how well people told real from generated text, what they make of each generator, how far they agree."""
-    is_vote = analysis.by_majority is not None
     share = percent_of(analysis.settings["level"])
     sections = [
         section("To be read with care", *(Paragraph(warning, "warning") for warning in analysis.warnings)),
@@ -54,7 +54,7 @@ def analysis_document(analysis: HumanAnalysis) -> Document:
         _reasons_section(analysis),
     ]
     return Document(
-        "Real or generated? What people say" if is_vote else "How people rate the texts",
+        "Real or generated? What people say" if analysis.is_vote else "How people rate the texts",
         tuple(_answer(analysis)),
         tuple(_facts(analysis)),
         tuple(part for part in sections if part is not None and part.parts),
@@ -71,10 +71,7 @@ def next_word_document(score: NextWordScore) -> Document:
         ("disagreement after the model's own", score.cgd_model, score.cgd_model_interval, score.n_model),
         ("ratio, EB-C (1: no exposure bias)", score.eb_c, score.eb_c_interval, score.n_data + score.n_model),
     )
-    rows = []
-    for name, value, bounds, n in quantities:
-        places = decimals(value, None if bounds is None else (bounds.high - bounds.low) / 2)
-        rows.append((name, number_cell(value, places), interval_cell(bounds, places), count_cell(n)))
+    rows = [(name, *quantity_cells(Quantity(value, bounds)), count_cell(n)) for name, value, bounds, n in quantities]
     table = Table.of("next-word", ("", "value", "interval", "judgements"), rows, main=True)
     known = score.eb_c_interval or score.cgd_data_interval
     facts = [("Sizes", f"{count(score.n_prefixes)} prefixes, raters: {count(score.n_raters)}")]
@@ -187,10 +184,10 @@ def _answer(analysis: HumanAnalysis) -> Iterator[str]:
             verdict = f"People are right {'more' if bounds.low > 0.5 else 'less'} often than by guessing (50 %)"
         yield f"{verdict}: in {_percent_and_interval(first.accuracy)} of their judgements."
     if len(first.generators) > 1:
-        best, *others = _best_first(analysis)
+        best, *others = analysis.best_first
         tied = [row.generator for row in others if row.rank_low == 1]
         luck = f", which may be luck: {join_words(tied)} may be as good" if tied else ""
-        if analysis.by_majority is not None:
+        if analysis.is_vote:
             yield f"{best.generator} is judged fake least often, {_percent_and_interval(best.share)}{luck}."
         else:
             yield f"{best.generator} is rated highest, {number(best.share.value, 3)}{luck}."
@@ -198,13 +195,8 @@ def _answer(analysis: HumanAnalysis) -> Iterator[str]:
 
 def _percent_and_interval(share: Share) -> str:
     bounds = share.interval
-    ends = "" if bounds is None else f" {span(100 * bounds.low, 100 * bounds.high, 1)}"
-    return f"{100 * share.value:.2f} %{ends}"
-
-
-def _best_first(analysis: HumanAnalysis) -> list[GeneratorVerdict]:
-    sign = 1.0 if analysis.by_majority is not None else -1.0
-    return sorted(analysis.by_judgement.generators, key=lambda row: sign * row.share.value)
+    ends_text = "" if bounds is None else f" {span(100 * bounds.low, 100 * bounds.high, 1)}"
+    return f"{100 * share.value:.2f} %{ends_text}"
 
 
 def _facts(analysis: HumanAnalysis) -> Iterator[tuple[str, str]]:
@@ -254,8 +246,7 @@ def _accuracy_figure(analysis: HumanAnalysis) -> Figure:
         for verdict in analysis.verdicts:
             share = verdict.rates[side]
             if share is not None:
-                style = "filled" if verdict is analysis.by_judgement else "hollow"
-                marks.append(_mark(share, colour, hollow=style == "hollow"))
+                marks.append(_mark(share, colour, hollow=verdict is not analysis.by_judgement))
                 texts.append(f"{100 * share.value:.1f}")
                 descriptions.append(f"{verdict.name} on {name} {100 * share.value:.2f} %")
         groups += [BarGroup(name, tuple(marks), tuple(texts))] if marks else []
@@ -274,7 +265,7 @@ def _accuracy_figure(analysis: HumanAnalysis) -> Figure:
 
 
 def _generators_section(analysis: HumanAnalysis, share: str) -> Section:
-    first, is_vote = analysis.by_judgement, analysis.by_majority is not None
+    first, is_vote = analysis.by_judgement, analysis.is_vote
     columns = [Column("generator", numeric=False), Column("rank")]
     for verdict in analysis.verdicts:
         columns += [Column(verdict.name if is_vote else "rating", better="lower" if is_vote else "higher")]
@@ -283,16 +274,18 @@ def _generators_section(analysis: HumanAnalysis, share: str) -> Section:
     places = 0 if any(one is not None and one.high - one.low > _NARROW for one in bounds) else 1
     from_real = {pair.a: pair.p_adjusted for pair in first.from_real}
     rows = []
-    for row in [*_best_first(analysis), *([first.real] if first.real is not None else [])]:
+    for row in (*analysis.best_first, first.real):
+        if row is None:
+            continue
         is_real = row is first.real
         p = from_real.get(row.generator)
         cells = [
             Cell("real text" if is_real else row.generator),
-            Cell(_ranks(row), row.rank_low),
+            Cell(rank_range(row.rank_low, row.rank_high), row.rank_low),
             *(
                 cell
                 for verdict in analysis.verdicts
-                for cell in _generator_cells(verdict, row.generator, places, is_vote=is_vote)
+                for cell in _generator_cells(verdict.rows.get(row.generator), places, is_vote=is_vote)
             ),
             Cell() if is_real else Cell(p_value(p), p),
             count_cell(row.n_items),
@@ -306,12 +299,12 @@ def _generators_section(analysis: HumanAnalysis, share: str) -> Section:
 
 
 def _generators_figure(analysis: HumanAnalysis) -> Figure:
-    first, majority, is_vote = analysis.by_judgement, analysis.by_majority, analysis.by_majority is not None
-    others: dict[str, GeneratorVerdict] = {}
-    if majority is not None:
-        others = {row.generator: row for row in (*majority.generators, *([majority.real] if majority.real else []))}
+    first, is_vote = analysis.by_judgement, analysis.is_vote
+    others = {} if analysis.by_majority is None else analysis.by_majority.rows
     rows, descriptions = [], []
-    for one in [*_best_first(analysis), *([first.real] if first.real is not None else [])]:
+    for one in (*analysis.best_first, first.real):
+        if one is None:
+            continue
         is_real = one is first.real
         colour: Colour = "real" if is_real else "generated"
         marks = [_mark(one.share, colour)]
@@ -340,9 +333,7 @@ def _generators_figure(analysis: HumanAnalysis) -> Figure:
 
 
 def _mark(share: Share, colour: Colour, *, hollow: bool = False) -> Mark:
-    bounds = share.interval
-    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
-    return Mark(share.value, low, high, style="hollow" if hollow else "filled", colour=colour, below=hollow)
+    return Mark(share.value, *ends(share.interval), "hollow" if hollow else "filled", colour, below=hollow)
 
 
 def _agreement_section(analysis: HumanAnalysis, share: str) -> Section:
@@ -378,7 +369,7 @@ def _raters_section(analysis: HumanAnalysis) -> Section:
 
 def _checks(analysis: HumanAnalysis) -> str:
     checks = ["one answer to everything"]
-    if analysis.by_majority is not None:
+    if analysis.is_vote:
         checks += ["answers in a pattern", "the same mistakes as another", "right less often than others"]
     known = any(rater.seconds is not None for rater in analysis.raters)
     if known:
@@ -387,7 +378,7 @@ def _checks(analysis: HumanAnalysis) -> str:
 
 
 def _texts_sections(analysis: HumanAnalysis) -> Iterator[Section]:
-    is_vote = analysis.by_majority is not None
+    is_vote = analysis.is_vote
     real = "Generated, and taken for real" if is_vote else "Generated, and rated highest"
     fake = "Real, and taken for fake" if is_vote else "Real, and rated lowest"
     disputed = [one.texts[0] for one in analysis.disputed]
@@ -434,13 +425,11 @@ def _percent_cells(share: Share | None, places: int = 1) -> tuple[Cell, Cell]:
     if share is None:
         return number_cell(None), Cell()
     bounds = share.interval
-    ends = Cell() if bounds is None else Cell(span(100 * bounds.low, 100 * bounds.high, places), bounds.low)
-    return number_cell(100 * share.value, 2), ends
+    arms = Cell() if bounds is None else Cell(span(100 * bounds.low, 100 * bounds.high, places), bounds.low)
+    return number_cell(100 * share.value, 2), arms
 
 
-def _generator_cells(verdict: Verdict, generator: str, places: int, *, is_vote: bool) -> tuple[Cell, Cell]:
-    rows = [*verdict.generators, *([verdict.real] if verdict.real is not None else [])]
-    row = next((row for row in rows if row.generator == generator), None)
+def _generator_cells(row: GeneratorVerdict | None, places: int, *, is_vote: bool) -> tuple[Cell, Cell]:
     if row is None:
         return number_cell(None), Cell()
     if is_vote:
@@ -448,14 +437,8 @@ def _generator_cells(verdict: Verdict, generator: str, places: int, *, is_vote: 
     return number_cell(row.share.value, 3), interval_cell(row.share.interval, 3)
 
 
-def _ranks(row: GeneratorVerdict) -> str:
-    if row.rank_low is None:
-        return ""
-    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high}"
-
-
 def _records(analysis: HumanAnalysis) -> Iterator[Table]:
-    mean = "share_real" if analysis.by_majority is not None else "mean_rating"
+    mean = "share_real" if analysis.is_vote else "mean_rating"
     columns = ("item", "generator", "n", mean, "agreement", "text")
     disputed = [text for one in analysis.disputed for text in one.texts]
     for name, texts in (("items", analysis.texts), ("disputed", disputed)):

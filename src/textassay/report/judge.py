@@ -8,7 +8,7 @@ from importlib.metadata import version
 import numpy as np
 from scipy import stats
 
-from textassay.meta_evaluation import Agreement, Evaluation, Judging, MetricVerdict
+from textassay.meta_evaluation import Agreement, Evaluation, Judging, MetricVerdict, PairCall, TextCorrelation
 from textassay.report.cells import number_cell
 from textassay.report.console import ARROWS
 from textassay.report.document import (
@@ -26,6 +26,7 @@ from textassay.report.document import (
 )
 from textassay.report.files import record
 from textassay.report.inspection import inspection_sections
+from textassay.report.kinds import with_encoder
 from textassay.report.number import count, level, number, p_value, span
 from textassay.report.plots import (
     Axis,
@@ -56,6 +57,7 @@ _MOST_RANKS = 8
 def judge_document(judging: Judging) -> Document:
     """Return a meta-evaluation as a report."""
     first = judging.verdicts[0]
+    of_vectors = [name for one in judging.evaluations if (name := with_encoder(one.name)) != one.name]
     besides = [f"{name} is left out: {reason}" for name, reason in judging.left_out.items()] + list(judging.warnings)
     return Document(
         "Which metric to trust",
@@ -65,6 +67,7 @@ def judge_document(judging: Judging) -> Document:
             ("Judged by", join_words([_gold_name(gold.name) for gold in judging.golds])),
             ("Settings", f"intervals at {level(judging.level)}, {count(judging.n_resamples)} resamples, "
                          f"seed {judging.seed}"),
+            *([("Sentence vectors", join_words(of_vectors))] if of_vectors else []),
         ),
         (
             *inspection_sections(judging.findings, brief_notes=True),
@@ -113,7 +116,7 @@ def verdict_sentences(judging: Judging, verdict: MetricVerdict) -> list[str]:
             f"These do not agree with {verdict.gold}, though {n} generators are too few to prove them worse than "
             f"{first}: {_with_taus(judging, verdict.gold, contrary)}."
         )
-    worse = [name for name in verdict.order if name not in (*verdict.may_be_best, *verdict.upside_down)]
+    worse = judging.worse(verdict)
     if worse:
         sentences.append(f"Worse than {first}: {_with_taus(judging, verdict.gold, worse)}.")
     if verdict.upside_down:
@@ -125,8 +128,7 @@ def verdict_sentences(judging: Judging, verdict: MetricVerdict) -> list[str]:
             sentences.append(
                 f"What has the higher value in {verdict.gold} is read as better: if it is worse, turn the signs."
             )
-    surely = {*verdict.not_luck, *verdict.upside_down}
-    luck = [name for name in verdict.order if name not in surely]
+    luck = [name for name in verdict.order if name not in (*verdict.not_luck, *verdict.upside_down)]
     if luck and verdict.trusted:
         sentences.append(f"Luck may explain what these say, for or against: {join_words(luck)}.")
     if verdict.undefined:
@@ -164,7 +166,7 @@ def _verdict(judging: Judging, verdict: MetricVerdict) -> Section:
     parts.append(_agreements(judging, verdict))
     parts.append(_taus(judging) if verdict is judging.verdicts[0] and verdict.order else None)
     for name in verdict.trusted[:1]:
-        pairs = _wrong_pairs(judging, verdict.gold, name)
+        pairs = [_wrong_pair(call) for call in judging.wrong_pairs(verdict.gold, name)]
         if pairs:
             title = f"Pairs that {name} gets wrong though {verdict.gold} tells them apart"
             parts.append(section(title, *items(pairs[:_MOST_PAIRS])))
@@ -184,8 +186,7 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
         rows.append(
             [
                 Cell(name, tone="best" if name in verdict.trusted else ""),
-                _exact(tau.value),
-                Cell(span(tau.low, tau.high, 2), tau.low),
+                *_with_interval(tau),
                 Cell(p_value(tau.p_adjusted), tau.p_adjusted),
                 _exact(rho.value),
                 _exact(r.value),
@@ -218,24 +219,22 @@ def _agreements(judging: Judging, verdict: MetricVerdict) -> Table:
     return Table.of(f"agreement-{slug(verdict.gold)}", columns, rows, title=title, notes=(pairs, told), main=True)
 
 
+def _with_interval(found: Agreement | TextCorrelation) -> tuple[Cell, Cell]:
+    return _exact(found.value), Cell(span(found.low, found.high, 2), found.low)
+
+
 def _exact(value: float) -> Cell:
     """Return a correlation in two decimals, with four on demand."""
     cell = number_cell(value, 2)
     return cell if cell.value is None else Cell(cell.text, cell.value, note=number(value, 4))
 
 
-def _wrong_pairs(judging: Judging, gold: str, evaluator: str) -> list[str]:
-    """Return the pairs that an evaluator gets wrong although the gold tells them apart, the largest gaps first."""
-    alpha = 1 - judging.level
-    pairs = []
-    for call in judging.calls:
-        if (call.gold, call.evaluator, call.verdict) == (gold, evaluator, "wrong") and call.gold_separates(alpha):
-            sure = "" if call.p is None else f", p {p_value(call.p)}"
-            pairs.append(
-                f"{call.better} is better than {call.worse} by {number(call.gold_difference, 3)}, "
-                f"{evaluator} says worse by {number(-call.difference, 3)}{sure}"
-            )
-    return pairs
+def _wrong_pair(call: PairCall) -> str:
+    sure = "" if call.p is None else f", p {p_value(call.p)}"
+    return (
+        f"{call.better} is better than {call.worse} by {number(call.gold_difference, 3)}, "
+        f"{call.evaluator} says worse by {number(-call.difference, 3)}{sure}"
+    )
 
 
 def _texts(judging: Judging) -> tuple[Section, ...]:
@@ -243,25 +242,15 @@ def _texts(judging: Judging) -> tuple[Section, ...]:
     if not judging.text_correlations:
         return ()
     found = {(t.evaluator, t.grouping, t.kind): t for t in judging.text_correlations}
-    names = list(dict.fromkeys(t.evaluator for t in judging.text_correlations))
-    within_of = {name: found[name, "group by generator", "kendall"] for name in names}
-    names.sort(key=lambda name: -2.0 if math.isnan(within_of[name].value) else -within_of[name].value)
-    names.sort(key=lambda name: math.isnan(within_of[name].value))
+    within_of = {name: found[name, "group by generator", "kendall"] for name, *_ in found}
+    names = sorted(within_of, key=lambda name: (math.isnan(value := within_of[name].value), -value))
     rows: list[list[str | Cell]] = []
     for name in names:
         within, pooled = within_of[name], found[name, "no grouping", "kendall"]
-        rows.append(
-            [
-                name,
-                _exact(within.value),
-                Cell(span(within.low, within.high, 2), within.low),
-                Cell(p_value(within.p), within.p),
-                _exact(found[name, "group by generator", "spearman"].value),
-                _exact(pooled.value),
-                Cell(span(pooled.low, pooled.high, 2), pooled.low),
-                _exact(found[name, "no grouping", "spearman"].value),
-            ]
-        )
+        rho_within, rho_pooled = (found[name, how, "spearman"] for how in ("group by generator", "no grouping"))
+        p = Cell(p_value(within.p), within.p)
+        rows.append([name, *_with_interval(within), p, _exact(rho_within.value), *_with_interval(pooled),
+                     _exact(rho_pooled.value)])  # fmt: skip
     inner = [Column(name, group="within a generator") for name in ("tau", "interval", "p", "rho")]
     outer = [Column(name, group="pooled") for name in ("tau", "interval", "rho")]
     note = (
@@ -344,22 +333,25 @@ def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
+def _around(value: float, arm: float) -> tuple[float | None, float | None]:
+    return _finite(value - arm), _finite(value + arm)
+
+
 def _values_figure(judging: Judging) -> Figure:
     """Return the values of golds and evaluators with intervals over other texts, a panel each."""
     golds = judging.golds
     shown = [*golds, *_shown(judging, _MOST_VALUES)]
-    order = np.argsort(-golds[0].goodness, kind="stable").tolist()
-    rows, described = [], []
-    arms = [one.half_widths(judging.level) for one in shown]
+    order = judging.best_first
+    arms = [one.half_widths(judging.level).tolist() for one in shown]
+    rows = []
     for place in order:
         marks = []
         for panel, one in enumerate(shown):
-            value, arm = float(one.values[place]), float(arms[panel][place])
-            low, high = _finite(value - arm), _finite(value + arm)
-            marks.append(Mark(value, low, high, colour="ink" if one in golds else "generated", panel=panel))
+            value = float(one.values[place])
+            colour: Colour = "ink" if one in golds else "generated"
+            marks.append(Mark(value, *_around(value, arms[panel][place]), colour=colour, panel=panel))
         rows.append(ForestRow(judging.generators[place], tuple(marks)))
-    for one in shown:
-        described.append(f"{one.name}: {', '.join(number(one.values[place], 3) for place in order)}")
+    described = [f"{one.name}: {', '.join(number(one.values[place], 3) for place in order)}" for one in shown]
     floors = [Reference(one.floor, "x", "", "real", dashed=True, panel=panel)
               for panel, one in enumerate(shown) if one.floor is not None]  # fmt: skip
     plot = Forest(
@@ -370,15 +362,11 @@ def _values_figure(judging: Judging) -> Figure:
         most_columns=4,
         own_scales=True,
     )
-    names = ", ".join(judging.generators[place] for place in order)
-    return Figure(
-        "judge-values",
-        plot,
-        f"Values of generators, the best by {golds[0].name} first, with {level(judging.level)} intervals over other "
-        "texts; dashed: real text.",
-        f"Values of {names}, the best by {golds[0].name} first, with {level(judging.level)} intervals over other "
-        f"texts; dashed: real text. {'; '.join(described)}.",
+    told = (
+        f"the best by {golds[0].name} first, with {level(judging.level)} intervals over other texts; dashed: real text."
     )
+    description = f"Values of {', '.join(golds[0].order)}, {told} {'; '.join(described)}."
+    return Figure("judge-values", plot, f"Values of generators, {told}", description)
 
 
 def _matrix(judging: Judging) -> Figure:
@@ -388,20 +376,19 @@ def _matrix(judging: Judging) -> Figure:
     order = [*(gold.name for gold in judging.golds), *verdict.order, *verdict.undefined]
     places = [matrix.names.index(name) for name in order]
     values, p = matrix.values[np.ix_(places, places)], matrix.p_adjusted[np.ix_(places, places)]
-    cells = []
-    for i in range(len(order)):
-        row: list[HeatCell | None] = []
-        for j in range(len(order)):
-            value = float(values[i, j])
-            text = number(value, 2).replace("0.", ".", 1)
-            hidden = i == j or math.isnan(value)
-            row.append(None if hidden else HeatCell(value, text, strong=bool(p[i, j] < 1 - judging.level)))
-        cells.append(tuple(row))
+
+    def cell(i: int, j: int) -> HeatCell | None:
+        value = float(values[i, j])
+        text = number(value, 2).replace("0.", ".", 1)
+        sure = bool(p[i, j] < 1 - judging.level)
+        return None if i == j or math.isnan(value) else HeatCell(value, text, strong=sure)
+
+    cells = tuple(tuple(cell(i, j) for j in range(len(order))) for i in range(len(order)))
     golds = tuple(gold.name for gold in judging.golds)
     description = "; ".join(f"{order[0]} with {b} {number(float(values[0, j]), 2)}" for j, b in enumerate(order) if j)
     return Figure(
         "judge-matrix",
-        HeatMap(tuple(order), tuple(order), tuple(cells), bold=golds, wide=0.34),
+        HeatMap(tuple(order), tuple(order), cells, bold=golds, wide=0.34),
         "Kendall's tau of all with one another: blue: agree, orange: reversed; dark numbers: significant "
         "after Benjamini and Hochberg.",
         f"Kendall's tau of all evaluators with one another; dark numbers: significant after Benjamini and Hochberg. "
@@ -414,17 +401,14 @@ def _scatters(judging: Judging) -> Figure | None:
     gold, shown = judging.golds[0], _shown(judging, _MOST_PANELS)
     if not shown:
         return None
-    tall = gold.half_widths(judging.level)
-    order = np.argsort(-gold.goodness, kind="stable").tolist()
+    tall = gold.half_widths(judging.level).tolist()
     series, panels = [], []
     for panel, one in enumerate(shown):
-        wide = one.half_widths(judging.level)
+        wide = one.half_widths(judging.level).tolist()
         points = []
-        for rank, place in enumerate(order, 1):
+        for rank, place in enumerate(judging.best_first, 1):
             x, y = float(one.values[place]), float(gold.values[place])
-            x_ends = [_finite(x + sign * float(wide[place])) for sign in (-1, 1)]
-            y_ends = [_finite(y + sign * float(tall[place])) for sign in (-1, 1)]
-            points.append(Point(x, y, y_ends[0], y_ends[1], x_ends[0], x_ends[1], str(rank)))
+            points.append(Point(x, y, *_around(y, tall[place]), *_around(x, wide[place]), str(rank)))
         series.append(Series("", tuple(points), "generated", line=False, panel=panel))
         tau = number(judging.agreement(gold.name, one.name).value, 2)
         panels.append(f"{one.name} {ARROWS[one.better]}, tau {tau}")
@@ -448,13 +432,11 @@ def _ranks(judging: Judging) -> Figure | None:
     if len(columns) < 2:
         return None
     ranks = np.array([stats.rankdata(-column.goodness, method="average") for column in columns])
-    order = np.argsort(ranks[0], kind="stable").tolist()
     cells = tuple(
         tuple(HeatCell(1 - 2 * (float(own[place]) - 1) / max(1, n - 1), f"{own[place]:g}") for own in ranks)
-        for place in order
+        for place in judging.best_first
     )
-    names = tuple(judging.generators[place] for place in order)
-    plot = HeatMap(names, tuple(column.name for column in columns), cells, wide=0.45)
+    plot = HeatMap(judging.golds[0].order, tuple(column.name for column in columns), cells, wide=0.45)
     by = "; ".join(f"by {column.name}: {', '.join(column.order)}" for column in columns)
     caption = f"Ranks of the generators, the best by {judging.golds[0].name} first: blue the better, orange the worse."
     return Figure("judge-ranks", plot, caption, f"Generators, the best first, {by}.")

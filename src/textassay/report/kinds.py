@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from textassay.embedding import DEFAULT_ENCODER
+
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("dd",)),
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
@@ -89,14 +91,17 @@ def variant_of(metric: str) -> str:
     return "" if found is None else found["variant"] or ""
 
 
-def with_encoder(metric: str, encoder: str) -> str:
-    """Return a metric with the encoder of its sentence vectors, ``mauve[lsa+lm]``; as it is where it has none."""
-    family = family_of(metric)
+def with_encoder(metric: str, encoder: str = DEFAULT_ENCODER) -> str:
+    """Return a metric with the encoder of its sentence vectors, ``mauve[lsa+lm]``; as it is where it has none.
+
+    `encoder`: the one of metrics whose names do not say any.
+    """
+    family, settings = family_of(metric), variant_of(metric).split(",")
     if family not in _OF_VECTORS or metric.endswith("]"):
         return metric
-    settings = [setting for setting in variant_of(metric).split(",") if setting and not setting.startswith("encoder=")]
-    variant = f"({','.join(settings)})" if settings else ""
-    return f"{family}{variant}[{encoder}]"
+    own = [setting.removeprefix("encoder=") for setting in settings if setting.startswith("encoder=")]
+    others = ",".join(setting for setting in settings if not setting.startswith("encoder="))
+    return f"{family}({others})[{own[0] if own else encoder}]".replace("()", "")
 
 
 def _tables(families: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

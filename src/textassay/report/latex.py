@@ -76,7 +76,7 @@ def latex_table(table: Table) -> str:
     name_width = _LETTER * min(_NAME_WIDTH, max(map(len, names)))
     whole = name_width + sum(_GAP + _width(table, place) for place in places)
     if table.main and _TEXT_WIDTH < whole <= _TEXT_WIDTH / _SMALLER:
-        return _one_table(table, places, 1, 1, size=r"\footnotesize")
+        return _one_table(table, places, size=r"\footnotesize")
     room = _TEXT_WIDTH - name_width
     pages: list[list[int]] = [[]]
     left = room
@@ -87,15 +87,15 @@ def latex_table(table: Table) -> str:
             left = room
         pages[-1].append(place)
         left -= width
-    return "\n\n".join(_one_table(table, page, n, len(pages)) for n, page in enumerate(pages, start=1))
+    return "\n\n".join(_one_table(table, page, n) for n, page in enumerate(pages, start=1))
 
 
-def _one_table(table: Table, places: Sequence[int], n: int, n_pages: int, *, size: str = r"\small") -> str:
-    title = table.title or table.name
-    title = title if n_pages == 1 else f"{title}, {n} of {n_pages}"
-    marked = any(row.cells[place].tone == "best" for row in table.rows for place in places if place < len(row.cells))
-    caption = [title if title.endswith(".") else f"{title}.", *table.notes]
-    caption += ["Bold: none is significantly better."] if marked else []
+def _one_table(table: Table, places: Sequence[int], n: int = 1, *, size: str = r"\small") -> str:
+    """Return part `n` of a table, the columns at `places`; what the caption explains stands with the first part."""
+    title = (table.title or table.name).removesuffix(".")
+    caption = [f"{title}.", *table.notes] if n == 1 else [f"{title} (continued)."]
+    if n == 1 and any(cell.tone == "best" for row in table.rows for cell in row.cells[1:]):
+        caption.append("Bold: none is significantly better.")
     blocks: list[list[str]] = [[]]
     kind = ""
     for row in table.rows:

@@ -51,7 +51,8 @@ def likelihood_document(
     if any(one.n_impossible for one in likelihoods.values()):
         remarks.append("A text with a sentence of probability 0 costs infinitely much.")
     title = f"Likelihood of {' and '.join(likelihoods)} under {model}"
-    table = Table("likelihood", tuple(columns), rows, main=True)
+    about = f"Cost under {model}, with {percent_of(level)} intervals"
+    table = Table("likelihood", tuple(columns), rows, title=about, main=True)
     return Document(
         title,
         tuple(answers),

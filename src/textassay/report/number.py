@@ -64,6 +64,18 @@ def span(low: float | None, high: float | None, places: int) -> str:
     return "" if low is None else f"[{number(low, places)}, {number(high, places)}]"
 
 
+def ends(bounds: Interval | None) -> tuple[float | None, float | None]:
+    """Return the ends of an interval, none where there is none."""
+    return (None, None) if bounds is None else (bounds.low, bounds.high)
+
+
+def rank_range(low: int | None, high: int | None) -> str:
+    """Return "1" or "1-3", empty where there is no rank."""
+    if low is None:
+        return ""
+    return str(low) if low == high else f"{low}-{high}"
+
+
 def sign_of_width(below: float, above: float) -> str:
     """Return "±", or "-" or "+" where an interval with these arms lies on that side only, as at the end of a range."""
     if max(below, above) > _ROUNDING and min(below, above) < _ONE_SIDED * max(below, above):

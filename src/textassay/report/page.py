@@ -8,6 +8,7 @@ columns switched, and texts filtered by it.
 import base64
 import hashlib
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -20,12 +21,15 @@ from textassay.report.document import Cell, Document, Figure, Part, Section, Tab
 from textassay.report.drawing import draw_svg
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap
-from textassay.report.svg import to_inline
+from textassay.report.svg import on_white, to_inline
 from textassay.report.words import printable, slug
 
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
-_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
+_WORD, _SHORT_NAME, _SLIM = 16, 24, 9  # letters
+_MOST_PANELS_BESIDE = 3
+_MINUS = re.compile(r"(?<![\w.)])-(?=\.?\d)")
+_FOR_SCRIPT = re.compile(r' data-(?:latex|key|first|width|column)="[^"]*"')  # quotes within are escaped
 
 
 def to_html(document: Document, drawings: Mapping[str, str] | None = None) -> str:
@@ -33,22 +37,25 @@ def to_html(document: Document, drawings: Mapping[str, str] | None = None) -> st
     environment = _environment()
     script = _without_blank_lines(_source("document.js"))  # as the page is, or its hash would differ
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    figures = document.figures
     page = environment.get_template("document.html.j2").render(
         document=document, script=Markup(script), style=Markup(_source("document.css")), script_hash=digest,
-        lead=next((figure for figure in figures if figure.name == document.lead), None), anchors=_anchors(document),
+        lead=_lead(document), anchors=_anchors(document),
         drawn=_drawer(drawings or {}),
     )  # fmt: skip
     return _without_blank_lines(page)
 
 
 def to_fragment(document: Document) -> str:
-    """Return the body of the page without head, script and figures' frames: what a notebook shows."""
+    """Return the body of the page without script, with a few styles of its own: what a notebook shows.
+
+    Figures stand on white in fixed colours: a notebook may be dark, and its variables are not ours.
+    """
     environment = _environment()
     body = environment.get_template("fragment.html.j2").render(
-        document=document, anchors=_anchors(document), lead=None, drawn=_drawer({})
-    )
-    return f'<div class="textassay">{_without_blank_lines(body)}</div>'
+        document=document, style=Markup(_source("fragment.css")), anchors=_anchors(document), lead=_lead(document),
+        drawn=_drawn_on_white,
+    )  # fmt: skip
+    return f'<div class="textassay">{_without_blank_lines(_FOR_SCRIPT.sub("", body))}</div>'
 
 
 @cache
@@ -72,6 +79,9 @@ def _environment() -> Environment:
         "groups": _groups,
         "runs": _runs,
         "is_wide": _is_wide,
+        "fits_beside": _fits_beside,
+        "breaks": _breaks,
+        "is_slim": _is_slim,
     }
     environment.globals["arrows"] = ARROWS
     environment.globals["shown_texts"] = _SHOWN_TEXTS
@@ -109,10 +119,25 @@ def _kind(part: Part) -> str:
     return type(part).__name__
 
 
+def _lead(document: Document) -> Figure | None:
+    return next((figure for figure in document.figures if figure.name == document.lead), None)
+
+
+def _drawn_on_white(figure: Figure) -> Markup:
+    """Return a figure for a place whose styles are not ours; its ids differ from those of others of its name."""
+    svg = on_white(draw_svg(figure))
+    name = f"{slug(figure.name)}-{zlib.crc32(svg.encode()):08x}"
+    return Markup(to_inline(svg, name=name, title=_described(figure), themed=False))
+
+
+def _described(figure: Figure) -> str:
+    return str(escape(printable(figure.description)))
+
+
 def _drawer(drawings: Mapping[str, str]) -> Callable[[Figure], Markup]:
     def drawn(figure: Figure) -> Markup:
         svg = drawings.get(figure.name) or draw_svg(figure)
-        return Markup(to_inline(svg, name=slug(figure.name), title=str(escape(printable(figure.description)))))
+        return Markup(to_inline(svg, name=slug(figure.name), title=_described(figure)))
 
     return drawn
 
@@ -150,6 +175,23 @@ def _is_wide(figure: Figure) -> bool:
     if isinstance(plot, HeatMap):
         return len(plot.columns) > _MOST_NARROW_COLUMNS
     return isinstance(plot, Forest | Curves) and len(plot.panels) > 1
+
+
+def _fits_beside(figure: Figure) -> bool:
+    """Return whether a figure of several panels can still be read beside the answer."""
+    return isinstance(figure.plot, Forest) and len(figure.plot.panels) <= _MOST_PANELS_BESIDE
+
+
+def _breaks(cell: Cell, is_name: bool) -> str:
+    """Return the class of a cell that is not broken over lines: a word nowhere, a short name where there is room."""
+    if len(cell.text) <= _WORD and " " not in cell.text:
+        return " word"
+    return " short" if is_name and len(cell.text) <= _SHORT_NAME else ""
+
+
+def _is_slim(table: Table) -> bool:
+    """Return whether the first column needs little room: it holds numbers or letters."""
+    return all(row.kind != "heading" and len(row.cells[0].text) <= _SLIM for row in table.rows)
 
 
 def _sort_key(cell: Cell) -> str:

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from importlib.metadata import version
@@ -26,6 +26,7 @@ from textassay.report.document import (
     Section,
     Table,
     Terms,
+    Tone,
     items,
     section,
 )
@@ -41,6 +42,8 @@ _VERDICTS = (
     ("not separated at this size", "cannot be decided at this size", "cannot be decided at this size"),
     ("not measured", "are not measured", "is not measured"),
 )
+_TONES: dict[str, Tone] = {"holds": "good", "does not hold": "bad", "not measured": "weak"}
+_PARTS = ("parts", "parts that hold")  # names of numbers of a finding
 _HIGH_TAU = 0.8
 _FEW = 6
 _RECORD = (
@@ -99,24 +102,48 @@ def _answer(findings: Iterable[CheckedFinding]) -> tuple[str, ...]:
 
 
 def _findings(reproduction: Reproduction) -> Section:
-    parts: list[Part] = []
+    parts: list[Part] = [_verdicts(reproduction.findings)]
     rules: dict[str, dict[str, None]] = {}
+    by_statement: dict[tuple[str, str, str], list[CheckedFinding]] = {}
     for found in reproduction.findings:
         rules.setdefault(found.rule, {})[found.id] = None
-        numbers = finding_numbers(found)
-        terms = (("paper", found.published), *([("numbers", numbers)] if numbers else []))
-        parts += [Paragraph(f"{found.id} {found.verdict} ({found.about}): {found.statement}", "item"), Terms(terms)]
+        by_statement.setdefault((found.id, found.statement, found.published), []).append(found)
+    for (name, statement, published), checks in by_statement.items():
+        terms = [(found.about, ": ".join(filter(None, (found.verdict, finding_numbers(found))))) for found in checks]
+        parts += [Paragraph(f"{name}: {statement}", "item"), Terms((("paper", published), *terms))]
     explained = Terms(tuple((join_words(list(names)), rule) for rule, names in rules.items()))
     title = "What the paper found, and whether it holds here"
     return section(title, *parts, section("When a finding holds", explained, extra=True))
 
 
+def _verdicts(findings: Sequence[CheckedFinding]) -> Table:
+    """Return a row a finding and a column for each thing that it was checked on; a row a check where few have all."""
+    by_id: dict[str, dict[str, CheckedFinding]] = {}
+    for found in findings:
+        by_id.setdefault(found.id, {})[found.about] = found
+    abouts = list(dict.fromkeys(found.about for found in findings))
+    rows: list[list[str | Cell]]
+    if 2 * len(findings) < len(by_id) * len(abouts):
+        rows = [[found.id, found.about, _verdict_cell(found)] for found in findings]
+        return Table.of("verdicts", ("finding", "checked on", "verdict"), rows, texts=(1, 2))
+    rows = [[name, *(_verdict_cell(checks.get(about)) for about in abouts)] for name, checks in by_id.items()]
+    return Table.of("verdicts", ("finding", *abouts), rows, texts=range(1, len(abouts) + 1))
+
+
+def _verdict_cell(found: CheckedFinding | None) -> Cell:
+    if found is None:
+        return Cell()
+    return Cell(found.verdict, note=finding_numbers(found), tone=_TONES.get(found.verdict, ""))
+
+
 def finding_numbers(finding: CheckedFinding) -> str:
     """Return the first numbers that a verdict rests on, with their intervals; all are in the JSON document."""
-    shown = [
+    parts, hold = (finding.numbers.get(name) for name in _PARTS)
+    shown = [] if parts is None or hold is None else [f"{hold:g} of {parts:g} parts hold"]
+    shown += [
         f"{name} {_with_interval(name, value, finding)}"
         for name, value in finding.numbers.items()
-        if not _is_end(name, finding)
+        if not _is_end(name, finding) and (name not in _PARTS or not shown)
     ]
     more = len(shown) - _FEW
     return "; ".join(shown[:_FEW]) + (f"; and {more} more" if more > 0 else "")
@@ -152,10 +179,11 @@ def _table(table: ReproducedTable) -> Table:
     for name in table.columns:
         cells = [cell for cell in table.cells if cell.column == name]
         printed = max(map(_printed_places, cells), default=0)
-        places = max(printed, _places(cells))
+        own = _places(cells)
+        places = max(own, min(printed, own + 1))
         columns.append((Column(ours, group=name), {cell.row: _ours(cell, places) for cell in cells}))
         columns.append((Column("paper", group=name), {cell.row: _published(cell, printed) for cell in cells}))
-    columns = [(column, cells) for column, cells in columns if any(cell.text for cell in cells.values())]
+    columns = [(column, cells) for column, cells in columns if any(cell.value is not None for cell in cells.values())]
     rows: list[list[str | Cell]] = [[row, *(cells.get(row, Cell()) for _, cells in columns)] for row in table.rows]
     rows = [row for row in rows if any(cell != Cell() for cell in row[1:])]
     is_published = any(cell.published is not None for cell in table.cells)
@@ -266,6 +294,8 @@ def _places(cells: Iterable[Reproduced]) -> int:
     if not values:
         return 0
     arms = [arm for arm in map(_arm, cells) if arm]
+    if not arms and all((2 * float(value)).is_integer() for value in values):  # counts, and ranks with ties
+        return int(not all(float(value).is_integer() for value in values))
     return decimals(statistics.median(map(abs, values)), statistics.median(arms) if arms else None)
 
 
@@ -299,9 +329,14 @@ def _named_places(cells: Iterable[Reproduced], all_rows: set[str]) -> list[str]:
     for column, rows in columns.items():
         same.setdefault(tuple(rows), []).append(column)
     return [
-        f"{join_words(names)} of {'all rows' if set(rows) == all_rows else join_words(list(rows))}"
+        f"{join_words(_quoted(names))} of {'all rows' if set(rows) == all_rows else join_words(_quoted(rows))}"
         for rows, names in same.items()
     ]
+
+
+def _quoted(names: Iterable[str]) -> list[str]:
+    """Return names, in quotes those that hold a comma, so that a list of them can be read."""
+    return [f'"{name}"' if "," in name else name for name in names]
 
 
 def _with_interval(name: str, value: Number, finding: CheckedFinding) -> str:
@@ -322,7 +357,8 @@ def _is_end(name: str, finding: CheckedFinding) -> bool:
 def _plain(value: Number) -> str:
     if value is None or not math.isfinite(value):
         return MISSING
-    return f"{value:g}" if isinstance(value, int) else number(value, 3)
+    is_count = isinstance(value, int) or (abs(value) > 1 and float(value).is_integer())
+    return f"{value:g}" if is_count else number(value, 3)
 
 
 def _record(reproduction: Reproduction, stem: str) -> Table:

@@ -218,7 +218,7 @@ def _table_figure(drawn: TableFigure, tables: Sequence[ReproducedTable]) -> Figu
         most_columns=4,
         own_scales=not drawn.shared,
     )
-    return Figure(drawn.name, plot, drawn.title, f"{drawn.title}. {'. '.join(described)}.")
+    return Figure(drawn.name, plot, f"{drawn.title}.", f"{drawn.title}. {'. '.join(described)}.")
 
 
 def _marks(cell: Cell, style: MarkStyle, panel: int) -> list[Mark]:

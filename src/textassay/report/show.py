@@ -1,8 +1,8 @@
 """A result as text for `print`, and as HTML for notebooks; every text in it is escaped."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
@@ -18,7 +18,7 @@ from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection import Finding, Findings
 from textassay.report.comparison import comparison_document, screen_document
 from textassay.report.console import label_grid, safe
-from textassay.report.document import Document
+from textassay.report.document import Document, Figure, Section, Table, notes, section, without_extras
 from textassay.report.explanation import explanation_document
 from textassay.report.number import count, decimals, half_width, interval, level, number
 from textassay.report.page import to_fragment
@@ -26,7 +26,7 @@ from textassay.report.terminal import print_document
 from textassay.report.words import printable
 
 _WIDTH = 100
-_EVERYTHING = "to_frame(). The page with figures: save()."
+_EVERYTHING = "to_frame(). The page with all figures: save()."
 # Which function of `textassay.report` makes a document of a result of a class; the fields of any other are listed.
 _DOCUMENTS = {
     "Approximation": "approximation_document",
@@ -35,11 +35,13 @@ _DOCUMENTS = {
     "Findings": "inspection_document",
     "HumanAnalysis": "analysis_document",
     "Judging": "judge_document",
+    "MetaEvaluation": "meta_evaluation_document",
     "ModelDiscrepancy": "discrepancy_document",
     "Plan": "plan_document",
     "Reproduction": "reproduction_document",
     "Stress": "stress_document",
     "TextLikelihood": "likelihood_document",
+    "TextMonitor": "monitor_document",
 }
 
 
@@ -48,7 +50,7 @@ def as_text(result: Displayed) -> str:
     if isinstance(result, Estimate):
         return _estimate_line(result)
     file = io.StringIO()
-    _printer(result)(Console(file=file, width=80))
+    _print(result, Console(file=file, width=80))
     return "\n".join(line.rstrip() for line in file.getvalue().strip("\n").split("\n"))
 
 
@@ -56,11 +58,11 @@ def as_html(result: Displayed) -> str:
     """Return `result` as a part of a page: tables for comparisons and estimates, else what the terminal shows."""
     if isinstance(result, Estimate):
         return _estimate_html(result)
-    found = _document(result)
+    found = _notebook_document(result) if isinstance(result, Comparison) else _document(result)
     if found is not None:
         return to_fragment(found)
     console = Console(file=io.StringIO(), width=_WIDTH, record=True, force_terminal=True, force_jupyter=False)
-    _printer(result)(console)
+    _print_fields(result, console)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
@@ -90,12 +92,28 @@ def document(result: Displayed) -> Document:
     return found
 
 
-def _document(result: Displayed) -> Document | None:
-    """Return a result as a report, none where its class has no such function."""
+def _notebook_document(comparison: Comparison) -> Document:
+    """Return the report of a comparison with its main figure alone, what follows the main table folded."""
+    whole = without_extras(comparison_document(comparison))
+
+    def lighter(part: Section) -> Section:
+        kept = (one for one in part.parts if not isinstance(one, Figure) or one.name == whole.lead)
+        return replace(part, parts=tuple(lighter(one) if isinstance(one, Section) else one for one in kept))
+
+    sections: list[Section] = []
+    is_open = True
+    for one in map(lighter, whole.sections):
+        sections += [replace(one, extra=not is_open)] if one.parts else []
+        is_open &= not any(isinstance(part, Table) and part.main for part in one.parts)
+    return replace(whole, sections=(*sections, section("", *notes(f"As a table: {_EVERYTHING}"))))
+
+
+def _document(result: Displayed, console: Console | None = None) -> Document | None:
+    """Return a result as a report, to be printed on `console` if given; none where its class has no such function."""
     if isinstance(result, Document):
         return result
     if isinstance(result, Comparison):
-        return screen_document(result, where=_EVERYTHING)
+        return screen_document(result, where=_EVERYTHING, console=console)
     if isinstance(result, Explanation):
         return explanation_document([result])
     of = Findings([result]) if isinstance(result, Finding) else result
@@ -106,12 +124,12 @@ def _document(result: Displayed) -> Document | None:
     return made
 
 
-def _printer(result: Displayed) -> Callable[[Console], None]:
-    """Return what prints a result on a console."""
-    found = _document(result)
-    if found is not None:
-        return lambda console: print_document(found, console, everything=False)
-    return lambda console: _print_fields(result, console)
+def _print(result: Displayed, console: Console) -> None:
+    found = _document(result, console)
+    if found is None:
+        _print_fields(result, console)
+    else:
+        print_document(found, console, everything=False)
 
 
 def _print_fields(result: Any, console: Console) -> None:

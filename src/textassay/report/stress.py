@@ -56,11 +56,10 @@ _LOOKS: dict[str, tuple[Colour, int]] = dict(
 
 def stress_document(stress: Stress) -> Document:
     """Return what damage does to every metric as a report."""
-    names = {metric: with_encoder(metric, stress.encoders[metric]) for metric in stress.encoders}
     stress = replace(
         stress,
-        metrics=tuple(names.get(metric, metric) for metric in stress.metrics),
-        curves=tuple(replace(curve, metric=names.get(curve.metric, curve.metric)) for curve in stress.curves),
+        metrics=tuple(map(with_encoder, stress.metrics)),
+        curves=tuple(replace(curve, metric=with_encoder(curve.metric)) for curve in stress.curves),
     )
     texts = ", ".join(f"{name} {count(n)}" for name, n in stress.texts.items())
     figures = (_map(stress), _curves(stress)) if stress.curves else ()

@@ -74,8 +74,11 @@ def on_white(svg: str) -> str:
     return f'{svg[:start]}<rect width="100%" height="100%" fill="#ffffff"/>{svg[start:]}'
 
 
-def to_inline(svg: str, *, name: str, title: str) -> str:
-    """Return `svg` as an element for a page: colours as variables, ids of its own, no size but its proportions."""
+def to_inline(svg: str, *, name: str, title: str, themed: bool = True) -> str:
+    """Return `svg` as an element for a page: colours as variables, ids of its own, no size but its proportions.
+
+    `themed`: whether the page has our variables and styles; else colours are fixed, and the size is its own.
+    """
     start = svg.index("<svg")
     head_end = svg.index(">", start)
     head, body = svg[start:head_end], svg[head_end + 1 :]
@@ -85,7 +88,8 @@ def to_inline(svg: str, *, name: str, title: str) -> str:
     body = re.sub(r'\bid="(?!DejaVu)([^"]*)"', rf'id="{name}-\1"', body)
     body = re.sub(r"url\(#([^)]*)\)", rf"url(#{name}-\1)", body)
     body = re.sub(r'xlink:href="#([^"]*)"', rf'href="#{name}-\1"', body)
-    for variable, colour in PALETTE.items():
+    for variable, colour in PALETTE.items() if themed else ():
         body = body.replace(colour, f"var(--{variable})")
     width = float(box[1].split()[2])
-    return f'<svg viewBox="{box[1]}" role="img" aria-label="{title}" style="--natural: {width:g}">{body.strip()}'
+    style = f"--natural: {width:g}" if themed else f"width: {1.25 * width:g}px; max-width: 100%; height: auto"
+    return f'<svg viewBox="{box[1]}" role="img" aria-label="{title}" style="{style}">{body.strip()}'

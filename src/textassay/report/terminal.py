@@ -101,17 +101,21 @@ def _print_terms(items: Sequence[tuple[str, str]], console: Console, *, indent: 
 
 
 def _print_table(table: Table, console: Console) -> None:
-    shown = [place for place, column in enumerate(table.columns) if not column.hidden]
-    grid = _grid(table, shown, console)
-    while table.fits and len(shown) > 2 and _width(grid, console) > console.width - 2:
-        shown.pop()
-        grid = _grid(table, shown, console)
+    grid = _grid(table, shown_columns(table, console), console)
     console.print()
     if table.title:
         console.print(Padding(safe(console, table.title, "bold"), (0, 0, 0, 2), expand=False))
     print_table(console, grid)
     for note in table.notes:
         console.print(Padding(safe(console, note, "dim"), (0, 0, 0, 2), expand=False))
+
+
+def shown_columns(table: Table, console: Console) -> list[int]:
+    """Return the places of the columns that are printed: of a table that `fits`, those for which there is room."""
+    places = [place for place, column in enumerate(table.columns) if not column.hidden]
+    while table.fits and len(places) > 2 and _width(_grid(table, places, console), console) > console.width - 2:
+        places.pop()
+    return places
 
 
 def _width(grid: Grid, console: Console) -> int:

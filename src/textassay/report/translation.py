@@ -7,6 +7,13 @@ from importlib.metadata import version
 from textassay.report.document import Cell, Column, Document, Row, Table, section
 from textassay.report.number import counted
 
+_MODES = {
+    "normal": "nothing is forced",
+    "data3": "begins with the first three tokens of the reference",
+    "unrel3": "begins with the first three tokens of the reference of another sentence",
+    "rand3": "begins with three random words of the vocabulary",
+}
+
 
 @dataclass(frozen=True)
 class ForcedText:
@@ -31,13 +38,14 @@ def translation_document(
         rows += [Row((Cell(mode.upper()), Cell(_marked(texts[number])))) for mode, texts in translations.items()]
     forced = [mode.upper() for mode in translations if mode != "normal"]
     note = f"In brackets: what was forced. {', '.join(forced)} are not scored against the reference." if forced else ""
+    facts = tuple((mode.upper(), _MODES[mode]) for mode in translations if mode in _MODES)
     columns = (Column("", numeric=False), Column("text", numeric=False))
     table = Table("translations", columns, tuple(rows), notes=(note,) if note else ())
     answer = f"{counted(len(sources), 'sentence')} translated by {model}, with and without forced beginnings."
     if not forced or len(forced) == len(translations):
         answer = f"{counted(len(sources), 'sentence')} translated by {model}."
     return Document(
-        f"Translations by {model}", (answer,), (), (section("Side by side", table),), version=version("textassay")
+        f"Translations by {model}", (answer,), facts, (section("Side by side", table),), version=version("textassay")
     )
 
 
