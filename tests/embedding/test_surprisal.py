@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from made_up import WORDS, sentences, shuffled
+from textassay import compare
 from textassay.corpus import EOS, Corpus, corpora_from_texts
-from textassay.embedding import DEFAULT_ENCODER, SurprisalEncoder, feature_store, resolve_encoder
+from textassay.embedding import DEFAULT_ENCODER, FloatArray, SurprisalEncoder, feature_store, resolve_encoder
 from textassay.embedding import surprisal as module
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Estimate
@@ -164,3 +165,17 @@ def test_two_samples_of_one_text_score_the_floor(n: int) -> None:
     assert np.mean(values["mauve"]) > 0.9
     assert abs(np.mean(values["mmd"])) < 3 * np.std(values["mmd"], ddof=1) / np.sqrt(12)
     assert np.mean(np.array(p_values) < 0.2) < 0.55
+
+
+def test_neither_other_generators_nor_the_order_of_its_texts_change_a_generators_numbers() -> None:
+    real, one, other = sentences(300, 1), shuffled(sentences(300, 2), 3), sentences(150, 4, shift=0.5)
+    metrics = ["fed", "mmd", "mauve", "precision", "recall"]
+
+    def values(**generated: list[str]) -> FloatArray:
+        results = compare(generated, real, metrics=metrics).results
+        return np.array([result.estimate.value for result in results if result.generator == "one" and result.estimate])
+
+    alone = values(one=one)
+    assert len(alone) == len(metrics)
+    np.testing.assert_array_equal(values(more=["other words", *other], one=one), alone)
+    np.testing.assert_allclose(values(one=one[::-1]), alone, atol=1e-6)
