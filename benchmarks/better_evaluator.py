@@ -27,8 +27,9 @@ from sklearn.preprocessing import StandardScaler
 
 from judged_reviews import FAMILIES, MARKUP, N_HALVES, SEED, Array, Data, Indices, read
 from textassay.corpus.corpus import Corpus
-from textassay.metric.bleu_nearest import BleuNearest
-from textassay.metric.naturalness import Naturalness
+from textassay.metric import Shared, naturalness
+from textassay.metric.bleu_nearest import _rows, _scores, _value
+from textassay.metric.overlap import Near, overlap
 from textassay.metric.token_cost import jackknife_groups
 from textassay.metric.token_credit import Placed, TokenCredit, place
 from textassay.seeding import stream
@@ -123,13 +124,14 @@ def packaged(data: Data) -> dict[str, Array]:
     found = {}
     for text, background in data.backgrounds.items():
         for markup in (None, MARKUP):
-            metric = Naturalness(background=background, markup=markup)
-            state, scores = metric.prepare(data.real), np.empty(len(data.generated))
-            for places in data.places:
-                evidence = metric.estimate(metric.statistics(state, data.generated.take(places), seed=SEED)).evidence
-                assert evidence is not None
-                assert evidence.generated_scores is not None
-                scores[places] = evidence.generated_scores
+            metric = naturalness.declaration.with_settings(background=background, markup=markup)
+            scores = np.empty(len(data.generated))
+            with Shared().used():
+                for places in data.places:
+                    evidence = metric.estimate(data.generated.take(places), data.real, seed=SEED).evidence
+                    assert evidence is not None
+                    assert evidence.generated_scores is not None
+                    scores[places] = evidence.generated_scores
             found[f"naturalness{'' if markup is None else ', markup'}, {text}"] = scores
     return found
 
@@ -284,13 +286,12 @@ def ceiling(data: Data) -> Array:
 
 def baselines_of(data: Data, judge: Judge) -> list[Judged]:
     """Return BLEU against ten nearest real reviews and 1 - distinct-3."""
-    metric = BleuNearest(order=4, references=10)
-    state = metric.prepare(data.real)
+    near: Near = (10, "tf-idf", "keep", None)
     rows = np.concatenate(
-        [metric.statistics(state, data.generated.take(texts), seed=SEED).rows for texts in data.places]
+        [overlap(data.generated.take(texts), data.real, _rows, near=near).rows for texts in data.places]
     )
     back = np.argsort(np.concatenate(data.places))
-    scores = metric._scores(rows)[back]
+    scores = _scores(rows, 4)[back]
     trigrams = [
         [tuple(tokens[place : place + 3]) for place in range(len(tokens) - 2)]
         for tokens in (text.split() for text in data.generated.texts)
@@ -307,7 +308,7 @@ def baselines_of(data: Data, judge: Judge) -> list[Judged]:
     return [
         judge.judge(
             "BLEU, ten nearest",
-            data.values(lambda texts: metric._value(rows[back[texts]].sum(axis=0), len(texts))),
+            data.values(lambda texts: _value(rows[back[texts]].sum(axis=0), 4)),
             scores,
         ),
         judge.judge("1 - distinct-3", data.values(repetition)),

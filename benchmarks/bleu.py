@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus import Corpus, corpora_from_texts
 from textassay.execution import workers
-from textassay.metric.bleu import Bleu
-from textassay.metric.self_bleu import SelfBleu
+from textassay.metric import MetricFunction, Shared, bleu, self_bleu
 
 ORDERS = range(1, 6)
 WEIGHTS = [(1 / order,) * order for order in ORDERS]
@@ -58,17 +57,19 @@ def main() -> None:
 
 def _bleu(generated: list[str], real: list[str]) -> Any:
     corpora = corpora_from_texts({"generated": generated, "real": real})
-    return _all_orders(Bleu, corpora["generated"], corpora["real"])
+    return _all_orders(bleu, corpora["generated"], corpora["real"])
 
 
 def _self_bleu(generated: list[str], real: list[str]) -> Any:
     corpora = corpora_from_texts({"generated": generated})
-    return _all_orders(SelfBleu, corpora["generated"], corpora["generated"])
+    return _all_orders(self_bleu, corpora["generated"], corpora["generated"])
 
 
-def _all_orders(metric: type[Bleu] | type[SelfBleu], generated: Corpus, real: Corpus) -> Any:
-    statistics = metric().statistics(real, generated, seed=0)
-    return statistics.scores.values, [metric(order=order).estimate(statistics) for order in ORDERS]  # type: ignore[arg-type]
+def _all_orders(metric: MetricFunction, generated: Corpus, real: Corpus) -> Any:
+    with Shared().used():
+        estimates = [metric(generated, real, order=order) for order in ORDERS]
+    scores = [estimate.evidence.generated_scores for estimate in estimates if estimate.evidence is not None]
+    return np.column_stack([of_order for of_order in scores if of_order is not None]), estimates
 
 
 def _best(function: Callable[[], Any], n_runs: int = 5) -> float:
@@ -132,7 +133,7 @@ def _large(data: Path, n_workers: int) -> None:
         for line in (data / "yelp" / f"{part}.txt").read_text(encoding="utf-8").splitlines()
     ]
     corpus = corpora_from_texts({"text": lines})["text"]
-    score = partial(_all_orders, SelfBleu, corpus, corpus)
+    score = partial(_all_orders, self_bleu, corpus, corpus)
     with workers(n_workers):
         before = _peak_memory(reset=True)
         score()

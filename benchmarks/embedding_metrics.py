@@ -19,7 +19,8 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.execution import workers
 from textassay.metric.mauve import mauve
-from textassay.metric.precision_recall import Coverage, Density, Precision, Recall
+from textassay.metric.precision_recall import coverage, density, precision, recall
+from textassay.metric.sharing import Shared
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -72,9 +73,8 @@ def _vectors(n: int, dimensions: int, *, seed: int, shift: float) -> Float32Arra
 
 
 def _neighbourhood(generated: Corpus, real: Corpus) -> list[float]:
-    metrics = [metric(encoder="given") for metric in (Precision, Recall, Density, Coverage)]
-    statistics = metrics[0].statistics(metrics[0].prepare(real), generated, seed=0)
-    return [metric.estimate(statistics).value for metric in metrics]
+    with Shared().used():
+        return [metric(generated, real, encoder="given").value for metric in (precision, recall, density, coverage)]
 
 
 def _row(what: str, function: Callable[[], list[float]], n_runs: int) -> None:

@@ -24,6 +24,7 @@ from textassay.embedding.store import feature_store, features, fit_encoder
 from textassay.execution import default_workers, workers
 from textassay.generator.ngram import NgramModel
 from textassay.metric.catalog import parse_metric
+from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 
 LINES = (
@@ -119,10 +120,9 @@ def best(names: Sequence[str], generated: Corpus, real: Corpus, train: Corpus, *
 def measure_once(names: Sequence[str], generated: Corpus, real: Corpus, train: Corpus) -> None:
     """Measure metrics that share their work, as a comparison does; new ones, which have kept nothing."""
     metrics = [parse_metric(name, train=train) for name in names]
-    first = metrics[0]
-    statistics = first.statistics(first.prepare(real), generated, seed=0)
-    for metric in metrics:
-        metric.estimate(statistics)
+    with Shared().used():
+        for metric in metrics:
+            metric.estimate(generated, real)
 
 
 if __name__ == "__main__":

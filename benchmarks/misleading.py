@@ -20,8 +20,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
-from textassay.metric.catalog import default_metrics
-from textassay.metric.entries import CATALOG
+from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
 from textassay.report import Digest, draw_file, forest_figure
 from textassay.report.words import slug
 from textassay.seeding import stream
@@ -165,7 +164,7 @@ def main() -> None:
     parts = parts_of(docstring_sentences())
     train = corpora_from_texts({"train": parts["train"]})["train"]
     generated = generators_of(train, parts["other"])
-    named = [entry.make().name for entry in CATALOG.values() if entry.only_named]
+    named = [parse_metric(name).name for name, entry in CATALOG.items() if entry.only_named]
     metrics = [*default_metrics(["train"]), *named]
     comparison = textassay.compare(
         generated, parts["real"], train=parts["train"], metrics=metrics, seed=SEED, explain=False

@@ -1,3 +1,5 @@
+__all__: list[str]
+__version__: str
 from textassay import discriminators as discriminators
 from textassay import generators as generators
 from textassay.comparison.comparison import Comparison as Comparison
@@ -14,10 +16,13 @@ from textassay.corpus.texts import TextFile as TextFile
 from textassay.discriminator.meta_accuracy import accuracy_table as accuracy_table
 from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate
+from textassay.estimate import Evidence as Evidence
 from textassay.estimate import Interval as Interval
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
 from textassay.meta_evaluation.damaged_values import Evaluator as Evaluator
+from textassay.metric.base import Computed as Computed
+from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import measure as measure
 from textassay.metric.bleu import bleu as bleu
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
@@ -44,6 +49,7 @@ from textassay.metric.precision_recall import recall as recall
 from textassay.metric.reverse_lm_score import reverse_lm_score as reverse_lm_score
 from textassay.metric.rouge import rouge as rouge
 from textassay.metric.self_bleu import self_bleu as self_bleu
+from textassay.metric.sharing import compute_once as compute_once
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
 from textassay.monitoring.lightning import LightningCallback as LightningCallback
@@ -68,6 +74,3 @@ from textassay.report.runs import runs_table as runs_table
 from textassay.report.show import document as document
 from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.resampling.e_value import EProcess as EProcess
-
-__all__: list[str]
-__version__: str

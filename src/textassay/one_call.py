@@ -83,7 +83,7 @@ from textassay.meta_evaluation import (
     run_bench,
     run_stress,
 )
-from textassay.metric import CATALOG, Effort, default_metrics, parse_metrics
+from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse_metrics
 
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
@@ -97,7 +97,7 @@ def stress(
     *,
     train: Texts = None,
     other: Texts = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     evaluators: Sequence[Evaluator] = (),
     damages: Sequence[str] | None = None,
     strengths: Sequence[float] = (0.1, 0.2, 0.4, 0.8),
@@ -263,7 +263,7 @@ def judge(
     ratings: str | os.PathLike[str] | Judgements | None = None,
     gold: Mapping[str, Mapping[str, float]] | Sequence[str] = (),
     train: Texts = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     discriminators: Sequence[Any] = (),
     votes: int | None = None,
     effort: Effort = "default",

@@ -13,7 +13,7 @@ from textassay.comparison import FLOOR, TRAIN, Comparison, compare
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.inspection import HELDOUT
-from textassay.metric import DistributionalDiscrepancy
+from textassay.metric import discrepancy
 
 REAL = sentences(600, 1)
 GENERATED = {
@@ -279,13 +279,13 @@ def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.Monkey
     generated = {"far": GENERATED["far"]}
     plain = compare(generated, REAL, metrics=["dd"], folds=2, explain=False)
     sizes = []
-    fit = DistributionalDiscrepancy.statistics
+    fit = discrepancy._cross_fits
 
-    def counted(metric: DistributionalDiscrepancy, state: Corpus, corpus: Corpus, *, seed: int) -> Any:
-        sizes.append((len(state), len(corpus)))
-        return fit(metric, state, corpus, seed=seed)
+    def counted(generated: Corpus, real: Corpus, *settings: Any) -> Any:
+        sizes.append((len(real), len(generated)))
+        return fit(generated, real, *settings)
 
-    monkeypatch.setattr(DistributionalDiscrepancy, "statistics", counted)
+    monkeypatch.setattr(discrepancy, "_cross_fits", counted)
     explained = compare(generated, REAL, metrics=["dd"], folds=2)
     assert sizes.count((600, 600)) == 1
     assert explained.results == plain.results

@@ -29,7 +29,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import parallel_map, workers
-from textassay.metric import DistributionalDiscrepancy, dd
+from textassay.metric import dd, parse_metric
 from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
@@ -335,8 +335,8 @@ def test_rare_words_share_a_vector() -> None:
 
 
 def test_names_and_signatures_say_the_settings(fitted: tuple[CnnDiscriminator, tuple[Pair, Pair, Pair]]) -> None:
-    assert DistributionalDiscrepancy("cnn").name == "dd(discriminator=cnn)"
-    assert DistributionalDiscrepancy("cnn-paper", 1).name == "dd(discriminator=cnn-paper, folds=1)"
+    assert parse_metric("dd(discriminator=cnn)").name == "dd(discriminator=cnn)"
+    assert parse_metric("dd(discriminator=cnn-paper, folds=1)").name == "dd(discriminator=cnn-paper,folds=1)"
     assert CnnDiscriminator(PAPER, seed=2).features == (
         "words in >=2 sentences, 512-d, 100 filters of 2, 200 filters of 3, highway, dropout 0.5, L2 0.2, "
         "Adam 0.0001 constant, averaging 0, batch 512, 120 epochs or 20 without gain, seed 2"
@@ -362,4 +362,4 @@ def test_bad_settings_and_a_missing_pytorch_are_errors(monkeypatch: pytest.Monke
         CnnDiscriminator(min_sentences=0)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="the cnn discriminator needs the 'neural' extra"):
-        DistributionalDiscrepancy("cnn")
+        parse_metric("dd(discriminator=cnn)")

@@ -20,7 +20,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution import workers
-from textassay.metric import DistributionalDiscrepancy, Effort, dd
+from textassay.metric import Effort, dd, parse_metric
 from textassay.ngram import SideCounts, SkipCounts, mark_ends
 
 WORDS = [f"w{number}" for number in range(60)]
@@ -196,7 +196,7 @@ def test_log_probabilities_must_be_there_where_they_were_learnt_from() -> None:
 
 @pytest.mark.parametrize("effort", ["quick", "default", "max"])
 def test_dd_at_every_effort_hands_them_over(effort: Effort) -> None:
-    assert DistributionalDiscrepancy(effort=effort).reads_columns
+    assert parse_metric("dd", effort=effort).reads_columns
     if effort != "quick":
         return
     sides = pair(200, 11)

@@ -146,7 +146,7 @@ def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
         ("plain", "dd(discriminator=plain)", False),
         ("logistic+log-probs", "dd(discriminator=logistic)", True),
         (" cnn ", "dd(discriminator=cnn)", False),
-        ("cnn-paper", "dd(discriminator=cnn-paper, folds=1, threshold=half)", False),
+        ("cnn-paper", "dd(discriminator=cnn-paper,folds=1,threshold=half)", False),
         ("bleu(order=3)", "bleu(order=3)", False),
     ],
 )
@@ -158,8 +158,8 @@ def test_names_of_estimators(name: str, metric: str, log_probs: bool) -> None:
 
 def test_efforts_are_those_of_dd() -> None:
     for effort in ("quick", "default", "max"):
-        metric: Any = parse_estimator(effort).metric
-        assert metric.effort == effort
+        metric = parse_estimator(effort).metric
+        assert metric.settings["effort"] == effort
         assert metric.name.startswith("dd")
 
 

@@ -13,8 +13,9 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import workers
-from textassay.metric import Bleu, bleu, closest_lengths, measure
-from textassay.resampling import assign_groups
+from textassay.metric import bleu, closest_lengths, measure, score_sentences
+from textassay.ngram import match_references
+from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=7)
@@ -39,8 +40,12 @@ def _nltk(hypothesis: str, references: list[str], order: int) -> float:
 
 
 def _scores(generated: Corpus, real: Corpus, order: int) -> npt.NDArray[np.float64]:
-    metric = Bleu(order=order)
-    return metric.statistics(metric.prepare(real), generated, seed=0).scores.values[:, order - 1]
+    """Return the score of each sentence; twice as many references leave scores as they are, and give an interval."""
+    hypotheses, references = (corpus.take(np.tile(np.arange(len(corpus)), 2)) for corpus in (generated, real))
+    evidence = bleu(hypotheses, references, order=order).evidence
+    assert evidence is not None
+    assert evidence.generated_scores is not None
+    return evidence.generated_scores[: len(generated)]
 
 
 def _random_texts(n: int, *, seed: int, n_types: int = 12, longest: int = 9) -> list[str]:
@@ -134,10 +139,18 @@ def test_more_overlap_scores_higher() -> None:
 @given(generated=SENTENCES, real=SENTENCES, more=SENTENCES)
 def test_further_references_never_lower_matches(generated: list[str], real: list[str], more: list[str]) -> None:
     corpora = corpora_from_texts({"generated": generated, "few": real, "many": real + more})
-    few = Bleu().statistics(corpora["few"], corpora["generated"], seed=0)
-    many = Bleu().statistics(corpora["many"], corpora["generated"], seed=0)
-    same_length = few.scores.closest == many.scores.closest
-    assert (many.scores.values[same_length] >= few.scores.values[same_length] - 1e-12).all()
+    groups = np.zeros(len(corpora["many"]), dtype=np.int64)
+    few, many = (
+        score_sentences(
+            corpora["generated"],
+            match_references(corpora["generated"], corpora[name], max_order=5, groups=groups[: len(corpora[name])]),
+            corpora[name].lengths,
+            groups[: len(corpora[name])],
+        )
+        for name in ("few", "many")
+    )
+    same_length = few.closest == many.closest
+    assert (many.values[same_length] >= few.values[same_length] - 1e-12).all()
 
 
 @given(generated=SENTENCES, real=SENTENCES, seed=st.integers(0, 5))
@@ -170,28 +183,35 @@ def test_jackknife_is_the_score_without_each_group(documents: bool) -> None:
     units = np.random.default_rng(0).integers(0, 60, size=130) if documents else None
     groups = {} if units is None else {"real": units}
     generated, real = _pair(_random_texts(40, seed=4, longest=14), texts, groups)
-    statistics = Bleu().statistics(real, generated, seed=0)
     assigned = assign_groups(len(real), stream(0, "groups", "real"), units=units)
-    assert len(statistics.without) == 50 if not documents else 2 < len(statistics.without) <= 50
+    n_groups = int(assigned.max()) + 1
+    assert n_groups == 50 if not documents else 2 < n_groups <= 50
     moved = 0
-    for group in range(assigned.max() + 1):
-        left = real.take(np.flatnonzero(assigned != group))
-        for order in range(1, 6):
-            expected = _scores(generated, left, order).mean()
-            assert statistics.without[group, order - 1] == pytest.approx(expected, abs=1e-12)
-            moved += expected != pytest.approx(statistics.scores.values[:, order - 1].mean(), abs=1e-12)
+    for order in range(1, 6):
+        estimate = bleu(generated, real, order=order)
+        left = [real.take(np.flatnonzero(assigned != group)) for group in range(n_groups)]
+        without = np.array([_scores(generated, part, order).mean() for part in left])
+        expected = jackknife_terms(estimate.value, without, np.bincount(assigned))
+        assert estimate.evidence is not None
+        np.testing.assert_allclose(estimate.evidence.real_terms, expected, rtol=0, atol=1e-10)  # type: ignore[arg-type]
+        moved += int((np.abs(without - estimate.value) > 1e-12).sum())
     assert moved > 20
 
 
 @given(generated=SENTENCES, real=SENTENCES.filter(lambda texts: len(texts) > 1))
 def test_jackknife_of_single_references(generated: list[str], real: list[str]) -> None:
     hypotheses, references = _pair(generated, real)
-    statistics = Bleu().statistics(references, hypotheses, seed=0)
+    hypotheses = hypotheses.take(np.tile(np.arange(len(hypotheses)), 2))  # one alone has no interval
     assigned = assign_groups(len(real), stream(0, "groups", "real"))
-    for index in range(len(real)):
-        left = references.take(np.flatnonzero(np.arange(len(real)) != index))
-        expected = [_scores(hypotheses, left, order).mean() for order in range(1, 6)]
-        np.testing.assert_allclose(statistics.without[assigned[index]], expected, rtol=0, atol=1e-12)
+    for order in range(1, 6):
+        estimate = bleu(hypotheses, references, order=order)
+        without = np.empty(len(real))
+        for index in range(len(real)):
+            left = references.take(np.flatnonzero(np.arange(len(real)) != index))
+            without[assigned[index]] = _scores(hypotheses, left, order).mean()
+        expected = jackknife_terms(estimate.value, without, np.ones(len(real), dtype=np.int64))
+        assert estimate.evidence is not None
+        np.testing.assert_allclose(estimate.evidence.real_terms, expected, rtol=0, atol=1e-10)  # type: ignore[arg-type]
 
 
 def test_evidence_gives_the_interval_and_is_paired() -> None:
@@ -238,7 +258,7 @@ def test_sentences_of_one_document_are_not_independent() -> None:
 def test_what_an_estimate_says() -> None:
     generated, real = _pair(["a b c d e f", "a b"], ["a b c", "d e f a b c"])
     estimate = bleu(generated, real, order=4, seed=3)
-    assert estimate.metric == Bleu(order=4).name == "bleu(order=4)"
+    assert estimate.metric == "bleu(order=4)"
     assert (estimate.better, estimate.unit) == ("higher", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 2, "n_references": 2}
     assert str(estimate.signature).startswith("metric:bleu(order=4)|smooth:method1|refs:all|groups:2|tok:whitespace|")
@@ -249,8 +269,7 @@ def test_what_an_estimate_says() -> None:
         "mean_closest_length": 4.5,
         "short_share": 0.5,
     }
-    assert Bleu(order=2).shares == Bleu(order=5).shares
-    assert bleu(generated, real) == measure(Bleu(), generated, real)
+    assert bleu(generated, real) == measure(bleu, generated, real)
 
 
 def test_one_sentence_has_no_interval() -> None:
@@ -267,7 +286,7 @@ def test_misuse_is_told() -> None:
     with pytest.raises(OptionError, match="order must be between 1 and 5, got 6"):
         bleu(generated, real, order=6)
     with pytest.raises(OptionError, match="order must be between 1 and 5, got 0"):
-        Bleu(order=0)
+        bleu.declaration.with_settings(order=0)
     with pytest.raises(OptionError, match="different vocabularies"):
         bleu(generated, stranger)
     with pytest.raises(EmptyCorpusError, match="the real corpus has no text"):

@@ -1,8 +1,11 @@
 """BLEU against nearest texts: against caption evaluation and by hand; intervals against computing anew; coverage."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +19,22 @@ from made_up import sentences, shuffled
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
 from textassay.human import read_mechanical_turk
-from textassay.metric import BleuNearest, bleu_nearest, bleu_train, measure, nearest_references, parse_metric, self_bleu
+from textassay.metric import (
+    Shared,
+    bleu_nearest,
+    bleu_train,
+    measure,
+    nearest_references,
+    parse_metric,
+    self_bleu,
+)
+from textassay.metric.overlap import overlap
 from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=7)
+BLEU = import_module("textassay.metric.bleu_nearest")
 NEAREST = ["bleu-nearest(order=4)", "bleu-nearest(order=2)", "rouge(kind=l)", "rouge(kind=1)", "meteor", "cider-d"]
 
 
@@ -60,13 +73,12 @@ def test_values_are_those_of_caption_evaluation_and_scores_those_of_nltk(generat
     texts = _references(hypotheses, pool, 3)
     expected = _caption_bleu(generated, texts)
     for order in range(1, 5):
-        metric = BleuNearest(order=order, references=3)
         if not any(len(text.split()) >= order for text in generated):
-            with pytest.warns(RuntimeWarning, match="no sentence has"):
-                assert math.isnan(measure(metric, hypotheses, pool).value)
+            with pytest.warns(RuntimeWarning, match=f"undefined: no sentence has {order} tokens"):
+                assert math.isnan(bleu_nearest(hypotheses, pool, order=order, references=3).value)
             continue
-        statistics = metric.statistics(metric.prepare(pool), hypotheses, seed=0)
-        value = metric.estimate(statistics).value
+        computed = bleu_nearest.declaration.compute(hypotheses, pool, order=order, references=3)
+        value = computed.value
         assert value == pytest.approx(expected[order - 1], rel=1e-7, abs=0 if value else 1e-3)  # they never give 0
         scores = [
             sentence_bleu(
@@ -77,7 +89,7 @@ def test_values_are_those_of_caption_evaluation_and_scores_those_of_nltk(generat
             )
             for theirs, text in zip(texts, generated, strict=True)
         ]
-        np.testing.assert_allclose(metric._scores(statistics.rows), scores, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(computed.generated_scores, scores, rtol=0, atol=1e-12)
 
 
 @pytest.mark.feature("JJ-33")
@@ -134,26 +146,37 @@ def test_training_text_is_needed() -> None:
         bleu_train(generated, real, train=Corpus.from_texts(["a"]))
 
 
+def _parts(name: str) -> tuple[Any, ...]:
+    """Return what makes the rows of a metric, its arguments, what all blocks need, and the value of a sum of rows."""
+    module = import_module(f"textassay.metric.{name.split('(')[0].split('-d')[0].replace('-', '_')}")
+    together = module._weights_of_real if name == "cider-d" else None
+    args: tuple[object, ...] = {"rouge": (1.2,), "meteor": ("none",), "cider-d": (True,)}.get(name.split("(")[0], ())
+    column = {"rouge(kind=l)": 2}.get(name, 0)
+    if name.startswith("bleu"):
+        return module._rows, args, together, lambda sums, _: BLEU._value(sums, int(name[-2]))
+    return module._rows, args, together, lambda sums, n: sums[column] / n
+
+
 @pytest.mark.parametrize("name", NEAREST)
 @pytest.mark.parametrize("itself", [False, True])
 def test_the_jackknife_is_that_of_computing_anew_without_each_group(name: str, itself: bool) -> None:
     """Without a group, the next nearest of all references take its place; weights of words stay as they are."""
     generated, real = _pair(sentences(60, 1), sentences(130, 2))
     generated = real if itself else generated
-    metric = parse_metric(name)
-    statistics = metric.statistics(metric.prepare(real), generated, seed=3)
     groups = assign_groups(len(real), stream(3, "groups", "real"))
     everyone = nearest_references(generated, real, k=len(real), exclude_self=itself)
-    weights = metric._shared(generated, real, everyone)  # type: ignore[attr-defined]
+    rows_of, args, together, value_of = _parts(name)
+    found = overlap(generated, real, rows_of, *args, near=(10, "tf-idf", "keep", 3), together=together)
+    shared = args if together is None else (*args, together(generated, real, everyone))
     without = []
     for group in range(int(groups.max()) + 1):
         chosen = np.array([[place for place in row if place >= 0 and groups[place] != group][:10] for row in everyone])
-        rows_of = metric._rows_of(generated, real, chosen, weights)  # type: ignore[attr-defined]
+        of_chosen = rows_of(generated, real, chosen, *shared)
         left = np.flatnonzero(groups != group) if itself else np.arange(len(generated))
-        expected = rows_of(left, np.tile(np.arange(10), (len(left), 1))).sum(axis=0)
-        np.testing.assert_allclose(statistics.rows.sum(axis=0) + statistics.changes[group], expected, atol=1e-9)
-        without.append(metric._value(expected, len(left)))  # type: ignore[attr-defined]
-    estimate = metric.estimate(statistics)
+        expected = of_chosen(left, np.tile(np.arange(10), (len(left), 1))).sum(axis=0)
+        np.testing.assert_allclose(found.rows.sum(axis=0) + found.changes[group], expected, atol=1e-9)
+        without.append(value_of(expected, len(left)))
+    estimate = measure(parse_metric(name), generated, real, seed=3)
     assert estimate.evidence is not None
     terms = estimate.evidence.generated_terms if itself else estimate.evidence.real_terms
     assert terms == pytest.approx(jackknife_terms(estimate.value, np.array(without), np.bincount(groups)), abs=1e-9)
@@ -163,24 +186,23 @@ def test_the_jackknife_is_that_of_computing_anew_without_each_group(name: str, i
 def test_texts_of_a_group_leave_together() -> None:
     generated, real = _pair(sentences(20, 1), sentences(130, 2))
     paired = replace(real, groups=np.arange(130) // 2)
-    metric = parse_metric("rouge")
-    sizes = metric.statistics(metric.prepare(paired), generated, seed=0).group_sizes
+    rows_of, args, together, _ = _parts("rouge(kind=l)")
+    sizes = overlap(generated, paired, rows_of, *args, near=(10, "tf-idf", "keep", 0), together=together).group_sizes
     assert (sizes % 2 == 0).all()
     assert sizes.sum() == 130
 
 
 def test_the_jackknife_where_there_are_fewer_references_than_asked_for() -> None:
     real = corpora_from_texts({"real": sentences(7, 2)})["real"]
-    metric = parse_metric("cider-d")  # a mean over references: one that is not there must not count
-    statistics = metric.statistics(metric.prepare(real), real, seed=3)
+    rows_of, args, together, _ = _parts("cider-d")  # a mean over references: one that is not there must not count
+    found = overlap(real, real, rows_of, *args, near=(10, "tf-idf", "keep", 3), together=together)
     groups = assign_groups(len(real), stream(3, "groups", "real"))
     everyone = nearest_references(real, real, k=6, exclude_self=True)
-    weights = metric._shared(real, real, everyone)  # type: ignore[attr-defined]
+    rows = rows_of(real, real, everyone, *args, together(real, real, everyone))
     for group in range(int(groups.max()) + 1):
         left = np.flatnonzero(groups != group)
-        rows = metric._rows_of(real, real, everyone, weights)  # type: ignore[attr-defined]
         columns = np.where(groups[everyone] == group, -1, np.arange(6))[left]
-        changed = statistics.rows.sum(axis=0) + statistics.changes[group]
+        changed = found.rows.sum(axis=0) + found.changes[group]
         np.testing.assert_allclose(changed, rows(left, columns).sum(axis=0), atol=1e-9)
 
 
@@ -188,17 +210,16 @@ def test_terms_are_the_derivatives_of_the_value() -> None:
     generated, real = _pair(
         [text[: 4 + 3 * (number % 9)] for number, text in enumerate(sentences(80, 1))], sentences(200, 2)
     )
-    metric = BleuNearest(order=2)
-    statistics = metric.statistics(metric.prepare(real), generated, seed=0)
-    estimate = metric.estimate(statistics)
+    estimate = bleu_nearest(generated, real, order=2)
+    rows = overlap(generated, real, BLEU._rows, near=(10, "tf-idf", "keep", 0)).rows
     assert estimate.details["length_ratio"] < 1  # so that the penalty counts
     assert estimate.evidence is not None
     assert estimate.evidence.generated_terms is not None
     terms = estimate.evidence.generated_terms
     assert terms.mean() == pytest.approx(estimate.value, abs=1e-12)
-    step, sums = 1e-6, statistics.rows.sum(axis=0)
+    step, sums = 1e-6, rows.sum(axis=0)
     for sentence in range(0, 80, 7):
-        moved = metric._value(sums + step * statistics.rows[sentence], 80)
+        moved = BLEU._value(sums + step * rows[sentence], 2)
         slope = (moved - estimate.value) / step
         assert (terms[sentence] - estimate.value) / 80 == pytest.approx(slope, rel=1e-3, abs=1e-7)
 
@@ -209,16 +230,30 @@ def test_no_match_is_0_without_an_interval() -> None:
     assert (estimate.value, estimate.interval, estimate.evidence) == (0.0, None, None)
 
 
-def test_orders_share_their_work_and_names_say_what_differs() -> None:
+def _counted(function: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:
+    def counted(*args: Any) -> Any:
+        calls.append(1)
+        return function(*args)
+
+    return counted
+
+
+def test_orders_share_their_work_and_names_say_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = [parse_metric(f"bleu-nearest(order={order})") for order in (2, 4)]
-    assert metrics[0].shares == metrics[1].shares
     other = parse_metric("bleu-nearest(order=4,references=5,equal=drop)")
     assert other.name == "bleu-nearest(order=4,references=5,equal=drop)"
-    assert other.shares != metrics[1].shares
+    assert len({metric.key for metric in (*metrics, other)}) == 3
     generated, real = _pair(sentences(50, 1), sentences(50, 2))
     both = [measure(metric, generated, real) for metric in metrics]
-    statistics = metrics[0].statistics(metrics[0].prepare(real), generated, seed=0)
-    assert [metric.estimate(statistics).value for metric in metrics] == [estimate.value for estimate in both]
+    searched: list[int] = []
+    monkeypatch.setattr(BLEU, "_count_rows", _counted(BLEU._count_rows, searched))
+    with Shared().used():
+        assert [measure(metric, generated, real) for metric in metrics[:1]] == both[:1]
+        n_searched = len(searched)
+        assert measure(metrics[1], generated, real) == both[1]
+        assert len(searched) == n_searched > 0
+        assert measure(other, generated, real).value < both[1].value
+        assert len(searched) > n_searched
     assert "refs:10|near:tf-idf" in str(both[0].signature)
     with pytest.raises(OptionError, match="references must be at least 1, got 0"):
         parse_metric("rouge(references=0)")
@@ -227,7 +262,7 @@ def test_orders_share_their_work_and_names_say_what_differs() -> None:
 def test_equal_real_texts_can_be_left_out() -> None:
     real = sentences(300, 1)
     generated, pool = _pair(real[:150], real)
-    dropped = measure(BleuNearest(equal="drop"), generated, pool).value
+    dropped = bleu_nearest(generated, pool, equal="drop").value
     assert dropped < 0.95
     assert bleu_nearest(generated, pool).value == pytest.approx(1.0)
 

@@ -40,7 +40,7 @@ def blind(n: int = 100, **others: list[str]) -> dict[str, Corpus]:
 def quick(sides: dict[str, Corpus], name: str = "generated", **settings: object) -> Estimate:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "dd.* says little here")
-        return dd(sides[name], sides["real"], **{"effort": "quick", **settings})  # type: ignore[arg-type]
+        return dd(sides[name], sides["real"], **{"effort": "quick", **settings})
 
 
 def test_alike_by_hand() -> None:

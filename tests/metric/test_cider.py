@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,15 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer
 from made_up import sentences
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric import Cider, CiderD, NgramWeights, cider, cider_d, cider_pairs, measure, nearest_references
+from textassay.metric import (
+    MetricFunction,
+    NgramWeights,
+    cider,
+    cider_d,
+    cider_pairs,
+    nearest_references,
+    parse_metric,
+)
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)
 
@@ -23,9 +32,9 @@ def _pair(generated: list[str], real: list[str]) -> tuple[Corpus, Corpus]:
     return corpora["generated"], corpora["real"]
 
 
-def _scores(metric: Cider, generated: Corpus, real: Corpus) -> npt.NDArray[np.float64]:
-    statistics = metric.statistics(metric.prepare(real), generated, seed=0)
-    return metric._scores(statistics.rows)
+def _scores(metric: MetricFunction, generated: Corpus, real: Corpus, **settings: Any) -> npt.NDArray[np.float64]:
+    scores: npt.NDArray[np.float64] = metric.declaration.compute(generated, real, **settings).generated_scores
+    return scores
 
 
 def _by_caption_evaluation(generated: Corpus, real: Corpus, k: int) -> npt.NDArray[np.float64]:
@@ -61,8 +70,8 @@ def test_hand_worked_pairs() -> None:
 @given(generated=SENTENCES, real=SENTENCES)
 def test_d_with_sets_is_that_of_caption_evaluation(generated: list[str], real: list[str]) -> None:
     pair = _pair(generated, [*real, "a"])  # without any word in the references it gives up
-    metric = CiderD(documents="sets", references=9)
-    np.testing.assert_allclose(_scores(metric, *pair), _by_caption_evaluation(*pair, 9), rtol=0, atol=1e-9)
+    found = _scores(cider_d, *pair, documents="sets", references=9)
+    np.testing.assert_allclose(found, _by_caption_evaluation(*pair, 9), rtol=0, atol=1e-9)
 
 
 @pytest.mark.feature("JJ-32")
@@ -70,8 +79,8 @@ def test_news_scores_are_those_of_caption_evaluation(data_dir: Path) -> None:
     lines = (data_dir / "emnlp_news" / "test.txt").read_text(encoding="utf-8").splitlines()
     generated, real = _pair(lines[:60], lines[100:600])
     expected = _by_caption_evaluation(generated, real, 10)
-    np.testing.assert_allclose(_scores(CiderD(documents="sets"), generated, real), expected, rtol=0, atol=1e-9)
-    value = measure(CiderD(documents="sets"), generated, real).value
+    np.testing.assert_allclose(_scores(cider_d, generated, real, documents="sets"), expected, rtol=0, atol=1e-9)
+    value = cider_d(generated, real, documents="sets").value
     assert value == pytest.approx(expected.mean(), abs=1e-9)
 
 
@@ -90,14 +99,13 @@ def test_identical_text_scores_highest_and_rare_words_weigh_more() -> None:
 def test_documents_show_and_weights_do_not_depend_on_the_generator_by_default() -> None:
     generated, real = _pair(sentences(60, 1), sentences(200, 2))
     half = generated.take(np.arange(30))
-    np.testing.assert_array_equal(_scores(Cider(), generated, real)[:30], _scores(Cider(), half, real))
-    sets = Cider(documents="sets")
-    assert not np.allclose(_scores(sets, generated, real)[:30], _scores(sets, half, real))
-    assert sets.name == "cider(documents=sets)"
-    assert CiderD(documents="sets", references=3).name == "cider-d(documents=sets,references=3)"
-    assert CiderD().shares != Cider().shares != sets.shares
-    estimate = measure(CiderD(), generated, real)
+    np.testing.assert_array_equal(_scores(cider, generated, real)[:30], _scores(cider, half, real))
+    by_sets = [_scores(cider, corpus, real, documents="sets") for corpus in (generated, half)]
+    assert not np.allclose(by_sets[0][:30], by_sets[1])
+    assert parse_metric("cider(documents=sets)").name == "cider(documents=sets)"
+    assert parse_metric("cider-d(references=3,documents=sets)").name == "cider-d(documents=sets,references=3)"
+    estimate = cider_d(generated, real)
     assert estimate.unit == "score"
     assert "idf:real|sigma:6" in str(estimate.signature)
-    with pytest.raises(OptionError, match="documents must be real or sets, got all"):
-        cider(generated, real, documents="all")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"unknown value of cider\(documents\) 'all'"):
+        cider(generated, real, documents="all")

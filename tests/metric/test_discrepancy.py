@@ -11,11 +11,11 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import Pair
+from textassay.discriminator import CrossFit, Pair
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import DistributionalDiscrepancy, dd, exact_discrepancy, measure
+from textassay.metric import dd, dd_and_fits, exact_discrepancy, measure, parse_metric
 from textassay.resampling import certified_lower_bound, choose_bound, newcombe_interval
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}
@@ -57,10 +57,13 @@ def corpora() -> dict[str, Corpus]:
     )
 
 
+def cross_fit_of(generated: Corpus, real: Corpus) -> CrossFit:
+    return dd_and_fits(parse_metric("dd"), generated, real)[1][0]
+
+
 def judgements(generated: Corpus, real: Corpus) -> tuple[np.ndarray, np.ndarray]:
     """Return 1 for each sentence judged rightly, 0 for the others, real and generated."""
-    metric = DistributionalDiscrepancy()
-    return metric.statistics(metric.prepare(real), generated, seed=0).fits[0].correct()
+    return cross_fit_of(generated, real).correct()
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +137,7 @@ def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpu
     assert np.mean(estimate.details["fold_values"]) == pytest.approx(estimate.value)
     bound = estimate.details["certified_bound"]
     assert (bound["level"], bound["fold"]) == (0.95, 0)
-    metric = DistributionalDiscrepancy()
-    fit = metric.statistics(corpora["real"], corpora["worse"], seed=0).fits[0]
+    fit = cross_fit_of(corpora["worse"], corpora["real"])
     called_real = [
         int(np.sum(scores[folds == 0] > bound["threshold"]))
         for scores, folds in ((fit.real_scores, fit.real_folds), (fit.generated_scores, fit.generated_folds))
@@ -146,10 +148,8 @@ def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpu
 
 
 def test_the_threshold_of_the_bound_is_chosen_without_the_test_text(corpora: dict[str, Corpus]) -> None:
-    metric = DistributionalDiscrepancy()
-    estimate = metric.estimate(metric.statistics(corpora["real"], corpora["worse"], seed=0))
-    fit = metric.statistics(corpora["real"], corpora["worse"], seed=0).fits[0]
-    fold = fit.folds[0]
+    estimate, fits = dd_and_fits(parse_metric("dd"), corpora["worse"], corpora["real"])
+    fold = fits[0].folds[0]
     rule = choose_bound(*fold.valid_scores, n_real=120, n_generated=100, alpha=0.05, usual=fold.threshold)
     assert estimate.details["certified_bound"]["threshold"] == rule.threshold
 
@@ -244,8 +244,8 @@ def test_it_grows_with_the_distance_and_knows_no_sides(corpora: dict[str, Corpus
 
 
 def test_all_doors_give_the_same(corpora: dict[str, Corpus], estimate: Estimate) -> None:
-    metric = DistributionalDiscrepancy()
-    assert measure(metric, corpora["worse"], corpora["real"]) == estimate
+    assert measure(parse_metric("dd"), corpora["worse"], corpora["real"]) == estimate
+    assert dd_and_fits(parse_metric("dd"), corpora["worse"], corpora["real"])[0] == estimate
     with workers(2):
         assert dd(corpora["worse"], corpora["real"]) == estimate
     assert dd(corpora["worse"], corpora["real"], seed=1).value != estimate.value
@@ -258,7 +258,7 @@ def test_another_level_changes_interval_and_bound_alone(corpora: dict[str, Corpu
     assert estimate.interval is not None
     assert wide.interval.low < estimate.interval.low
     assert wide.details["certified_bound"]["value"] < estimate.details["certified_bound"]["value"]
-    assert DistributionalDiscrepancy(level=0.99).shares == DistributionalDiscrepancy().shares
+    assert parse_metric("dd", level=0.99).key == parse_metric("dd").key
 
 
 def test_repeats_average_partitions_and_tell_their_spread(corpora: dict[str, Corpus], estimate: Estimate) -> None:
@@ -345,7 +345,7 @@ class Fixed:
 
 def test_own_and_scikit_learn_discriminators(corpora: dict[str, Corpus]) -> None:
     own = dd(corpora["worse"], corpora["real"], discriminator=Fixed(), threshold="half")
-    assert own.metric == "dd(discriminator=parity, threshold=half)"
+    assert own.metric == "dd(discriminator=parity,threshold=half)"
     assert own.signature.settings["feats"] == "count of w1"
     shares = [
         np.mean([text.split().count("w1") % 2 == 0 for text in corpora[name].texts]) for name in ("real", "worse")
@@ -367,11 +367,12 @@ def test_own_and_scikit_learn_discriminators(corpora: dict[str, Corpus]) -> None
         ({"discriminator": "logistik"}, "did you mean logistic"),
         ({"discriminator": 3}, "int has neither"),
         ({"threshold": "none"}, "[Vv]alid: half, validation"),
+        ({"effort": "much"}, r"unknown value of dd\(effort\) 'much'"),
     ],
 )
 def test_bad_settings_are_errors(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        DistributionalDiscrepancy(**settings)
+        dd.declaration.with_settings(**settings)
 
 
 def test_too_little_text_is_an_error(corpora: dict[str, Corpus]) -> None:

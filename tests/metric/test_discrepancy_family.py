@@ -21,7 +21,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import workers
-from textassay.metric import DistributionalDiscrepancy, dd
+from textassay.metric import Shared, dd, parse_metric
 
 
 class Teller:
@@ -120,14 +120,14 @@ def test_the_effort_picks_the_family_and_stands_in_the_signature_only(corpora: d
         "max": "best of small, logistic, teller",
     }
     assert found["quick"].details["won"] is None
-    metrics = [DistributionalDiscrepancy(effort=effort) for effort in ("quick", "default", "max")]
+    metrics = [parse_metric("dd", effort=effort) for effort in ("quick", "default", "max")]
     keys = {cell_key(metric, corpora["far"], corpora["real"], seed=0, version="1") for metric in metrics}
     assert len(keys) == 3
-    explicit = [DistributionalDiscrepancy("logistic", effort=effort).shares for effort in ("quick", "max")]
+    explicit = [parse_metric("dd(discriminator=logistic)", effort=effort).key for effort in ("quick", "max")]
     assert explicit[0] == explicit[1]
     assert "effort" not in dd(corpora["far"], corpora["real"], discriminator="logistic").signature.settings
-    with pytest.raises(OptionError, match="unknown effort"):
-        DistributionalDiscrepancy(effort="much")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"unknown value of dd\(effort\) 'much'"):
+        parse_metric("dd", effort="much")
 
 
 def test_log_probabilities_are_used_named_and_part_of_the_key(corpora: dict[str, Corpus]) -> None:
@@ -140,7 +140,10 @@ def test_log_probabilities_are_used_named_and_part_of_the_key(corpora: dict[str,
     assert white.details["alone"]["teller"]["value"] > 0.4
     assert white.value > plain.value
     assert white.details["alone"]["small"] == plain.details["alone"]["small"]
-    metric = DistributionalDiscrepancy(effort="max")
+    with Shared().used():  # work is told apart by columns, too
+        assert dd(corpora["far"], corpora["real"], effort="max") == plain
+        assert dd(corpora["white"], corpora["white real"], effort="max") == white
+    metric = parse_metric("dd", effort="max")
     assert metric.reads_columns
     keys = {
         cell_key(metric, corpora[generated], corpora[real], seed=0, version="1")
@@ -157,7 +160,7 @@ def test_without_one_shared_column_dd_is_plain(corpora: dict[str, Corpus], gener
 
 
 def test_a_family_that_does_not_read_them_leaves_them_out(corpora: dict[str, Corpus]) -> None:
-    assert not DistributionalDiscrepancy().reads_columns
+    assert not parse_metric("dd").reads_columns
     found = dd(corpora["white"], corpora["white real"])
     assert "log_probs" not in found.signature.settings
     assert found == dd(corpora["far"], corpora["real"])
@@ -185,7 +188,7 @@ def test_a_family_without_a_member_is_named_and_kept_apart(
     def missing() -> Discriminator:
         raise MissingExtraError("the teller", "neural")
 
-    whole = DistributionalDiscrepancy(effort="max")
+    whole = parse_metric("dd", effort="max")
     key = cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1")
     monkeypatch.setitem(catalog.DISCRIMINATORS, "teller", missing)
     assert cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1") != key

@@ -14,7 +14,7 @@ from textassay.corpus import Corpus, corpora_from_texts
 from textassay.embedding import FloatArray, features, fit_encoder
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.execution import workers
-from textassay.metric import FrechetDistance, Moments, fed, frechet_distance, measure, moments, parse_metric
+from textassay.metric import Moments, fed, frechet_distance, moments, parse_metric
 from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
@@ -113,9 +113,9 @@ def test_any_encoder() -> None:
     assert fitted_to == [made["real"].fingerprint]
     assert estimate.metric == "fed(encoder=lengths)"
     assert estimate.signature.settings["encoder"] == "lengths:1"
-    assert FrechetDistance(encoder=Lengths()).shares == ("fed", "lengths")
-    assert not FrechetDistance().reads_columns
-    assert FrechetDistance(encoder="given").reads_columns
+    assert fed.declaration.with_settings(encoder=Lengths()).key == "fed(encoder=lengths)"
+    assert not parse_metric("fed").reads_columns
+    assert parse_metric("fed(encoder=given)").reads_columns
     assert parse_metric("fed").name == "fed"
 
 
@@ -291,7 +291,7 @@ def test_influence_agrees_with_the_jackknife_on_real_text(data_dir: Path) -> Non
     encoder = fit_encoder("lsa", real)
     generated = replace(made["generated"], columns={"features": features(encoder, made["generated"])[:, :64]})
     real = replace(real, columns={"features": features(encoder, real)[:, :64]})
-    estimate = measure(FrechetDistance(encoder="given"), generated, real)
+    estimate = fed(generated, real, encoder="given")
     assert estimate.evidence is not None
     rows, of_real = generated.columns["features"], real.columns["features"]
     groups = assign_groups(len(generated), stream(0, "groups", "generated"))

@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 from textassay.comparison import attach_columns, compare
 from textassay.corpus import corpora_from_texts
-from textassay.errors import TooFewSentencesError, UnavailableError
+from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric import Huse, huse
+from textassay.metric import huse, parse_metric
 
 Array = npt.NDArray[np.float64]
 
@@ -105,7 +105,7 @@ def test_constant_columns_say_nothing() -> None:
 def test_what_it_needs() -> None:
     corpora = corpora_from_texts({"(real)": ["a b"] * 20, "lstm": ["a c"] * 20, "few": ["a"] * 16})
     zeros = (-np.ones(20), -np.ones(20))
-    assert Huse().reads_columns
+    assert parse_metric("huse").reads_columns
     with pytest.raises(UnavailableError, match=r"give --log-probs NAME=FILE"):
         huse(corpora["lstm"], corpora["(real)"])
     attached = attach_columns(corpora, ["lstm"], log_probs={"lstm": zeros})
@@ -116,6 +116,20 @@ def test_what_it_needs() -> None:
     both = attach_columns(corpora, ["lstm", "few"], log_probs={"lstm": zeros, "few": (-np.ones(16), zeros[0])})
     with pytest.raises(UnavailableError, match="have those of few, lstm"):
         huse(both["(real)"], both["(real)"])
+
+
+def test_columns_may_come_with_the_call() -> None:
+    real, generated = _sides(40, 1.0, 0, n_generated=30)
+    sides = ["a"] * 30, ["b"] * 40
+    estimate = huse(*sides, log_probs=(generated[:, 1], real[:, 1]), ratings=(generated[:, 0], real[:, 0]))
+    assert estimate.value == _huse(real, generated).value
+    assert (estimate.metric, estimate.details["generator"]) == ("huse", "generated")
+    with pytest.raises(InputError, match="log_probs must be 30 finite numbers for this side"):
+        huse(*sides, log_probs=(real[:, 1], real[:, 1]))
+    rows = [huse.declaration.with_settings(ratings=(row, row)).key for row in (generated[:, 0], generated[:, 1])]
+    assert rows[0] != rows[1]
+    with pytest.raises(OptionError, match=r"unknown parameter of huse 'ratings'"):
+        parse_metric("huse(ratings=1)")
 
 
 def test_it_joins_a_comparison_where_both_are_given(monkeypatch: pytest.MonkeyPatch) -> None:

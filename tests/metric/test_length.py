@@ -8,7 +8,7 @@ from scipy import stats
 
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError
-from textassay.metric import Length, length
+from textassay.metric import length
 
 LENGTHS = st.lists(st.integers(0, 9), min_size=1, max_size=12)
 
@@ -75,7 +75,7 @@ def test_intervals_cover_a_true_distance(documents: bool) -> None:
 
 def test_what_an_estimate_says() -> None:
     estimate = length(*_pair([1, 2], [2, 2, 3]), level=0.8)
-    assert estimate.metric == Length().name == "length"
+    assert estimate.metric == "length"
     assert (estimate.better, estimate.unit) == ("lower", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 3}
     assert str(estimate.signature).startswith("metric:length|distance:ks|unit:tokens|tok:whitespace|n:2+3|")

@@ -14,9 +14,10 @@ from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
 from textassay.generator import LanguageModel, LeaveOutModels, NgramModel, likelihood
-from textassay.metric import LIKELIER, LmScore, Metric, ReverseLmScore, Trained, lm_score, reverse_lm_score
+from textassay.metric import LIKELIER, Metric, Trained, lm_score, parse_metric, reverse_lm_score
 
 N = 300
+LM_SCORE = parse_metric("lm-score")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def corpora() -> dict[str, Corpus]:
 def _quietly(metric: Metric, generated: Corpus, real: Corpus) -> Estimate:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=LIKELIER)
-        return metric.estimate(metric.statistics(metric.prepare(real), generated, seed=0))
+        return metric.estimate(generated, real)
 
 
 class Recorder(NgramModel):
@@ -95,7 +96,7 @@ def test_lm_score_is_the_mean_cost_of_a_token(corpora: dict[str, Corpus]) -> Non
 def test_lower_at_a_low_temperature_and_said_to_be_no_win(corpora: dict[str, Corpus]) -> None:
     values = {}
     for heat in (0.5, 1.0, 2.0):
-        values[heat] = _quietly(LmScore(), corpora[f"at {heat}"], corpora["real"]).value
+        values[heat] = _quietly(LM_SCORE, corpora[f"at {heat}"], corpora["real"]).value
     assert values[0.5] + 0.3 < values[1.0] < values[2.0] - 0.3
     with pytest.warns(UserWarning, match="likelier than real text itself"):
         lm_score(corpora["at 0.5"], corpora["real"])
@@ -149,14 +150,14 @@ def test_reverse_score_trains_any_model_on_generated_text_alone(corpora: dict[st
 
 
 def test_variety_shows_in_the_reverse_score_only(corpora: dict[str, Corpus]) -> None:
-    forward = {name: _quietly(LmScore(), corpora[name], corpora["real"]).value for name in ("few", "more")}
+    forward = {name: _quietly(LM_SCORE, corpora[name], corpora["real"]).value for name in ("few", "more")}
     reverse = {name: reverse_lm_score(corpora[name], corpora["real"]).value for name in ("few", "more", "shuffled")}
     assert abs(forward["few"] - forward["more"]) < 0.4
     assert reverse["few"] > reverse["more"] + 0.4
     assert reverse["shuffled"] > reverse["more"] + 0.3
 
 
-@pytest.mark.parametrize("metric", [LmScore(), ReverseLmScore()])
+@pytest.mark.parametrize("metric", [LM_SCORE, parse_metric("reverse-lm-score")], ids=str)
 def test_other_corpora_of_the_comparison_change_no_bit(metric: Metric) -> None:
     texts = {"real": sentences(40, 1), "generated": sentences(40, 2)}
     alone = corpora_from_texts(texts)
@@ -209,9 +210,9 @@ def test_the_generators_own_log_probabilities() -> None:
     rng = np.random.default_rng(0)
     costs = {"real": rng.gamma(9, 3, 50), "g": rng.gamma(9, 3, 60)}
     real, text = (replace(corpora[name], columns={"log_probs/g": -costs[name]}) for name in ("real", "g"))
-    metric = LmScore(model="self")
+    metric = parse_metric("lm-score(model=self)")
     assert metric.reads_columns
-    assert not LmScore().reads_columns
+    assert not LM_SCORE.reads_columns
     estimate = _quietly(metric, text, real)
     assert estimate.metric == "lm-score(model=self)"
     assert estimate.value == pytest.approx(costs["g"].sum() / (len(text.tokens) + 60))
@@ -253,11 +254,11 @@ def test_documents_stay_whole() -> None:
     documents = np.arange(300) // 5
     corpora = corpora_from_texts({"real": texts, "g": sentences(300, 2)}, groups={"real": documents})
     alone = corpora_from_texts({"real": texts, "g": sentences(300, 2)})
-    whole, split = (_quietly(LmScore(), found["g"], found["real"]).details for found in (corpora, alone))
+    whole, split = (_quietly(LM_SCORE, found["g"], found["real"]).details for found in (corpora, alone))
     assert whole["real_nll_per_token"] > split["real_nll_per_token"] + 0.5
 
 
-@pytest.mark.parametrize("metric", [LmScore(), ReverseLmScore()])
+@pytest.mark.parametrize("metric", [LM_SCORE, parse_metric("reverse-lm-score")], ids=str)
 @pytest.mark.parametrize(
     ("n", "n_draws", "rare"), [(150, 60, False), pytest.param(400, 300, True, marks=pytest.mark.slow)]
 )
@@ -295,7 +296,7 @@ def test_real_text_is_seldom_called_likelier_than_real_text() -> None:
 
 def test_protocol_and_signature(corpora: dict[str, Corpus]) -> None:
     model: LanguageModel = NgramModel(2)
-    assert LmScore(model=model).name == "lm-score(model=ngram(order=2))"
+    assert lm_score.declaration.with_settings(model=model).name == "lm-score(model=ngram(order=2))"
     estimate = lm_score(corpora["more"], corpora["real"], level=0.8)
     expected = "metric:lm-score|order:2|ends:counted|events:real types+unk|tok:whitespace|n:300+300|seed:0|"
     assert str(estimate.signature).startswith(expected)
@@ -304,7 +305,7 @@ def test_protocol_and_signature(corpora: dict[str, Corpus]) -> None:
     assert "20 groups of real" in estimate.interval.method
 
 
-@pytest.mark.parametrize("metric", [LmScore(), ReverseLmScore()])
+@pytest.mark.parametrize("metric", [LM_SCORE, parse_metric("reverse-lm-score")], ids=str)
 def test_an_unk_that_real_text_has_is_a_word_of_it(metric: Metric) -> None:
     """Spelt otherwise, it costs the same; what real text does not have is something else."""
     rare = dict.fromkeys(WORDS[3::4], "<unk>")

@@ -13,7 +13,7 @@ from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import Effort, Mauve, k_means, mauve, principal_components, row_hashes, unit_rows
+from textassay.metric import Effort, k_means, mauve, principal_components, row_hashes, unit_rows
 
 Array = npt.NDArray[np.float64]
 
@@ -229,12 +229,13 @@ def test_sentences_of_one_document_have_no_interval() -> None:
 
 
 def test_the_name_says_which_encoder_and_the_level_is_checked() -> None:
-    assert Mauve().name == "mauve"
-    assert Mauve(encoder="given").name == "mauve(encoder=given)"
-    assert Mauve(encoder="given").reads_columns
-    assert len({Mauve(effort=effort).shares for effort in get_args(Effort)}) == 3
+    declared = mauve.declaration.with_settings
+    assert declared().name == "mauve"
+    assert declared(encoder="given").name == "mauve(encoder=given)"
+    assert declared(encoder="given").reads_columns
+    assert len({declared(effort=effort).key for effort in get_args(Effort)}) == 3
     with pytest.raises(OptionError, match="level"):
-        Mauve(level=1.0)
+        declared(level=1.0)
 
 
 def test_k_means_settles_where_no_point_is_nearer_to_another_centre() -> None:

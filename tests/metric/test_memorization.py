@@ -10,7 +10,7 @@ import pytest
 from made_up import sentences
 from textassay.corpus import Corpus, corpora_from_texts, read_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.metric import Memorization, memorization
+from textassay.metric import memorization
 from textassay.ngram import SuffixArray, match_pairs
 
 
@@ -113,9 +113,11 @@ def test_what_it_needs() -> None:
 
 def test_estimates_are_kept_by_the_training_text() -> None:
     one, two = Corpus.from_texts(["a b"]), Corpus.from_texts(["a c"])
-    assert Memorization(one).shares != Memorization(two).shares
-    assert Memorization(one).shares == Memorization(Corpus.from_texts(["a b"])).shares
-    assert Memorization(one).name == Memorization(two).name == "memorization"
+    same = Corpus.from_texts(["a b"])
+    first, second, third = (memorization.declaration.with_settings(train=train) for train in (one, two, same))
+    assert first.key != second.key
+    assert first.key == third.key
+    assert first.name == second.name == "memorization"
 
 
 def test_groups_widen_the_interval() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from textassay.embedding import Encoder, FloatArray, LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import MaximumMeanDiscrepancy, cross_sums, mmd, own_sums
+from textassay.metric import Shared, cross_sums, mmd, own_sums, parse_metric
 
 Array = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
@@ -174,16 +175,16 @@ def test_influence_is_the_effect_of_leaving_a_sentence_out() -> None:
 
 
 def test_real_sums_are_made_once_and_do_not_depend_on_the_generator() -> None:
-    metric = MaximumMeanDiscrepancy("given")
     first, real = corpora(normal(7, 60), normal(8, 50))
     second, _ = corpora(normal(9, 60, 1.0), normal(8, 50))
     second = replace(second, vocabulary=real.vocabulary)
-    state = metric.prepare(real)
-    metric.statistics(state, first, seed=0)
-    shared = metric.estimate(metric.statistics(state, second, seed=0))
-    assert len(state.known) == 1
-    alone = metric.estimate(metric.statistics(metric.prepare(real), second, seed=0))
-    assert shared.to_dict() == alone.to_dict()
+    first = replace(first, vocabulary=real.vocabulary)
+    sums = mock.Mock(wraps=own_sums)
+    with mock.patch("textassay.metric.mmd.own_sums", sums), Shared().used():
+        mmd(first, real, encoder="given")
+        shared = mmd(second, real, encoder="given")
+    assert sums.call_count == 3  # of real text, and of each generator's
+    assert shared.to_dict() == mmd(second, real, encoder="given").to_dict()
 
 
 def test_same_bits_at_any_number_of_threads_and_any_order_to_seven_digits() -> None:
@@ -240,5 +241,5 @@ def test_signature() -> None:
     assert str(estimate.signature).startswith(
         "metric:mmd(encoder=given)|encoder:given|kernel:rbf|bandwidth:rms-real|permutations:999|tok:whitespace|n:5+7|seed:4"
     )
-    assert MaximumMeanDiscrepancy().name == "mmd"
-    assert MaximumMeanDiscrepancy("given").reads_columns
+    assert parse_metric("mmd").name == "mmd"
+    assert parse_metric("mmd(encoder=given)").reads_columns

@@ -14,7 +14,7 @@ from textassay.corpus import Corpus, corpora_from_texts, docstring_sentences
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.generator import NgramModel
-from textassay.metric import Naturalness, naturalness
+from textassay.metric import Shared, naturalness, parse_metric
 
 
 def _made(**texts: list[str]) -> dict[str, Corpus]:
@@ -117,9 +117,9 @@ def test_a_copy_of_text_that_fits_badly_keeps_its_fault() -> None:
 
 def _values(generated: dict[str, list[str]], *, train: bool = False) -> dict[str, float]:
     corpora = _made(real=sentences(400, 1), train=sentences(400, 9), **generated)
-    metric = Naturalness(train=corpora["train"] if train else None)
-    state = metric.prepare(corpora["real"])
-    return {name: metric.estimate(metric.statistics(state, corpora[name], seed=0)).value for name in generated}
+    metric = parse_metric("naturalness", train=corpora["train"] if train else None)
+    with Shared().used():
+        return {name: metric.estimate(corpora[name], corpora["real"]).value for name in generated}
 
 
 def _mixed(texts: list[str], others: list[str], share: float) -> list[str]:
@@ -173,7 +173,10 @@ def test_background_teaches_the_models_and_shows_in_name_and_signature() -> None
     assert taught.sizes["n_background"] == 2000
     assert taught.metric == f"naturalness(background={corpora['background'].fingerprint[:8]})"
     assert str(taught.signature).startswith(f"metric:{taught.metric}|")
-    assert Naturalness(corpora["background"]).shares != Naturalness().shares
+    settings: list[dict[str, Any]] = [{}, {"background": corpora["background"]}, {"train": corpora["background"]}]
+    assert len({naturalness.declaration.with_settings(**chosen).key for chosen in settings}) == 3
+    with_markup = naturalness.declaration.with_settings(background=corpora["background"], markup="X")
+    assert with_markup.name == taught.metric.replace("(", "(markup=X,")
 
 
 def test_bad_input() -> None:
@@ -183,9 +186,9 @@ def test_bad_input() -> None:
         naturalness(corpora["few"], corpora["real"])
     for setting in ("background", "train"):
         with pytest.raises(EmptyCorpusError, match="has no sentence"):
-            naturalness(corpora["generated"], corpora["real"], **{setting: corpora["none"]})  # type: ignore[arg-type]
+            naturalness(corpora["generated"], corpora["real"], **{setting: corpora["none"]})
         with pytest.raises(OptionError, match="another vocabulary"):
-            naturalness(corpora["generated"], corpora["real"], **{setting: stranger})  # type: ignore[arg-type]
+            naturalness(corpora["generated"], corpora["real"], **{setting: stranger})
 
 
 @pytest.mark.slow
@@ -221,15 +224,9 @@ def test_real_text_is_seldom_told_from_real_text() -> None:
     for draw in range(60):
         order = np.random.default_rng(draw).permutation(len(docstrings))
         real, one, other = (docstrings.take(np.sort(order[part * 1500 : (part + 1) * 1500])) for part in range(3))
-        state = Naturalness().prepare(real)
-        results = [
-            Result(name, "naturalness", "higher", measured(state, part)) for name, part in (("a", one), ("b", other))
-        ]
+        with Shared().used():
+            estimates = {name: naturalness(part, real) for name, part in (("a", one), ("b", other))}
+        results = [Result(name, "naturalness", "higher", estimate) for name, estimate in estimates.items()]
         found.append(pair_differences(results, level=0.95)[0].p)
     assert all(p is not None for p in found)
     assert np.mean([p < 0.05 for p in found if p is not None]) <= 0.1
-
-
-def measured(state: Any, generated: Corpus) -> Estimate:
-    """Return the estimate of a corpus against prepared real text."""
-    return Naturalness().estimate(Naturalness().statistics(state, generated, seed=0))

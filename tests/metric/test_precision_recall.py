@@ -13,14 +13,10 @@ from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
 from textassay.metric import (
-    Coverage,
-    Density,
-    Precision,
-    Recall,
     coverage,
     density,
-    measure,
     neighbours,
+    parse_metric,
     precision,
     recall,
 )
@@ -28,7 +24,7 @@ from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.float64]
-METRICS = (Precision, Recall, Density, Coverage)
+METRICS = (precision, recall, density, coverage)
 FUNCTIONS = (precision, recall, density, coverage)
 
 
@@ -41,7 +37,7 @@ def corpora(generated: Array, real: Array) -> tuple[Corpus, Corpus]:
 
 def scores(generated: Array, real: Array, *, k: int = 5, seed: int = 0) -> list[Estimate]:
     pair = corpora(generated, real)
-    return [measure(metric(k=k, encoder="given"), *pair, seed=seed) for metric in METRICS]
+    return [metric(*pair, k=k, encoder="given", seed=seed) for metric in METRICS]
 
 
 def values(generated: Array, real: Array, *, k: int = 5) -> list[float]:
@@ -253,18 +249,17 @@ def test_too_few_sentences_and_wrong_settings() -> None:
         assert math.isfinite(function(*corpora(made(6, 1), made(6, 2)), encoder="given").value)
     for metric in METRICS:
         with pytest.raises(OptionError, match="k must be at least 1"):
-            metric(k=0)
+            metric.declaration.with_settings(k=0)
         with pytest.raises(OptionError, match="level"):
-            metric(level=0.0)
+            metric.declaration.with_settings(level=0.0)
 
 
 def test_names_and_what_is_shared() -> None:
-    assert [metric().name for metric in METRICS] == ["precision", "recall", "density", "coverage"]
-    assert Precision(k=3, encoder="given").name == "precision(k=3,encoder=given)"
-    assert len({metric().shares for metric in METRICS}) == 1
-    assert Precision(k=3).shares != Precision().shares
-    assert Density(encoder="given").reads_columns
-    assert not Density().reads_columns
+    assert [metric.declaration.name for metric in METRICS] == ["precision", "recall", "density", "coverage"]
+    assert parse_metric("precision(k=3,encoder=given)").name == "precision(k=3,encoder=given)"
+    assert len({metric.declaration.family for metric in METRICS}) == 1
+    assert parse_metric("density(encoder=given)").reads_columns
+    assert not parse_metric("density").reads_columns
 
 
 def test_sentences_of_one_document_stay_together() -> None:

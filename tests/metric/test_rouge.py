@@ -5,6 +5,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
 
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric import Rouge, f_measure, longest_common, measure, nearest_references, rouge
+from textassay.metric import Shared, f_measure, longest_common, nearest_references, parse_metric, rouge
 
 GOLDEN = json.loads(Path(__file__).with_name("rouge_golden.json").read_text(encoding="utf-8"))
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)
@@ -26,9 +27,9 @@ def _pair(generated: list[str], real: list[str]) -> tuple[Corpus, Corpus]:
     return corpora["generated"], corpora["real"]
 
 
-def _scores(metric: Rouge, generated: Corpus, real: Corpus) -> npt.NDArray[np.float64]:
-    statistics = metric.statistics(metric.prepare(real), generated, seed=0)
-    return metric._scores(statistics.rows)
+def _scores(generated: Corpus, real: Corpus, **settings: Any) -> npt.NDArray[np.float64]:
+    scores: npt.NDArray[np.float64] = rouge.declaration.compute(generated, real, **settings).generated_scores
+    return scores
 
 
 def _by_caption_evaluation(generated: Corpus, real: Corpus, k: int) -> list[float]:
@@ -61,7 +62,7 @@ def test_hand_worked_sentence() -> None:
 def test_l_is_that_of_caption_evaluation(generated: list[str], real: list[str]) -> None:
     real = [text or "d" for text in real]  # an empty text is one empty word there
     pair = _pair(generated, real)
-    np.testing.assert_allclose(_scores(Rouge(references=3), *pair), _by_caption_evaluation(*pair, 3), atol=1e-12)
+    np.testing.assert_allclose(_scores(*pair, references=3), _by_caption_evaluation(*pair, 3), atol=1e-12)
 
 
 @pytest.mark.feature("JJ-30")
@@ -70,13 +71,13 @@ def test_one_and_two_and_the_plain_l_are_those_of_rouge_score(group: int) -> Non
     golden = GOLDEN["groups"][group]
     pair = _pair(golden["hypotheses"], golden["references"])
     k = len(golden["references"])
-    metrics = {
-        "rouge1": Rouge(kind="1", references=k),
-        "rouge2": Rouge(kind="2", references=k),
-        "rougeL": Rouge(beta=1, references=1),
+    settings: dict[str, dict[str, Any]] = {
+        "rouge1": {"kind": "1", "references": k},
+        "rouge2": {"kind": "2", "references": k},
+        "rougeL": {"beta": 1, "references": 1},
     }
     for name in golden.keys() - {"hypotheses", "references"}:
-        np.testing.assert_allclose(_scores(metrics[name], *pair), golden[name], atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(_scores(*pair, **settings[name]), golden[name], atol=1e-12, err_msg=name)
 
 
 def test_golden_values_are_of_the_stated_version_and_many() -> None:
@@ -93,7 +94,7 @@ def test_golden_values_are_of_the_stated_version_and_many() -> None:
 def test_news_scores_are_those_of_caption_evaluation(data_dir: Path) -> None:
     lines = (data_dir / "emnlp_news" / "test.txt").read_text(encoding="utf-8").splitlines()
     pair = _pair(lines[:40], lines[100:600])
-    np.testing.assert_allclose(_scores(Rouge(), *pair), _by_caption_evaluation(*pair, 10), atol=1e-12)
+    np.testing.assert_allclose(_scores(*pair), _by_caption_evaluation(*pair, 10), atol=1e-12)
 
 
 def test_longest_common_subsequence_by_the_textbook() -> None:
@@ -109,12 +110,20 @@ def test_f_measure_is_zero_where_a_part_is() -> None:
 
 def test_kinds_share_their_work_and_settings_show() -> None:
     generated, real = _pair(["a b c", "b c d"], ["a b", "c d b"])
-    assert Rouge(kind="1").shares == Rouge(kind="l").shares != Rouge(kind="l", beta=1).shares
-    assert Rouge(kind="l", beta=2).name == "rouge(kind=l,beta=2)"
-    estimate = measure(Rouge(kind="2"), generated, real)
+    assert parse_metric("rouge(beta=2,kind=l)").name == "rouge(kind=l,beta=2)"
+    assert parse_metric("rouge(kind=l,beta=1.2)").name == "rouge(kind=l)"
+    shared = Shared()
+    with shared.used():
+        rouge(generated, real)
+        n_kept = len(shared._entries)
+        rouge(generated, real, kind="1")
+        assert len(shared._entries) == n_kept
+        rouge(generated, real, beta=1)
+        assert len(shared._entries) == n_kept + 1
+    estimate = rouge(generated, real, kind="2")
     assert estimate.metric == "rouge(kind=2)"
     assert "beta:1|best:f" in str(estimate.signature)
-    with pytest.raises(OptionError, match="kind must be 1, 2 or l, got 3"):
-        rouge(generated, real, kind="3")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match=r"unknown value of rouge\(kind\) '3'"):
+        rouge(generated, real, kind="3")
     with pytest.raises(OptionError, match="beta must be"):
         rouge(generated, real, beta=0)

@@ -1,7 +1,9 @@
 """Self-BLEU against NLTK and hand-worked cases; its jackknife against computing everything anew without each group."""
 
 import math
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +15,9 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.metric import SelfBleu, self_bleu
-from textassay.resampling import assign_groups
+from textassay.metric import Shared, score_sentences, self_bleu
+from textassay.ngram import match_each_other
+from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=2, max_size=8)
@@ -27,10 +30,15 @@ def _corpora(texts: list[str], units: npt.NDArray[np.int64] | None = None) -> tu
     return corpora["generated"], corpora["real"]
 
 
-def _scores(texts: list[str] | Corpus, real: Corpus | None = None) -> npt.NDArray[np.float64]:
-    generated, other = _corpora(texts) if isinstance(texts, list) else (texts, real)
-    assert other is not None
-    return SelfBleu().statistics(other, generated, seed=0).scores.values
+def _scores(texts: list[str] | Corpus) -> npt.NDArray[np.float64]:
+    """Return the scores of all orders, shape (N, 5), whose means are the values of the metric."""
+    generated = _corpora(texts)[0] if isinstance(texts, list) else texts
+    groups = np.arange(len(generated)) % 2
+    matches = match_each_other(generated, max_order=5, groups=groups)
+    scores = score_sentences(generated, matches, generated.lengths, groups, leave_one_out=True).values
+    for order in range(1, 6):
+        assert self_bleu(generated, order=order).value == pytest.approx(scores[:, order - 1].mean(), abs=1e-12)
+    return scores
 
 
 def _nltk(texts: list[str], index: int, order: int) -> float:
@@ -127,16 +135,15 @@ def test_threads_do_not_change_a_bit() -> None:
 
 
 def _check_jackknife(generated: Corpus, real: Corpus) -> None:
-    statistics = SelfBleu().statistics(real, generated, seed=0)
     assigned = assign_groups(len(generated), stream(0, "groups", "generated"), units=generated.groups)
-    assert len(statistics.without) == assigned.max() + 1
-    for group in range(assigned.max() + 1):
-        left = generated.take(np.flatnonzero(assigned != group))
-        if len(left) == 1:
-            assert np.isnan(statistics.without[group]).all()
-        else:
-            expected = _scores(left, real).mean(axis=0)
-            np.testing.assert_allclose(statistics.without[group], expected, rtol=0, atol=1e-12)
+    rest = [generated.take(np.flatnonzero(assigned != group)) for group in range(assigned.max() + 1)]
+    without = np.array([_scores(left).mean(axis=0) if len(left) > 1 else np.full(5, np.nan) for left in rest])
+    for order in range(1, 6):
+        estimate = self_bleu(generated, real, order=order)
+        expected = jackknife_terms(estimate.value, without[:, order - 1], np.bincount(assigned))
+        assert (estimate.evidence is None) == (expected is None)
+        if estimate.evidence is not None and expected is not None:
+            assert estimate.evidence.generated_terms == pytest.approx(expected, abs=1e-10)
 
 
 @given(texts=TEXTS)
@@ -186,7 +193,7 @@ def test_real_text_is_not_looked_at() -> None:
 def test_what_an_estimate_says() -> None:
     generated, real = _corpora(["a b c d e f", "a b", "a b c"])
     estimate = self_bleu(generated, real, order=4, level=0.9)
-    assert estimate.metric == SelfBleu(order=4).name == "self-bleu(order=4)"
+    assert estimate.metric == "self-bleu(order=4)"
     assert (estimate.better, estimate.unit) == ("closer", "fraction")
     assert estimate.sizes == {"n_generated": 3, "n_real": 1, "n_references": 2}
     assert str(estimate.signature).startswith("metric:self-bleu(order=4)|smooth:method1|refs:others|groups:3|")
@@ -197,7 +204,22 @@ def test_what_an_estimate_says() -> None:
     assert estimate.evidence.generated_scores is not None
     assert estimate.evidence.generated_terms.mean() == pytest.approx(estimate.value)
     assert estimate.evidence.generated_scores.mean() == pytest.approx(estimate.value)
-    assert SelfBleu(order=2).shares == SelfBleu(order=5).shares
+
+
+def test_orders_share_their_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, calls = import_module("textassay.metric.self_bleu"), []
+
+    def counted(*arguments: Any, **settings: Any) -> Any:
+        calls.append(arguments)
+        return match_each_other(*arguments, **settings)
+
+    monkeypatch.setattr(module, "match_each_other", counted)
+    corpora = _corpora(["a b c d e f", "a b", "a b c"])
+    alone = [self_bleu(*corpora, order=order) for order in (2, 5)]
+    assert len(calls) == 2
+    with Shared().used():
+        assert [self_bleu(*corpora, order=order) for order in (2, 5)] == alone
+    assert len(calls) == 3
 
 
 def test_small_and_wrong_input() -> None:

@@ -2,6 +2,8 @@
 
 import math
 from collections import Counter
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +12,11 @@ from hypothesis import strategies as st
 
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric import Unit, UnseenVocabulary, vocabulary
-from textassay.resampling import assign_groups
+from textassay.metric import Shared, parse_metric, vocabulary
+from textassay.resampling import assign_groups, sole_groups
 from textassay.seeding import stream
 
-UNITS: tuple[Unit, ...] = ("tokens", "types")
+UNITS = ("tokens", "types")
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=5).map(" ".join), min_size=1, max_size=6)
 
 
@@ -23,7 +25,7 @@ def _pair(generated: list[str], real: list[str]) -> tuple[Corpus, Corpus]:
     return corpora["generated"], corpora["real"]
 
 
-def _by_hand(generated: list[str], real: list[str], of: Unit) -> float:
+def _by_hand(generated: list[str], real: list[str], of: str) -> float:
     known = {token for text in real for token in text.split()}
     tokens = [token for text in generated for token in text.split()]
     counted = tokens if of == "tokens" else sorted(set(tokens))
@@ -65,7 +67,7 @@ def test_most_frequent_are_ten_and_ties_go_by_letters() -> None:
 
 
 @pytest.mark.parametrize("of", UNITS)
-def test_jackknife_is_the_value_without_each_group(of: Unit) -> None:
+def test_jackknife_is_the_value_without_each_group(of: str) -> None:
     rng = np.random.default_rng(0)
     weights = 1 / np.arange(1, 121)
     weights /= weights.sum()
@@ -115,13 +117,27 @@ def test_what_an_estimate_says() -> None:
     generated, real = _pair(["a b", "c"], ["a", "b", "c d"])
     estimate = vocabulary(generated, real, of="types", seed=2)
     assert estimate.metric == "vocabulary(of=types)"
-    assert UnseenVocabulary().name == "vocabulary(of=tokens)"
-    assert UnseenVocabulary(of="types").shares == UnseenVocabulary().shares
+    assert parse_metric("vocabulary").name == "vocabulary(of=tokens)"
     assert (estimate.better, estimate.unit) == ("closer", "fraction")
     assert estimate.sizes == {"n_generated": 2, "n_real": 3, "n_types": 3}
     assert str(estimate.signature).startswith("metric:vocabulary(of=types)|groups:2+3|tok:whitespace|n:2+3|seed:2|")
     with pytest.raises(OptionError, match=r"unknown value of vocabulary\(of\) 'words'.*[Vv]alid: tokens, types"):
-        UnseenVocabulary(of="words")  # type: ignore[arg-type]
+        vocabulary(generated, real, of="words")
+
+
+def test_tokens_and_types_share_their_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, calls = import_module("textassay.metric.vocabulary"), []
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return sole_groups(*arguments)
+
+    monkeypatch.setattr(module, "sole_groups", counted)
+    corpora = _pair(["a b", "c"], ["a", "b", "c d"])
+    with Shared().used():
+        values = [vocabulary(*corpora, of=of).value for of in UNITS]
+    assert values == [0, 0]
+    assert len(calls) == 2  # one of each side
 
 
 def test_groups_of_real_text_are_shared_between_generators() -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from made_up import sentences
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-from textassay.metric import DEFAULT_METRICS, LmScore, measure, parse_metrics
+from textassay.metric import DEFAULT_METRICS, measure, parse_metrics
 from textassay.monitoring import TextMonitor, own_random_state
 
 REAL = sentences(60, 1)
@@ -56,14 +57,14 @@ def test_more_new_words_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_real_side_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    prepare = LmScore.prepare
+    module, calls = import_module("textassay.metric.lm_score"), []
+    real_side = module._real_side
 
-    def counted(self: LmScore, real: Corpus) -> object:
-        calls.append(real)
-        return prepare(self, real)
+    def counted(*arguments: object) -> object:
+        calls.append(arguments)
+        return real_side(*arguments)
 
-    monkeypatch.setattr(LmScore, "prepare", counted)
+    monkeypatch.setattr(module, "_real_side", counted)
     monitor = TextMonitor(sentences(120, 1), metrics="lm-score", n=60)
     for step in range(5):
         monitor.measure(draws, step)
@@ -148,7 +149,7 @@ def test_a_metric_that_breaks_leaves_the_others(monkeypatch: pytest.MonkeyPatch)
         raise ZeroDivisionError("what nobody thought of")
 
     monitor = TextMonitor(REAL, metrics="length,lm-score", n=60)
-    monkeypatch.setattr(LmScore, "statistics", breaks)
+    monkeypatch.setattr(import_module("textassay.metric.lm_score"), "cost_of", breaks)
     reading = monitor.measure(draws, 1)
     assert reading.values["lm-score"] is None
     assert reading.values["length"] is not None

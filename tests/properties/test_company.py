@@ -14,13 +14,13 @@ import pytest
 from made_up import sentences, shuffled
 from textassay.comparison import FLOOR, TRAIN, Comparison, compare
 from textassay.discriminator import DISCRIMINATORS
-from textassay.metric import CATALOG, default_metrics
+from textassay.metric import CATALOG, default_metrics, parse_metric
 
 N = 80
 METRICS = (
     "dd(folds=2)",
     *default_metrics(("train", "log-probs", "ratings"))[1:],
-    *(CATALOG[name].make().name for name in CATALOG if CATALOG[name].only_named),
+    *(parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
 )
 # Those that learn from the training text itself: a setting of theirs, which shows in their signature.
 OF_TRAIN = ("memorization", "bleu-train(order=4)", "naturalness")

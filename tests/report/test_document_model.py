@@ -284,7 +284,7 @@ def test_marks_stand_beside_the_value_they_mark() -> None:
     assert [line.split("|")[1].strip() for line in to_markdown(document).splitlines() if "**0.310" in line] == [
         "row-best"
     ]
-    (row,) = [row for row in re.findall(r"<tr>(.*?)</tr>", to_html(document), re.DOTALL) if 'class="best"' in row]
+    (row,) = [row for row in re.findall(r"<tr>(.*?)</tr>", to_html(document), re.DOTALL) if 'class="best' in row]
     assert "row-best" in row
 
 

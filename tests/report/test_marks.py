@@ -138,7 +138,7 @@ def _latex(comparison: Comparison) -> dict[str, list[Column]]:
 def _html(comparison: Comparison) -> dict[str, list[Column]]:
     found: dict[str, list[Column]] = {}
     page = to_html(comparison_document(comparison), _Blank())
-    for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
+    for table in re.findall(r"<table[^>]*>.*?</table>", page, re.DOTALL):
         *groups, heads = re.findall(r"<tr>.*?</tr>", table.split("<tbody>")[0], re.DOTALL)
         spans = re.findall(r'<th[^>]*colspan="(\d+)"[^>]*>(.*?)</th>', "".join(groups))
         names = [name for width, name in spans for _ in range(int(width))]

@@ -24,11 +24,11 @@ from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.metric import (
-    DistributionalDiscrepancy,
     Effort,
     alike_share,
     at_least_guessing,
     check_level,
+    dd,
     guessing_variance,
     prepare_sides,
     variance_factor,
@@ -182,9 +182,9 @@ def explain_generators(
 
 def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:
     """Return the key of an explanation in the store: a hash of everything that can change it."""
-    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
+    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
     content = [part for corpus in (generated, real) for part in (corpus.fingerprint, corpus.columns_fingerprint)]
-    return estimate_key("explanation", top, repr(metric.shares), folds, level, *others, *content)
+    return estimate_key("explanation", top, metric.key, folds, level, *others, *content)
 
 
 def _judge(
@@ -201,7 +201,7 @@ def _judge(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
-    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
+    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
     key = cell_key(metric, generated, real, seed=seed, version=version)
     if store.load(key) is None:
         store.save(key, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught)))

@@ -22,7 +22,7 @@ from textassay.corpus import Corpus
 from textassay.discriminator import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric import DistributionalDiscrepancy, Effort, guessing_variance, variance_factor
+from textassay.metric import Effort, dd, dd_and_fits, guessing_variance, variance_factor
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -69,9 +69,9 @@ def judge(
     real: Corpus, generated: Corpus, *, effort: Effort = "default", folds: int, level: float, seed: int
 ) -> Judgement:
     """Return dd and its cross-fit."""
-    metric = DistributionalDiscrepancy(folds=folds, level=level, effort=effort)
-    statistics = metric.statistics(metric.prepare(real), generated, seed=seed)
-    return Judgement(metric.estimate(statistics), statistics.fits[0])
+    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
+    estimate, fits = dd_and_fits(metric, generated, real, seed=seed)
+    return Judgement(estimate, fits[0])
 
 
 def learning_curve(

@@ -53,7 +53,16 @@ from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
 from textassay.inspection import HELDOUT, inspect
-from textassay.metric import Effort, Metric, check_effort, default_metrics, limits_of, parse_metrics, size_sensitive_of
+from textassay.metric import (
+    Effort,
+    Metric,
+    MetricLike,
+    check_effort,
+    default_metrics,
+    limits_of,
+    parse_metrics,
+    size_sensitive_of,
+)
 from textassay.seeding import stream
 
 FOLDS = 5
@@ -69,7 +78,7 @@ def compare(
     *,
     real_heldout: Texts = None,
     train: Texts = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
     normalize: bool = False,
@@ -207,7 +216,7 @@ def compare(
     ):
         explanations: tuple[Explanation, ...] = ()
         unexplained: tuple[str, ...] = ()
-        if explain and any(metric.name.split("(")[0] == "dd" for metric in chosen):
+        if explain and any(metric.declaration.name == "dd" for metric in chosen):
             from textassay.comparison.explain import explain_generators  # loads the classifiers
 
             explanations, unexplained = explain_generators(
@@ -286,7 +295,7 @@ def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
     return str(encoder) if isinstance(encoder, str | Path) else encoder.name
 
 
-def _check_options(generated: Mapping[str, Any], metrics: Sequence[str] | None, *, level: float) -> None:
+def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] | None, *, level: float) -> None:
     if not isinstance(generated, Mapping):
         kind = type(generated).__name__
         raise OptionError(f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}")
@@ -335,9 +344,9 @@ def _part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
 def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
     """Return the metrics that look texts up in the training text, with the reason why they cannot measure it."""
     return {
-        metric.name: f"{metric.name.split('(')[0]} looks for texts of the training text, which this text is"
+        metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
         for metric in metrics
-        if getattr(metric, "train", None) is not None
+        if metric.settings.get("train") is not None
     }
 
 

@@ -20,7 +20,7 @@ from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
-from textassay.metric import DistributionalDiscrepancy, Metric, measure, parse_metric
+from textassay.metric import Metric, dd, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS = "+log-probs"
@@ -113,11 +113,11 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
     base = name.removesuffix(WITH_LOG_PROBS)
     metric: Metric
     if base == "plain":
-        metric = DistributionalDiscrepancy(PlainLogistic(), level=level)
+        metric = dd.declaration.with_settings(discriminator=PlainLogistic(), level=level)
     elif base in EFFORTS:
         metric = parse_metric("dd", effort=base, level=level)
     elif base == _NETWORK_OF_THE_PAPER:
-        metric = parse_metric("dd(discriminator=cnn-paper, folds=1, threshold=half)", level=level)
+        metric = parse_metric("dd(discriminator=cnn-paper,folds=1,threshold=half)", level=level)
     elif base in DISCRIMINATORS:
         metric = parse_metric(f"dd(discriminator={base})", level=level)
     else:
@@ -195,7 +195,7 @@ class _PairBench:
             version("textassay"),
             estimator.name,
             estimator.metric.name,
-            _settings(estimator.metric.shares),
+            estimator.metric.key,
             estimator.metric.level,
             real.fingerprint,
             generated.fingerprint,
@@ -242,15 +242,6 @@ class _PairBench:
             document = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
             self._store.save_document(key, document)
         return document
-
-
-def _settings(shares: Any) -> str:
-    """Return the key of shared statistics as text that is the same in every process; objects by their features."""
-    if isinstance(shares, tuple):
-        return f"({', '.join(map(_settings, shares))})"
-    if shares is None or isinstance(shares, str | int | float):
-        return repr(shares)
-    return str(getattr(shares, "features", type(shares).__name__))
 
 
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:

@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import groupby
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +19,7 @@ from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
 from textassay.execution import parallel_map
 from textassay.meta_evaluation.damage import DAMAGES, damage, obstacle
-from textassay.metric import Metric
+from textassay.metric import Metric, Shared
 from textassay.seeding import stream
 
 PARTS = ("reference", "clean", "train", "spare")
@@ -120,11 +118,10 @@ class _Run:
         self, draw: Draw, metrics: Sequence[Metric], evaluators: Sequence[Evaluator], store: EstimateStore
     ) -> None:
         self._draw = draw
-        self._families = [list(family) for _, family in groupby(sorted(metrics, key=_shares), key=_shares)]
+        self._metrics = metrics
         self._evaluators = evaluators
         self._store = store
-        self._states: dict[str, Any] = {}
-        self._lock = Lock()
+        self._shared = Shared()
 
     def values(self, cell: Cell) -> dict[str, Value]:
         """Return all values of one cell, from the store or measured now."""
@@ -135,17 +132,18 @@ class _Run:
         )
         stored: dict[str, list[Any]] = self._store.load_document(key) or {}
         n_stored = len(stored)
-        for family in self._families:
-            if not all(_metric_key(metric) in stored for metric in family):
-                measured = self._family(family, generated)
-                stored.update({_metric_key(metric): list(measured[metric.name]) for metric in family})
+        with self._shared.used():
+            for metric in self._metrics:
+                if _metric_key(metric) not in stored:
+                    stored[_metric_key(metric)] = list(self._value(metric, generated))
+        self._shared.forget(generated)
         for evaluator in self._evaluators:
             if self._evaluator_key(evaluator) not in stored:
                 stored[self._evaluator_key(evaluator)] = list(self._own(evaluator, generated))
         if len(stored) > n_stored:
             self._store.save_document(key, stored)
         return {
-            **{metric.name: Value(*stored[_metric_key(metric)]) for family in self._families for metric in family},
+            **{metric.name: Value(*stored[_metric_key(metric)]) for metric in self._metrics},
             **{evaluator.name: Value(*stored[self._evaluator_key(evaluator)]) for evaluator in self._evaluators},
         }
 
@@ -153,17 +151,11 @@ class _Run:
         train = self._draw.texts.get("train")
         return f"{evaluator.name} {evaluator.settings} {'' if train is None else train.fingerprint}"
 
-    def _family(self, family: Sequence[Metric], generated: Corpus) -> dict[str, Value]:
-        """Return the values of metrics that share statistics."""
-        first = family[0]
+    def _value(self, metric: Metric, generated: Corpus) -> Value:
         try:
-            with self._lock:
-                if _shares(first) not in self._states:
-                    self._states[_shares(first)] = first.prepare(self._draw.texts["reference"])
-            statistics = first.statistics(self._states[_shares(first)], generated, seed=self._draw.seed)
-            return {metric.name: _value(metric.estimate(statistics)) for metric in family}
+            return _value(metric.estimate(generated, self._draw.texts["reference"], seed=self._draw.seed))
         except InputError as error:
-            return {metric.name: Value(None, None, str(error)) for metric in family}
+            return Value(None, None, str(error))
 
     def _own(self, evaluator: Evaluator, generated: Corpus) -> Value:
         texts = self._draw.texts
@@ -173,13 +165,8 @@ class _Run:
             return Value(None, None, str(error))
 
 
-def _shares(metric: Metric) -> str:
-    return repr(metric.shares)
-
-
 def _metric_key(metric: Metric) -> str:
-    """Return the key of a metric's values; a metric that looks at training text has it in its shared key."""
-    return f"{metric.name} {metric.level} {_shares(metric)}"
+    return f"{metric.name} {metric.level} {metric.key}"
 
 
 def _value(estimate: Estimate | float) -> Value:

@@ -25,7 +25,7 @@ from textassay.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric import CATALOG, Effort, Metric, check_level, default_metrics, limits_of, parse_metrics
+from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, limits_of, parse_metrics
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000
@@ -79,7 +79,7 @@ def run_stress(
     *,
     train: Corpus | None = None,
     other: Corpus | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     evaluators: Sequence[Evaluator] = (),
     damages: Sequence[str] | None = None,
     strengths: Sequence[float] = STRENGTHS,
@@ -118,7 +118,7 @@ def run_stress(
             measure_draw(draw, cells, of_draw, evaluators, store=EstimateStore(folder), tell=counter.of(number))
             for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
         ]
-    _leave_out(values, directions, left_out, asked=metrics)
+    _leave_out(values, directions, left_out, asked=metrics is not None)
     curves = [
         _curve(values, name, better, damage, strengths, level)
         for name, better in directions.items()
@@ -194,15 +194,16 @@ def _check(
 
 
 def _needed(
-    metrics: Sequence[str] | None,
+    metrics: Sequence[MetricLike] | None,
     evaluators: Sequence[Evaluator],
     damages: Sequence[str] | None,
     train: Corpus | None,
 ) -> list[str]:
     """Return the parts of the real text that are needed, the optional ones last."""
     sources = {DAMAGES[name].source for name in (DAMAGES if damages is None else damages)}
-    needs_train = metrics is None or any("train" in CATALOG[name.split("(")[0].strip()].needs for name in metrics)
-    needs_train = needs_train or bool(evaluators)
+    needs_train = metrics is None or bool(evaluators)
+    if metrics:
+        needs_train = needs_train or any("train" in metric.declaration.needs for metric in parse_metrics(metrics))
     is_needed = {"train": train is None and ("train" in sources or needs_train), "spare": "spare" in sources}
     return [name for name in PARTS if is_needed.get(name, True)]
 
@@ -262,15 +263,13 @@ def _directions(metrics: Sequence[Metric], evaluators: Sequence[Evaluator]) -> d
     return dict(entries)
 
 
-def _leave_out(
-    values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: Sequence[str] | None
-) -> None:
+def _leave_out(values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: bool) -> None:
     """Remove metrics without a value on undamaged text; raise if they were requested."""
     for name in list(directions):
         reason = next(filter(None, (of_draw[_CLEAN][name].reason for of_draw in values)), None)
         if reason is None:
             continue
-        if asked is not None:
+        if asked:
             raise InputError(f"{name} has no value on undamaged text: {reason}")
         left_out[name] = reason
         del directions[name]

@@ -1,71 +1,373 @@
-"""The interface of a metric, and the parts that every metric file uses."""
+"""What a metric declares and returns, and how it becomes an estimate.
 
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
-from functools import cache
+A metric is one function of two corpora under `declare_metric`, which says what it promises. The function returns a
+number, one number a generated text (their mean is the value), or `Computed`: the value and the terms of its interval.
+"""
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, wraps
+from hashlib import blake2b
 from importlib.metadata import version
-from typing import Any, Literal, Protocol, Unpack, cast, get_args, runtime_checkable
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
 
 from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
-from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, unknown_name
-from textassay.estimate import Better, Estimate, Signature
+from textassay.embedding import Encoder, resolve_encoder
+from textassay.errors import (
+    EmptyCorpusError,
+    OptionError,
+    TooFewSentencesError,
+    UnavailableError,
+    check_range,
+    unknown_name,
+)
+from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 Effort = Literal["quick", "default", "max"]
+Cost = Literal["linear", "n log n", "quadratic"]
+Blindness = Literal["word order", "frequency", "words", "content"]
+
+# Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
+# is shown there.
+SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train")
+_NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
+_ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
+_TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a
+path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text, `OptionError` for a setting out of range."""
+_TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
-class Metric(Protocol):
-    """A distance or score of generated text against real text.
+@dataclass(frozen=True)
+class Computed:
+    """What a metric returns: its value, and what its interval, signature and details are made of."""
 
-    `prepare` reads the real text once, `statistics` does the heavy work for one generator, and `estimate` computes the
-    value. Metrics with equal `shares`, such as orders of BLEU, have the same state and statistics, so a comparison
-    computes these once. `measure` calls all three for a single metric.
-    """
+    value: float
+    # Terms of each side that varies (see `Evidence`), under "generated" and "real"; None where there is no variance
+    terms: Mapping[str, FloatArray | None] = field(default_factory=dict)
+    method: str = ""  # of the interval that follows from the terms
+    interval: Interval | None = None  # where it does not follow from the terms
+    undefined: str | None = None  # why the value is NaN
+    caution: str | None = None  # why the value says little
+    sizes: Mapping[str, int] = field(default_factory=dict)  # beside the texts of both sides
+    settings: Mapping[str, object] = field(default_factory=dict)  # of the signature
+    details: Mapping[str, Any] = field(default_factory=dict)
+    real_scores: FloatArray | None = None
+    generated_scores: FloatArray | None = None
 
-    @property
-    def level(self) -> float:
-        """Confidence level of the interval, such as 0.95."""
+
+class MetricFunction(Protocol):
+    """A metric as users call it: texts in, `Estimate` out."""
+
+    declaration: "Declaration"
+    __name__: str
+
+    def __call__(self, generated: Texts, real: Texts = None, **settings: Any) -> Estimate:
+        """Return the estimate for two texts."""
         ...
 
-    @property
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a metric promises; the tests in `tests/properties` check it for every metric of the catalogue."""
+
+    name: str
+    summary: str  # one sentence for lists and reports
+    compute: Callable[..., Any]
+    unit: str
+    better: Better
+    bounds: tuple[float, float]
+    symmetric: bool  # whether swapping the sides leaves the value as it is (up to the noise of sampling folds)
+    looks_at_real: bool  # whether the value depends on the real text at all
+    size_sensitive: bool  # whether the expected value changes with the number of texts
+    exact_under_reordering: bool  # whether the order of texts leaves the value exactly as it is
+    cannot_see: tuple[Blindness, ...]  # what may differ between two texts without moving the value
+    needs: tuple[str, ...]  # what it needs beside both texts (an option of ``compare``); with it, a default metric
+    only_named: bool  # whether it is never computed unasked
+    most: int | None  # texts a side up to which it is computed unasked
+    cost: Cost  # in the number of texts
+    at_least: int  # texts a side
+    family: str  # metrics of one family share work
+    shown: tuple[str, ...]  # settings that are always part of the name
+    ranges: Mapping[str, tuple[float, float | None]]
+    reads_columns: bool | Callable[[Mapping[str, Any]], bool]
+    check: Callable[[Mapping[str, Any]], None] | None
+    resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None  # from settings as given to those that are kept
+    identity: Callable[[Mapping[str, Any]], str] | None  # what else decides the value, such as members that are missing
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The settings of the metric itself, beside the two texts, `level` and `seed`."""
+        everything = inspect.signature(self.compute).parameters.values()
+        return {each.name: each for each in everything if each.name not in ("generated", "real", "level", "seed")}
+
+    @cached_property
+    def types(self) -> Mapping[str, Any]:
+        """Type of each setting, and of the level."""
+        hints = get_type_hints(self.compute)
+        return {"level": float, **{name: hints.get(name, Any) for name in self.parameters}}
+
+    def with_settings(self, *, level: float = 0.95, **settings: Any) -> "Metric":
+        """Return the metric with these settings; raise for one that is unknown or out of range."""
+        for name in settings:
+            if name not in self.parameters:
+                raise unknown_name(f"parameter of {self.name}", name, self.parameters)
+        check_level(level)
+        values = {name: settings.get(name, each.default) for name, each in self.parameters.items()}
+        for name, value in values.items():
+            self._check(name, value)
+        if self.check is not None:
+            self.check(values)
+        if self.resolve is not None:
+            values = dict(self.resolve(values))
+        return Metric(self, MappingProxyType(values), level)
+
+    def _check(self, name: str, value: Any) -> None:
+        kind = self.types[name]
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            raise unknown_name(f"value of {self.name}({name})", str(value), get_args(kind))
+        if kind is int and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+            raise OptionError(f"{name} must be a whole number, got {value!r}")
+        if name in self.ranges:
+            check_range(name, value, *self.ranges[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """A metric with its settings, from `parse_metric` or `Declaration.with_settings`."""
+
+    declaration: Declaration
+    settings: Mapping[str, Any]
+    level: float = 0.95
+
+    def __repr__(self) -> str:
+        return f"Metric({self.name})"
+
+    @cached_property
     def name(self) -> str:
-        """Canonical name, with the order and all parameters that differ from their defaults."""
-        ...
+        """Canonical name, with the settings that are always shown and all that differ from their defaults."""
+        declaration = self.declaration
+        parts = []
+        for name, parameter in declaration.parameters.items():
+            spelt = _spelt(name, self.settings[name])
+            is_usual = spelt == _spelt(name, parameter.default)
+            if name not in _NOT_SHOWN and (name in declaration.shown or not is_usual):
+                parts.append(f"{name}={spelt}")
+        return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 
     @property
     def better(self) -> Better:
         """Direction of the metric."""
-        ...
+        return self.declaration.better
 
     @property
-    def shares(self) -> Hashable:
-        """Key under which state and statistics are shared."""
-        ...
+    def key(self) -> str:
+        """Everything that decides the value beside the texts and the seed, for keys of stored results."""
+        parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
+        if self.declaration.identity is not None:
+            parts.append(self.declaration.identity(self.settings))
+        if not str(self.declaration.compute.__module__).startswith("textassay."):
+            parts.append(_code_hash(self.declaration.compute))
+        return f"{self.declaration.name}({', '.join(parts)})"
 
-    def prepare(self, real: Corpus) -> Any:
-        """Return the state that depends on real text alone."""
-        ...
-
-    def statistics(self, state: Any, generated: Corpus, *, seed: int) -> Any:
-        """Return the statistics of one generator's text."""
-        ...
-
-    def estimate(self, statistics: Any) -> Estimate:
-        """Return the value with its interval."""
-        ...
-
-
-@runtime_checkable
-class ColumnMetric(Metric, Protocol):
-    """A metric that may read `Corpus.columns`, which then are part of the key of stored estimates."""
-
-    @property
+    @cached_property
     def reads_columns(self) -> bool:
-        """Whether it reads columns with its present settings."""
-        ...
+        """Whether it reads `Corpus.columns`, which then are part of the keys of stored estimates."""
+        reads = self.declaration.reads_columns
+        if reads is True or (callable(reads) and reads(self.settings)):
+            return True
+        return any(encoder.reads_columns for encoder in self._encoders())
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """Whether an encoder turns the texts into vectors."""
+        return any(True for _ in self._encoders())
+
+    @property
+    def _encoder_detail(self) -> dict[str, str]:
+        return {"encoder": resolve_encoder(self.settings["encoder"]).name} if "encoder" in self.settings else {}
+
+    def _encoders(self) -> Iterable[Encoder]:
+        for name in _ENCODERS:
+            if name in self.settings and self.settings[name] != "tf-idf":
+                yield resolve_encoder(self.settings[name])
+
+    def estimate(self, generated: Corpus, real: Corpus, *, seed: int = 0) -> Estimate:
+        """Return the value with its interval, for corpora that share a vocabulary."""
+        declaration = self.declaration
+        check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
+        for name, kind in _TEXTS.items():
+            if name in declaration.needs or self.settings.get(name) is not None:
+                _check_text(self.settings.get(name), real, metric=declaration.name, name=name, kind=kind)
+        given = {"level": self.level, "seed": seed, **self.settings}
+        accepted = inspect.signature(declaration.compute).parameters
+        settings = {name: value for name, value in given.items() if name in accepted}
+        computed = _as_computed(declaration.compute(generated, real, **settings), generated)
+        if computed.undefined is not None:
+            warnings.warn(f"{self.name} is undefined: {computed.undefined}", RuntimeWarning, stacklevel=2)
+        if computed.caution is not None:
+            warnings.warn(f"{self.name} says little here: {computed.caution}", RuntimeWarning, stacklevel=2)
+        interval = computed.interval
+        if interval is None:
+            low, high = declaration.bounds
+            samples = list(computed.terms.values())
+            interval = terms_interval(
+                computed.value, samples, level=self.level, method=computed.method, low=low, high=high
+            )
+        evidence = Evidence(
+            real_terms=computed.terms.get("real"),
+            generated_terms=computed.terms.get("generated"),
+            real_scores=computed.real_scores,
+            generated_scores=computed.generated_scores,
+        )
+        return Estimate(
+            metric=self.name,
+            value=computed.value,
+            interval=interval,
+            unit=declaration.unit,
+            better=declaration.better,
+            sizes={"n_generated": len(generated), "n_real": len(real), **computed.sizes},
+            signature=make_signature(self.name, generated, real, seed=seed, **computed.settings),
+            details={**self._encoder_detail, **computed.details},
+            evidence=None if interval is None else evidence,
+        )
+
+
+def declare_metric(
+    name: str,
+    summary: str | None = None,
+    *,
+    unit: str = "fraction",
+    better: Better = "closer",
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    symmetric: bool = False,
+    looks_at_real: bool = True,
+    size_sensitive: bool = True,
+    exact_under_reordering: bool = True,
+    cannot_see: Sequence[Blindness] = (),
+    needs: Sequence[str] = (),
+    only_named: bool = False,
+    most: int | None = None,
+    cost: Cost = "linear",
+    at_least: int = 1,
+    family: str | None = None,
+    shown: Sequence[str] = (),
+    ranges: Mapping[str, tuple[float, float | None]] | None = None,
+    reads_columns: bool | Callable[[Mapping[str, Any]], bool] = False,
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+    resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+    identity: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Callable[[Callable[..., Any]], MetricFunction]:
+    """Make a metric of a function of two corpora, generated and real, and settings by name.
+
+    The function returns the value (a float), one number for each generated text (their mean is the value), or
+    `Computed`. It may ask for `level` and `seed`. What it becomes takes texts of any kind, `level`, `seed`, and how the
+    texts are prepared (`tokenizer`, `lowercase`, `normalize`, `max_tokens`), returns an `Estimate`, and stands wherever
+    a metric's name does: ``compare(..., metrics=["dd", my_metric])``.
+
+    Parameters
+    ----------
+    name
+        As in ``--metrics``: lower case, words joined by hyphens.
+    summary
+        One sentence; by default, the first line of the function's docstring.
+    unit
+        Such as "fraction" or "nats per token".
+    better
+        "lower", "higher", "closer" (to what real text scores) or "neither".
+    bounds
+        Least and largest value; the interval is cut there.
+    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see
+        See `Declaration`.
+    needs, only_named, most, cost, at_least
+        See `Declaration`.
+    family, shown, ranges, reads_columns, check, resolve, identity
+        Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
+        of the corpora are read; a further check of the settings; what makes objects of names among them; what else
+        decides the value, for keys of stored ones.
+    """
+
+    def declare(compute: Callable[..., Any]) -> MetricFunction:
+        declaration = Declaration(
+            name=name,
+            summary=summary or (inspect.getdoc(compute) or name).split("\n")[0].rstrip("."),
+            compute=compute,
+            unit=unit,
+            better=better,
+            bounds=bounds,
+            symmetric=symmetric,
+            looks_at_real=looks_at_real,
+            size_sensitive=size_sensitive,
+            exact_under_reordering=exact_under_reordering,
+            cannot_see=tuple(cannot_see),
+            needs=tuple(needs),
+            only_named=only_named,
+            most=most,
+            cost=cost,
+            at_least=at_least,
+            family=family or name,
+            shown=tuple(shown),
+            ranges=ranges or {},
+            reads_columns=reads_columns,
+            check=check,
+            resolve=resolve,
+            identity=identity,
+        )
+
+        @wraps(compute)
+        def measured(
+            generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **settings: Any
+        ) -> Estimate:
+            text = {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings}
+            given = {key: settings.pop(key, None) for key in _TEXTS if key in declaration.parameters}
+            if real is None and declaration.looks_at_real:
+                raise OptionError(f"{name} compares with real text: give it as the second argument")
+            generated, real, others = prepare_sides(generated, real, given, **text)
+            chosen = declaration.with_settings(level=level, **settings, **others)
+            return measure(chosen, generated, real, seed=seed)
+
+        measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
+        function = cast(MetricFunction, measured)
+        function.declaration = declaration
+        cast(Any, measured).__signature__ = _signature(compute, looks_at_real=looks_at_real)
+        DECLARED[name] = function
+        return function
+
+    return declare
+
+
+DECLARED: dict[str, MetricFunction] = {}  # all metrics that were declared so far, by name
+
+
+def jackknifed(value: float, without: FloatArray, groups: IntArray, *, of: str = "generated", **parts: Any) -> Computed:
+    """Return a value whose interval comes from leaving out groups of the texts of one side.
+
+    `without`: the value without each group, shape (G,); `groups`: of each text, shape (n,); `parts`: of `Computed`.
+    """
+    sizes = np.bincount(groups)
+    parts = {"method": f"t: jackknife over {len(sizes)} groups of {of} sentences"} | parts
+    return Computed(value, terms={of: jackknife_terms(value, without, sizes)}, **parts)
 
 
 def measure(
-    metric: Metric, generated: Texts, real: Texts = None, *, seed: int = 0, **text: Unpack[TextOptions]
+    metric: Metric | MetricFunction,
+    generated: Texts,
+    real: Texts = None,
+    *,
+    seed: int = 0,
+    **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the value of `metric` for `generated` against `real`.
 
@@ -81,9 +383,9 @@ def measure(
     text
         `tokenizer`, `lowercase`, `normalize` and `max_tokens`, as in `compare`.
     """
+    chosen = metric if isinstance(metric, Metric) else metric.declaration.with_settings()
     generated, real, _ = prepare_sides(generated, real, **text)
-    state = metric.prepare(generated if real is None else real)
-    estimate = metric.estimate(metric.statistics(state, generated, seed=seed))
+    estimate = chosen.estimate(generated, generated if real is None else real, seed=seed)
     if real is not None:
         return estimate
     return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
@@ -119,6 +421,16 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
         raise OptionError(f"{metric}: the corpora have different vocabularies; make both with corpora_from_texts")
 
 
+def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
+    """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
+    if text is None:
+        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+    if len(text) == 0:
+        raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
+    if text.vocabulary is not real.vocabulary:
+        raise OptionError(f"{metric}: the {kind} has another vocabulary; make all with corpora_from_texts")
+
+
 def check_effort(effort: str) -> Effort:
     """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
@@ -149,3 +461,69 @@ def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, *
 @cache
 def _version() -> str:
     return version("textassay")
+
+
+def _as_computed(result: Any, generated: Corpus) -> Computed:
+    if isinstance(result, Computed):
+        return result
+    scores = np.asarray(result, dtype=np.float64)
+    if scores.ndim == 0:
+        return Computed(float(scores))
+    if scores.shape != (len(generated),):
+        raise OptionError(
+            f"a metric returns a number or one for each of the {len(generated)} generated texts, got {scores.shape}"
+        )
+    value = math.fsum(scores) / len(scores)
+    terms = {"generated": cluster_terms(scores, generated.groups)}
+    return Computed(value, terms=terms, method="t: variance over generated sentences", generated_scores=scores)
+
+
+def _spelt(name: str, value: Any) -> str:
+    """Return how a metric's name shows the value of a setting."""
+    if name in _ENCODERS and value != "tf-idf":
+        return resolve_encoder(value).name
+    if isinstance(value, Corpus):
+        return value.fingerprint[:8]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(getattr(value, "name", value))
+
+
+def _identity(name: str, value: Any) -> str:
+    """Return what tells the value of a setting from all others."""
+    if isinstance(value, Corpus):
+        return value.fingerprint
+    if name in ("log_probs", "ratings") and value is not None:
+        return str([np.asarray(column).tolist() for column in value])
+    if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
+        return _spelt(name, value)
+    return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
+
+
+def _code_hash(compute: Callable[..., Any]) -> str:
+    """Return a hash of the source of a user's metric, so that a stored estimate goes with the code that made it."""
+    try:
+        source = inspect.getsource(compute)
+    except OSError:  # typed into a prompt
+        source = repr((compute.__code__.co_code, compute.__code__.co_consts))
+    return blake2b(source.encode(), digest_size=8).hexdigest()
+
+
+def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:
+    """Return the signature users see: the function's own, with `level`, `seed` and how texts are prepared."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = inspect.signature(compute)
+    texts = [own.parameters[side].replace(annotation=Texts) for side in ("generated", "real") if side in own.parameters]
+    settings = [
+        each.replace(annotation=Texts) if name in _TEXTS else each
+        for name, each in own.parameters.items()
+        if name not in ("generated", "real", "level", "seed")
+    ]
+    if not looks_at_real:
+        texts[1] = texts[1].replace(default=None)
+    usual = [
+        inspect.Parameter("level", keyword, default=0.95, annotation=float),
+        inspect.Parameter("seed", keyword, default=0, annotation=int),
+        inspect.Parameter("text", inspect.Parameter.VAR_KEYWORD, annotation=Unpack[TextOptions]),
+    ]
+    return inspect.Signature([*texts, *settings, *usual], return_annotation=Estimate)

@@ -9,22 +9,16 @@ which are evidence and no part of the value, are smoothed as in `sentence_bleu`.
 """
 
 import math
-import warnings
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, Unpack
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.errors import EmptyCorpusError, OptionError, UnavailableError, check_range
-from textassay.estimate import Better, Estimate
-from textassay.metric.base import measure, prepare_sides
-from textassay.metric.nearest_references import TFIDF, NearestReferences
-from textassay.metric.overlap import Overlaps, OverlapStatistics, RowsOf
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.overlap import Equal, Overlap, RowsOf, overlap
 from textassay.metric.sentence_bleu import MAX_ORDER
 from textassay.ngram import NgramIndex
 
@@ -35,17 +29,27 @@ _EPSILON = 0.1  # stands for a precision's zero numerator in sentence scores
 _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams of each order
 
 
+@declare_metric(
+    "bleu-nearest",
+    "BLEU of the generated text, each sentence against the ten real ones nearest to it",
+    better="higher",
+    bounds=(0, 1),
+    only_named=True,
+    cost="quadratic",
+    family="nearest",
+    shown=("order",),
+    ranges={"order": (1, MAX_ORDER), "references": (1, None)},
+)
 def bleu_nearest(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     order: int = 4,
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the BLEU of all generated sentences together, each against the real texts nearest to it.
 
     Parameters
@@ -60,12 +64,10 @@ def bleu_nearest(
         Real texts for each sentence, at least 1; all where there are fewer.
     nearest
         What nearness is measured by: ``tf-idf``, or an encoder's name, a model's folder, or an `Encoder`.
-    level
-        Of the confidence interval, in (0, 1).
+    equal
+        Whether real texts that are equal to a sentence may be its references, ``keep`` or ``drop``.
     seed
         Decides which references form a jackknife group.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -75,13 +77,6 @@ def bleu_nearest(
         generated tokens over those of the closest references, below 1 where there is a brevity penalty; `n_matches`,
         clipped matches of `order` tokens: with a handful of them the interval is too narrow.
 
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
-
     Notes
     -----
     ``BP exp(mean over n of log(C_n / G_n))`` with C_n the clipped matches and G_n the n-grams of all sentences, and
@@ -89,143 +84,105 @@ def bleu_nearest(
     (of two, the shorter). The interval joins the spread of the sentences, by the value's derivatives, and that of the
     references, by leaving out each of 50 groups of them, where the next nearest ones take the place of those left out.
     """
-    metric = BleuNearest(order=order, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed, **text)
+    found = overlap(generated, real, _rows, near=(references, nearest, equal, seed))
+    return _of_order(found, order)
 
 
+@declare_metric(
+    "bleu-train",
+    "BLEU of the generated text, each sentence against the ten training sentences nearest to it",
+    bounds=(0, 1),
+    looks_at_real=False,
+    size_sensitive=False,
+    needs=("train",),
+    only_named=True,
+    cost="quadratic",
+    shown=("order",),
+    ranges={"order": (1, MAX_ORDER), "references": (1, None)},
+)
 def bleu_train(
-    generated: Texts,
-    real: Texts = None,
+    generated: Corpus,
+    real: Corpus,
     *,
-    train: Texts = None,
+    train: Corpus | None = None,
     order: int = 4,
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
+) -> Computed:
     """Return `bleu_nearest` with references from the text the generator was trained on.
 
-    Parameters, errors and notes as for `bleu_nearest`. `real` is not looked at; what real text scores against the same
-    training text is what this value is compared to: closer to that is better, more says that text was learnt by heart.
-    The interval takes the training text as given. Without it, `UnavailableError`.
+    Parameters and notes as for `bleu_nearest`. `real` is not looked at; what real text scores against the same training
+    text is what this value is compared to: closer to that is better, more says that text was learnt by heart. The
+    interval takes the training text as given. Without it, `UnavailableError`.
     """
-    generated, real, others = prepare_sides(generated, real, {"train": train}, **text)
-    metric = BleuTrain(order=order, references=references, nearest=nearest, level=level, train=others["train"])
-    return measure(metric, generated, real, seed=seed)
+    assert train is not None  # the declaration needs it
+    found = overlap(generated, train, _rows, near=(references, nearest, equal, None))
+    return _of_order(found, order, train=train.fingerprint[:8])
 
 
-@dataclass(frozen=True)
-class BleuNearest(Overlaps):
-    """BLEU of one order against the nearest real texts as a `Metric`; all orders share what is computed."""
-
-    order: int = 4
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("order", self.order, 1, MAX_ORDER)
-
-    @property
-    def name(self) -> str:
-        """The metric with its order."""
-        return self._named("bleu-nearest", f"order={self.order}")
-
-    def _settings(self) -> Mapping[str, object]:
-        return {"reflen": "closest", "smooth": "none"}
-
-    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: Any) -> RowsOf:
-        index = NgramIndex.build([hypotheses], max_order=MAX_ORDER)
-        ids, their_ids = index.all_ids(hypotheses), index.all_ids(references)
-
-        def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
-            chosen = np.where(columns >= 0, pairs[sentences[:, None], columns], -1)
-            rows: FloatArray = _count_rows(
-                sentences, chosen, ids, hypotheses.offsets, their_ids, references.offsets, max(index.sizes)
-            )
-            return rows
-
-        return rows_of
-
-    def _value(self, sums: FloatArray, n: int) -> float:
-        matches, ngrams = sums[: self.order], sums[MAX_ORDER : MAX_ORDER + self.order]
-        if (ngrams == 0).any():
-            return math.nan
-        if (matches == 0).any():
-            return 0.0
-        log_brevity = min(0.0, 1.0 - float(sums[_CLOSEST] / sums[_LENGTH]))
-        return math.exp(log_brevity + float(np.mean(np.log(matches) - np.log(ngrams))))
-
-    def _terms(self, rows: FloatArray, value: float) -> FloatArray:
-        """Return the derivatives of the value by the weight of each sentence, moved to have mean `value`."""
-        if not value > 0:
-            return np.full(len(rows), math.nan)
-        sums = rows.sum(axis=0)
-        shares = rows / np.where(sums > 0, sums, 1)
-        orders = slice(self.order), slice(MAX_ORDER, MAX_ORDER + self.order)
-        pull = (shares[:, orders[0]] - shares[:, orders[1]]).mean(axis=1)
-        if sums[_LENGTH] < sums[_CLOSEST]:
-            pull += sums[_CLOSEST] / sums[_LENGTH] * (shares[:, _LENGTH] - shares[:, _CLOSEST])
-        return np.asarray(value * (1 + len(rows) * pull), dtype=np.float64)
-
-    def _scores(self, rows: FloatArray) -> FloatArray:
-        matches, ngrams = rows[:, : self.order], rows[:, MAX_ORDER : MAX_ORDER + self.order]
-        log_precisions = np.log(np.where(matches > 0, matches, _EPSILON)) - np.log(np.maximum(ngrams, 1))
-        log_brevity = np.minimum(0.0, 1.0 - rows[:, _CLOSEST] / np.maximum(rows[:, _LENGTH], 1))
-        return np.where(matches[:, 0] > 0, np.exp(log_brevity + log_precisions.mean(axis=1)), 0.0)
-
-    def _details(self, statistics: OverlapStatistics) -> dict[str, Any]:
-        sums = statistics.rows.sum(axis=0)
-        ratio = float(sums[_LENGTH] / sums[_CLOSEST]) if sums[_CLOSEST] else math.nan
-        return {"length_ratio": ratio, "n_matches": int(sums[self.order - 1])}
-
-    def estimate(self, statistics: OverlapStatistics) -> Estimate:
-        """Return the value of one order with its interval."""
-        if not statistics.rows[:, MAX_ORDER + self.order - 1].any():
-            warnings.warn(
-                f"{self.name} is undefined: no sentence has {self.order} tokens", RuntimeWarning, stacklevel=2
-            )
-        return super().estimate(statistics)
+def _of_order(found: Overlap, order: int, **settings: object) -> Computed:
+    rows = found.rows
+    sums = rows.sum(axis=0)
+    computed = found.computed(
+        lambda sums, _: _value(sums, order),
+        lambda value: _terms(rows, order, value),
+        _scores(rows, order),
+        **{"reflen": "closest", "smooth": "none", **settings},
+    )
+    return replace(
+        computed,
+        undefined=None if sums[MAX_ORDER + order - 1] else f"no sentence has {order} tokens",
+        details={
+            "length_ratio": float(sums[_LENGTH] / sums[_CLOSEST]) if sums[_CLOSEST] else math.nan,
+            "n_matches": int(sums[order - 1]),
+        },
+    )
 
 
-@dataclass(frozen=True)
-class BleuTrain(BleuNearest):
-    """BLEU of one order against the nearest training texts as a `Metric`."""
+def _value(sums: FloatArray, order: int) -> float:
+    """Return the BLEU of a sum of rows; NaN where no sentence has `order` tokens."""
+    matches, ngrams = sums[:order], sums[MAX_ORDER : MAX_ORDER + order]
+    if (ngrams == 0).any():
+        return math.nan
+    if (matches == 0).any():
+        return 0.0
+    log_brevity = min(0.0, 1.0 - float(sums[_CLOSEST] / sums[_LENGTH]))
+    return math.exp(log_brevity + float(np.mean(np.log(matches) - np.log(ngrams))))
 
-    train: Corpus | None = None
 
-    @property
-    def name(self) -> str:
-        """The metric with its order."""
-        return self._named("bleu-train", f"order={self.order}")
+def _terms(rows: FloatArray, order: int, value: float) -> FloatArray:
+    """Return the derivatives of the value by the weight of each sentence, moved to have mean `value`."""
+    if not value > 0:
+        return np.full(len(rows), math.nan)
+    sums = rows.sum(axis=0)
+    shares = rows / np.where(sums > 0, sums, 1)
+    pull = (shares[:, :order] - shares[:, MAX_ORDER : MAX_ORDER + order]).mean(axis=1)
+    if sums[_LENGTH] < sums[_CLOSEST]:
+        pull += sums[_CLOSEST] / sums[_LENGTH] * (shares[:, _LENGTH] - shares[:, _CLOSEST])
+    return np.asarray(value * (1 + len(rows) * pull), dtype=np.float64)
 
-    @property
-    def better(self) -> Better:
-        """Real text repeats the training text, too."""
-        return "closer"
 
-    @property
-    def shares(self) -> tuple[Hashable, ...]:
-        """All orders against one training text."""
-        return (*super().shares, None if self.train is None else self.train.fingerprint)
+def _scores(rows: FloatArray, order: int) -> FloatArray:
+    """Return one score a sentence, smoothed."""
+    matches, ngrams = rows[:, :order], rows[:, MAX_ORDER : MAX_ORDER + order]
+    log_precisions = np.log(np.where(matches > 0, matches, _EPSILON)) - np.log(np.maximum(ngrams, 1))
+    log_brevity = np.minimum(0.0, 1.0 - rows[:, _CLOSEST] / np.maximum(rows[:, _LENGTH], 1))
+    return np.where(matches[:, 0] > 0, np.exp(log_brevity + log_precisions.mean(axis=1)), 0.0)
 
-    @property
-    def _references_given(self) -> bool:
-        return True
 
-    def _settings(self) -> Mapping[str, object]:
-        assert self.train is not None
-        return {**super()._settings(), "train": self.train.fingerprint[:8]}
+def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> RowsOf:
+    index = NgramIndex.build([hypotheses], max_order=MAX_ORDER)
+    ids, their_ids = index.all_ids(hypotheses), index.all_ids(references)
 
-    def prepare(self, real: Corpus) -> tuple[Corpus, NearestReferences]:
-        """Return the real text, of which only the size enters the signature, and the training text to be searched."""
-        if self.train is None:
-            raise UnavailableError("bleu-train needs the training text: give --train FILE")
-        if len(self.train) == 0:
-            raise EmptyCorpusError("bleu-train: the training text has no sentence")
-        if self.train.vocabulary is not real.vocabulary:
-            raise OptionError("bleu-train: the training text has another vocabulary; make all with corpora_from_texts")
-        return real, NearestReferences(self.train, self.nearest)
+    def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
+        chosen = np.where(columns >= 0, pairs[sentences[:, None], columns], -1)
+        rows: FloatArray = _count_rows(
+            sentences, chosen, ids, hypotheses.offsets, their_ids, references.offsets, max(index.sizes)
+        )
+        return rows
+
+    return rows_of
 
 
 @njit(cache=True, nogil=True)

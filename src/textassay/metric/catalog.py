@@ -1,17 +1,68 @@
-"""From ``"bleu(order=4)"`` to the metric, and which metrics are computed unasked."""
+"""From ``"bleu(order=4)"`` to the metric, and which metrics are computed unasked.
+
+The catalogue is read from the declarations; a metric's module is imported when it is first asked for.
+"""
 
 import re
-from collections.abc import Iterable
-from dataclasses import fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from pkgutil import resolve_name
+from runpy import run_path
+from typing import Any, Literal, get_args, get_origin
 
 from textassay.errors import OptionError, unknown_name
-from textassay.metric.base import Metric
-from textassay.metric.entries import CATALOG
+from textassay.metric.base import DECLARED, SHARED_SETTINGS, Declaration, Metric, MetricFunction
 
-# Settings of a whole comparison, not of one metric: not part of a metric's name.
-_SHARED_SETTINGS = ("background", "effort", "level", "train")
+_FUNCTIONS = {
+    "dd": "discrepancy:dd",
+    "bleu": "bleu:bleu",
+    "self-bleu": "self_bleu:self_bleu",
+    "distinct-n": "diversity:distinct_n",
+    "length": "length:length",
+    "vocabulary": "vocabulary:vocabulary",
+    "fed": "frechet:fed",
+    "mmd": "mmd:mmd",
+    "mauve": "mauve:mauve",
+    "precision": "precision_recall:precision",
+    "recall": "precision_recall:recall",
+    "density": "precision_recall:density",
+    "coverage": "precision_recall:coverage",
+    "lm-score": "lm_score:lm_score",
+    "reverse-lm-score": "reverse_lm_score:reverse_lm_score",
+    "compression-ratio": "compression:compression_ratio",
+    "zipf": "zipf:zipf",
+    "memorization": "memorization:memorization",
+    "huse": "huse:huse",
+    "bleu-nearest": "bleu_nearest:bleu_nearest",
+    "rouge": "rouge:rouge",
+    "meteor": "meteor:meteor",
+    "cider": "cider:cider",
+    "cider-d": "cider:cider_d",
+    "bleu-train": "bleu_nearest:bleu_train",
+    "naturalness": "naturalness:naturalness",
+}
 
+
+class _Catalog(Mapping[str, Declaration]):
+    """All metrics of textassay by name; those that users declared are known by name, too, but not listed."""
+
+    def __getitem__(self, name: str) -> Declaration:
+        if name in _FUNCTIONS:
+            function: MetricFunction = resolve_name(f"textassay.metric.{_FUNCTIONS[name]}")
+            return function.declaration
+        return DECLARED[name].declaration
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FUNCTIONS)
+
+
+MetricLike = str | Metric | MetricFunction  # whatever names a metric
+
+CATALOG: Mapping[str, Declaration] = _Catalog()
+_FILES: dict[str, dict[str, Any]] = {}  # what files of users define, by path
 
 DEFAULT_METRICS = (
     "dd",
@@ -33,26 +84,28 @@ DEFAULT_METRICS = (
     "compression-ratio",
     "zipf",
 )
+_WITH_MORE = ("memorization", "huse")  # default metrics where what they need is there
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
+_IN_FILE = re.compile(r"\s*([^()]+\.py):(\w+)\s*(\(.*\))?\s*", re.DOTALL)
+
+
 def default_metrics(available: Iterable[str] = ()) -> list[str]:
-    """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `given`, such as ``train``."""
-    available = set(available)
-    joining = {name for name, entry in CATALOG.items() if entry.needs and not entry.only_named}
-    return [*DEFAULT_METRICS, *(name for name in CATALOG if name in joining and available >= set(CATALOG[name].needs))]
+    """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `available`, such as ``train``."""
+    there = set(available)
+    return [*DEFAULT_METRICS, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
 
 
 def limits_of(metrics: Iterable[Metric]) -> dict[str, int]:
-    """Return, for the metrics that have one, the number of sentences a side up to which they are computed unasked."""
-    limits = {metric.name: CATALOG[metric.name.split("(")[0]].most for metric in metrics}
-    return {name: limit for name, limit in limits.items() if limit is not None}
+    """Return, for the metrics that have one, the number of texts a side up to which they are computed unasked."""
+    return {metric.name: metric.declaration.most for metric in metrics if metric.declaration.most is not None}
 
 
 def size_sensitive_of(metrics: Iterable[Metric]) -> list[str]:
     """Return the names of the metrics whose expected value changes with the number of sentences."""
-    return [metric.name for metric in metrics if CATALOG[metric.name.split("(")[0]].size_sensitive]
+    return [metric.name for metric in metrics if metric.declaration.size_sensitive]
 
 
 def split_names(text: str) -> list[str]:
@@ -67,7 +120,7 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     Parameters
     ----------
     text
-        Name, and parameters in parentheses.
+        Name, and parameters in parentheses; or ``FILE.py:FUNCTION`` for a metric of your own in a file of Python.
     settings
         Defaults for parameters of whichever metric has them, such as ``level`` and ``folds``.
 
@@ -76,32 +129,63 @@ def parse_metric(text: str, **settings: Any) -> Metric:
     OptionError
         If the metric or a parameter is unknown, or a value is out of range; the valid ones are listed.
     """
+    in_file = _IN_FILE.fullmatch(text)
+    if in_file is not None:
+        return parse_metric(_declared_in(*in_file.group(1, 2)) + (in_file.group(3) or ""), **settings)
     match = _PATTERN.fullmatch(text)
     if match is None:
         raise OptionError(f"cannot read the metric '{text}': write a name, or name(parameter=value)")
     name, arguments = match.groups()
     if name not in CATALOG:
         raise unknown_name("metric", name, CATALOG)
-    make = CATALOG[name].make
-    types = {field.name: get_type_hints(make)[field.name] for field in fields(make)}
+    declaration = CATALOG[name]
+    types = declaration.types
     values = {key: value for key, value in settings.items() if key in types}
     for argument in split_names(arguments or ""):
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not equals:
             raise OptionError(f"cannot read '{argument}' in '{text}': write parameter=value")
-        if key not in types or key in _SHARED_SETTINGS:
-            raise unknown_name(f"parameter of {name}", key, set(types) - set(_SHARED_SETTINGS))
+        if key not in types or key in SHARED_SETTINGS:
+            raise unknown_name(f"parameter of {name}", key, set(types) - set(SHARED_SETTINGS))
         values[key] = _convert(value, types[key], f"{name}({key})")
-    metric: Metric = make(**values)
-    return metric
+    return declaration.with_settings(**values)
 
 
-def parse_metrics(names: Iterable[str] | None, **settings: Any) -> list[Metric]:
-    """Return the metrics of `names`, each once, in that order; those of `DEFAULT_METRICS` for none."""
-    metrics = [parse_metric(name, **settings) for name in (DEFAULT_METRICS if names is None else names)]
-    if not metrics:
+def parse_metrics(metrics: Iterable[MetricLike] | None, **settings: Any) -> list[Metric]:
+    """Return the metrics, each once, in that order; those of `DEFAULT_METRICS` for none."""
+    parsed = [_parsed(metric, settings) for metric in (DEFAULT_METRICS if metrics is None else metrics)]
+    if not parsed:
         raise OptionError(f"no metric is named; valid: {', '.join(sorted(CATALOG))}")
-    return list({metric.name: metric for metric in metrics}.values())
+    return list({metric.name: metric for metric in parsed}.values())
+
+
+def _parsed(metric: MetricLike, settings: Mapping[str, Any]) -> Metric:
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str):
+        return parse_metric(metric, **settings)
+    declaration = getattr(metric, "declaration", None)
+    if declaration is None:
+        raise OptionError(f"a metric is a name or a function under declare_metric, got {metric!r}")
+    types = declaration.types
+    chosen: Metric = declaration.with_settings(**{key: value for key, value in settings.items() if key in types})
+    return chosen
+
+
+def _declared_in(path: str, function: str) -> str:
+    """Return the name of the metric that a function of a file of Python declares."""
+    if path not in _FILES:
+        if not Path(path).is_file():
+            raise OptionError(f"cannot read the metric '{path}:{function}': there is no file {path}")
+        try:
+            _FILES[path] = run_path(path)
+        except Exception as error:
+            raise OptionError(f"cannot read the metric '{path}:{function}': {type(error).__name__}: {error}") from error
+    declaration = getattr(_FILES[path].get(function), "declaration", None)
+    if declaration is None:
+        metrics = [name for name, value in _FILES[path].items() if hasattr(value, "declaration")]
+        raise unknown_name(f"metric of {path}", function, metrics)
+    return str(declaration.name)
 
 
 def _convert(text: str, kind: Any, where: str) -> Any:
@@ -113,5 +197,5 @@ def _convert(text: str, kind: Any, where: str) -> Any:
         kind = str
     try:
         return {int: int, float: float, str: str}[kind](text)
-    except ValueError:
-        raise OptionError(f"{where} must be of type {kind.__name__}, got '{text}'") from None
+    except (KeyError, ValueError):
+        raise OptionError(f"{where} must be of type {getattr(kind, '__name__', kind)}, got '{text}'") from None

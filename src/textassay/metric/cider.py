@@ -9,22 +9,18 @@ near; there is an interval.
 """
 
 import math
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.errors import OptionError
-from textassay.estimate import Estimate
-from textassay.metric.base import measure
-from textassay.metric.nearest_references import TFIDF
-from textassay.metric.overlap import Overlaps, RowsOf
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
 from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,17 +32,27 @@ _SIGMA = 6.0  # tokens of difference in length at which CIDEr-D falls to exp(-1/
 _SCALE = 10.0
 
 
+@declare_metric(
+    "cider",
+    "mean CIDEr of each generated sentence against the ten real ones nearest to it",
+    unit="score",
+    better="higher",
+    bounds=(0, _SCALE),
+    only_named=True,
+    cost="quadratic",
+    family="nearest",
+    ranges={"references": (1, None)},
+)
 def cider(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     documents: Documents = "real",
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the mean CIDEr of generated sentences: the cosine to the real texts nearest to each, averaged over them.
 
     Parameters
@@ -58,7 +64,7 @@ def cider(
     documents
         Where n-grams are rare or common: among all ``real`` texts, or among the ``sets`` of references of the generated
         sentences, as caption evaluation counts them; with one sentence only, all then weigh 0.
-    references, nearest, level, seed
+    references, nearest, equal, seed
         As for `bleu_nearest`.
 
     Returns
@@ -67,98 +73,64 @@ def cider(
         Score in [0, 10], higher is better; 10 where every sentence equals all its references and has four tokens. It
         moves with the number of real texts.
 
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
-
     Notes
     -----
     10 times the mean, over n-grams of 1 to 4 tokens and over references, of the cosine of vectors with count x ln(D /
     max(1, documents with the n-gram)) of D documents. The interval is that of `bleu_nearest`, with the scores of the
     sentences themselves; the weights of n-grams are taken as given.
     """
-    metric = Cider(documents=documents, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed, **text)
+    found = _overlap(generated, real, documents, (references, nearest, equal, seed), is_d=False)
+    return found.mean(orders=f"1-{_MAX_ORDER}", idf=documents)
 
 
+@declare_metric(
+    "cider-d",
+    "mean CIDEr-D of each generated sentence against the ten real ones nearest to it",
+    unit="score",
+    better="higher",
+    bounds=(0, _SCALE),
+    only_named=True,
+    cost="quadratic",
+    family="nearest",
+    ranges={"references": (1, None)},
+)
 def cider_d(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     documents: Documents = "real",
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the mean CIDEr-D of generated sentences: `cider`, made harder to game.
 
-    Parameters, exceptions and notes as for `cider`. A weight counts up to that of the reference only, and each cosine
-    is multiplied by ``exp(-d^2 / 72)``, d the difference of the lengths in tokens. Caption-evaluation packages call
-    this one CIDEr.
+    Parameters and notes as for `cider`. A weight counts up to that of the reference only, and each cosine is multiplied
+    by ``exp(-d^2 / 72)``, d the difference of the lengths in tokens. Caption-evaluation packages call this one CIDEr.
     """
-    metric = CiderD(documents=documents, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed, **text)
+    found = _overlap(generated, real, documents, (references, nearest, equal, seed), is_d=True)
+    return found.mean(orders=f"1-{_MAX_ORDER}", idf=documents, sigma="6")
 
 
-@dataclass(frozen=True)
-class Cider(Overlaps):
-    """Mean CIDEr as a `Metric`."""
-
-    documents: Documents = "real"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.documents not in ("real", "sets"):
-            raise OptionError(f"documents must be real or sets, got {self.documents}")
-
-    @property
-    def name(self) -> str:
-        """The metric, with `documents` if not the default."""
-        family = "cider-d" if self._clips else "cider"
-        return self._named(family, *([] if self.documents == "real" else [f"documents={self.documents}"]))
-
-    @property
-    def shares(self) -> tuple[Hashable, ...]:
-        """Metrics with the same weights of n-grams share everything."""
-        return (*super().shares, self.documents)
-
-    @property
-    def _clips(self) -> bool:
-        return False
-
-    @property
-    def _high(self) -> float:
-        return _SCALE
-
-    def _settings(self) -> Mapping[str, object]:
-        return {"orders": f"1-{_MAX_ORDER}", "idf": self.documents, **({"sigma": "6"} if self._clips else {})}
-
-    def _shared(self, generated: Corpus, references: Corpus, pairs: IntArray) -> "NgramWeights":
-        return NgramWeights.of_documents(generated, references, None if self.documents == "real" else pairs)
-
-    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: "NgramWeights") -> RowsOf:
-        table = cider_pairs(hypotheses, references, pairs, shared, is_d=self._clips)
-
-        def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
-            values = np.where(columns >= 0, table[sentences[:, None], columns], 0.0)
-            means: FloatArray = values.sum(axis=1) / np.maximum((columns >= 0).sum(axis=1), 1)
-            return means[:, None]
-
-        return rows_of
+def _overlap(generated: Corpus, real: Corpus, documents: Documents, near: Near, *, is_d: bool) -> Overlap:
+    weights = _weights_of_real if documents == "real" else NgramWeights.of_documents
+    return overlap(generated, real, _rows, is_d, near=near, together=weights)
 
 
-@dataclass(frozen=True)
-class CiderD(Cider):
-    """Mean CIDEr-D as a `Metric`."""
+def _weights_of_real(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> "NgramWeights":
+    return NgramWeights.of_documents(hypotheses, references)
 
-    @property
-    def _clips(self) -> bool:
-        return True
+
+def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray, is_d: bool, weights: "NgramWeights") -> RowsOf:
+    table = cider_pairs(hypotheses, references, pairs, weights, is_d=is_d)
+
+    def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
+        values = np.where(columns >= 0, table[sentences[:, None], columns], 0.0)
+        means: FloatArray = values.sum(axis=1) / np.maximum((columns >= 0).sum(axis=1), 1)
+        return means[:, None]
+
+    return rows_of
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ a quarter and takes eight times as long; `repeats` asks for it. Of the interval:
 """
 
 import math
-import warnings
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Unpack, get_args
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.discriminator import (
     AUTO,
     CrossFit,
@@ -31,19 +30,59 @@ from textassay.discriminator import (
     reads_columns,
     reads_log_probs,
 )
-from textassay.errors import OptionError, check_range, unknown_name
-from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import Effort, check_corpora, check_effort, check_level, make_signature, measure
+from textassay.errors import OptionError, check_range
+from textassay.estimate import Estimate
+from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
+from textassay.metric.sharing import Shared, compute_once
 
 SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
+def _judge(discriminator: Any, effort: str) -> Discriminator:
+    return make_family(effort) if _is_auto(discriminator) else as_discriminator(discriminator)
+
+
+def _is_auto(discriminator: Any) -> bool:
+    return isinstance(discriminator, str) and discriminator == AUTO
+
+
+def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings with a discriminator in place of its name; then no effort matters."""
+    check_range("repeats", settings["repeats"], 1, 1 if settings["folds"] == 1 else None)
+    if _is_auto(settings["discriminator"]):
+        return settings
+    return {**settings, "discriminator": as_discriminator(settings["discriminator"]), "effort": "default"}
+
+
+def _identity(settings: Mapping[str, Any]) -> str:
+    """Return what the judge is: of a family, members whose extra is not installed are left out."""
+    judge = _judge(settings["discriminator"], settings["effort"])
+    return f"{judge.name} {judge.features}"
+
+
+def _reads_columns(settings: Mapping[str, Any]) -> bool:
+    judge = _judge(settings["discriminator"], settings["effort"])
+    return reads_log_probs(judge) or reads_columns(judge)
+
+
+@declare_metric(
+    "dd",
+    "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
+    better="lower",
+    bounds=(-1, 1),
+    symmetric=True,
+    exact_under_reordering=False,
+    ranges={"folds": (1, None), "repeats": (1, None)},
+    reads_columns=_reads_columns,
+    resolve=_resolve,
+    identity=_identity,
+)
 def dd(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     discriminator: str | Discriminator | Any = AUTO,
     effort: Effort = "default",
@@ -52,8 +91,7 @@ def dd(
     threshold: ThresholdRule = "validation",
     level: float = 0.95,
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the Distributional Discrepancy of `generated` from `real`.
 
     Parameters
@@ -78,11 +116,9 @@ def dd(
     threshold
         ``"validation"``: one half, or another threshold that is clearly better on validation text; ``"half"``: 1/2.
     level
-        Of the interval and the certified bound, in (0, 1).
+        Of the interval and the certified bound.
     seed
         Decides the partitions.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -106,10 +142,8 @@ def dd(
 
     Raises
     ------
-    EmptyCorpusError, TooFewSentencesError
+    TooFewSentencesError
         If a side has too few sentences, or groups.
-    OptionError
-        If a setting is out of range.
 
     Notes
     -----
@@ -119,8 +153,54 @@ def dd(
     times 1.64 under cross-fitting, times 2 with more than five folds or `repeats`, times 1 for one split. It is at
     least that of guessing on the texts that were scored alike, which matters where these are more than half.
     """
-    metric = DistributionalDiscrepancy(discriminator, folds, repeats, threshold, level, effort)
-    return measure(metric, generated, real, seed=seed, **text)
+    at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
+    check_corpora(generated, real, metric="dd", at_least=at_least)
+    judge, is_auto = _judge(discriminator, effort), _is_auto(discriminator)
+    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed)
+    column = _column(judge, real, generated)
+    whose = None if column is None else column.split("/", 1)[1]
+    answers = Answers.of(fits, real, generated)
+    details = details_of(fits, (real, generated), answers, level=level, seed=seed)
+    terms, scores = answers.evidence, mean_scores(fits)
+    return Computed(
+        answers.value,
+        terms={"real": terms[0], "generated": terms[1]},
+        interval=answers.interval(level),
+        caution=blindness(details["alike"], details["unseen"]),
+        sizes={"n_generated_tested": len(answers.terms[1]), "n_real_tested": len(answers.terms[0])},
+        settings={
+            "clf": judge.name,
+            "feats": judge.features,
+            **({"effort": effort} if is_auto else {}),
+            **({} if whose is None else {"log_probs": whose}),
+            "folds": folds,
+            "repeats": repeats,
+            "selection": "balanced-accuracy",
+            "threshold": threshold,
+            "ci": f"{'cluster-t' if answers.by_group else 'newcombe'} x{answers.factor:g}",
+            "split": "group" if answers.by_group else "draw",
+        },
+        details={
+            **details,
+            "p_value": p_value_of(fits[0], (real, generated), seed),
+            "log_probs": whose,
+            "left_out": missing_members(effort) if is_auto else {},
+        },
+        real_scores=scores[0],
+        generated_scores=scores[1],
+    )
+
+
+def dd_and_fits(
+    metric: Metric, generated: Corpus, real: Corpus, *, seed: int = 0
+) -> tuple[Estimate, tuple[CrossFit, ...]]:
+    """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
+    settings = metric.settings
+    judge = _judge(settings["discriminator"], settings["effort"])
+    with Shared().used():
+        estimate = metric.estimate(generated, real, seed=seed)
+        others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
+        return estimate, compute_once(_cross_fits, generated, real, judge, *others)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -136,139 +216,27 @@ def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
     return min(1.0, math.fsum(differences) / 2)
 
 
-@dataclass(frozen=True)
-class _Statistics:
-    """What the number is made of: one cross-fit a repeat, and whose log-probabilities were used."""
+def _cross_fits(
+    generated: Corpus,
+    real: Corpus,
+    judge: Discriminator,
+    folds: int,
+    repeats: int,
+    threshold: ThresholdRule,
+    seed: int,
+) -> tuple[CrossFit, ...]:
+    """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
+    column = _column(judge, real, generated)
+    sides = _with_log_probs(real, column), _with_log_probs(generated, column)
+    return tuple(
+        cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat)
+        for repeat in range(repeats)
+    )
 
-    real: Corpus
-    generated: Corpus
-    seed: int
-    fits: tuple[CrossFit, ...]
-    log_probs: str | None
-    p_value: float
 
-
-@dataclass(frozen=True)
-class DistributionalDiscrepancy:
-    """The metric `dd`; parameters as there."""
-
-    discriminator: str | Discriminator | Any = AUTO
-    folds: int = 5
-    repeats: int = 1
-    threshold: ThresholdRule = "validation"
-    level: float = 0.95
-    effort: Effort = "default"
-
-    def __post_init__(self) -> None:
-        check_range("folds", self.folds, 1)
-        check_range("repeats", self.repeats, 1, 1 if self.folds == 1 else None)
-        check_level(self.level)
-        if self.threshold not in get_args(ThresholdRule):
-            raise unknown_name("threshold", str(self.threshold), get_args(ThresholdRule))
-        check_effort(self.effort)
-        self._judge()
-
-    @property
-    def name(self) -> str:
-        """``dd``, with the parameters that differ from their defaults; an effort never shows."""
-        settings = {
-            "discriminator": (AUTO if self._is_auto else self._judge().name, AUTO),
-            "folds": (self.folds, 5),
-            "repeats": (self.repeats, 1),
-            "threshold": (self.threshold, "validation"),
-        }
-        changed = [f"{key}={value}" for key, (value, default) in settings.items() if value != default]
-        return f"dd({', '.join(changed)})" if changed else "dd"
-
-    @property
-    def better(self) -> Better:
-        """Lower is closer to real text."""
-        return "lower"
-
-    @property
-    def shares(self) -> Hashable:
-        """Metrics that differ in their level alone share everything else; members that are missing are not shared."""
-        judge = (*((AUTO, self.effort) if self._is_auto else ()), self._judge().name, self._judge().features)
-        return ("dd", judge, self.folds, self.repeats, self.threshold)
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether the discriminator looks at log-probabilities, or other columns, where there are any."""
-        judge = self._judge()
-        return reads_log_probs(judge) or reads_columns(judge)
-
-    def prepare(self, real: Corpus) -> Corpus:
-        """Return the real text itself: folds are drawn when the seed is known."""
-        return real
-
-    def statistics(self, state: Corpus, generated: Corpus, *, seed: int) -> _Statistics:
-        """Return the judgements of all sentences by classifiers that did not see them."""
-        at_least = SENTENCES_PER_FOLD * (self.folds if self.folds > 1 else 5)
-        check_corpora(generated, state, metric=self.name, at_least=at_least)
-        judge = self._judge()
-        column = log_probs_column(state, generated) if reads_log_probs(judge) else None
-        sides = (_with_log_probs(state, column), _with_log_probs(generated, column))
-        fits = tuple(
-            cross_fit(judge, *sides, folds=self.folds, threshold=self.threshold, seed=seed, repeat=repeat)
-            for repeat in range(self.repeats)
-        )
-        whose = None if column is None else column.split("/", 1)[1]
-        return _Statistics(state, generated, seed, fits, whose, p_value_of(fits[0], sides, seed))
-
-    def estimate(self, statistics: _Statistics) -> Estimate:
-        """Return the discrepancy with its interval."""
-        fits, real, generated = statistics.fits, statistics.real, statistics.generated
-        answers = Answers.of(fits, real, generated)
-        judge = self._judge()
-        details = details_of(fits, (real, generated), answers, level=self.level, seed=statistics.seed)
-        reason = blindness(details["alike"], details["unseen"])
-        if reason is not None:
-            warnings.warn(f"{self.name} says little here: {reason}", RuntimeWarning, stacklevel=2)
-        return Estimate(
-            metric=self.name,
-            value=answers.value,
-            interval=answers.interval(self.level),
-            unit="fraction",
-            better=self.better,
-            sizes={
-                "n_generated": len(generated),
-                "n_real": len(real),
-                "n_generated_tested": len(answers.terms[1]),
-                "n_real_tested": len(answers.terms[0]),
-            },
-            signature=make_signature(
-                "dd",
-                generated,
-                real,
-                seed=statistics.seed,
-                clf=judge.name,
-                feats=judge.features,
-                **({"effort": self.effort} if self._is_auto else {}),
-                **({} if statistics.log_probs is None else {"log_probs": statistics.log_probs}),
-                folds=self.folds,
-                repeats=self.repeats,
-                selection="balanced-accuracy",
-                threshold=self.threshold,
-                ci=f"{'cluster-t' if answers.by_group else 'newcombe'} x{answers.factor:g}",
-                split="group" if answers.by_group else "draw",
-            ),
-            details={
-                **details,
-                "p_value": statistics.p_value,
-                "log_probs": statistics.log_probs,
-                "left_out": missing_members(self.effort) if self._is_auto else {},
-            },
-            evidence=Evidence(*answers.evidence, *mean_scores(fits)),
-        )
-
-    @property
-    def _is_auto(self) -> bool:
-        return isinstance(self.discriminator, str) and self.discriminator == AUTO
-
-    def _judge(self) -> Discriminator:
-        if self._is_auto:
-            return make_family(self.effort)
-        return as_discriminator(self.discriminator)
+def _column(judge: Discriminator, real: Corpus, generated: Corpus) -> str | None:
+    """Return the column of log-probabilities that the judge uses, if any."""
+    return log_probs_column(real, generated) if reads_log_probs(judge) else None
 
 
 def _with_log_probs(corpus: Corpus, column: str | None) -> Corpus:

@@ -8,35 +8,35 @@ from the influence of each sentence; what real text scores against itself at the
 halves and the whole, instead of a line through fifteen.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Unpack
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts, halves
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
-from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.metric.encoded import OfVectors
+from textassay.corpus import Corpus, halves
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
-from textassay.resampling import cluster_terms, terms_interval
+from textassay.metric.sharing import compute_once
+from textassay.resampling import cluster_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.floating[Any]]
 
 
-def fed(
-    generated: Texts,
-    real: Texts,
-    *,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+@declare_metric(
+    "fed",
+    "Fréchet distance between Gaussians fitted to the sentence vectors of both sides",
+    unit="squared distance",
+    better="lower",
+    bounds=(0, math.inf),
+    at_least=2,
+)
+def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
     """Return the Fréchet distance between the sentence vectors of two corpora.
 
     Parameters
@@ -45,12 +45,8 @@ def fed(
         At least two sentences each. More than there are dimensions, better many more: see below.
     encoder
         A name, the folder of a sentence-transformers model, or an `Encoder`; fitted to `real` alone.
-    level
-        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form the halves of the details.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -66,8 +62,6 @@ def fed(
     ------
     EmptyCorpusError, TooFewSentencesError
         If a side has less than two sentences.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
     UnavailableError
         If the encoder needs what a corpus does not come with.
 
@@ -77,7 +71,29 @@ def fed(
     linearises it (see `textassay.metric.gaussian.influence`), with the encoder as it is. It is for what samples of this
     size score on average, which is above the distance of the distributions by about `bias`.
     """
-    return measure(FrechetDistance(encoder=encoder, level=level), generated, real, seed=seed, **text)
+    state = compute_once(_real_side, real, resolve_encoder(encoder))
+    vectors = features(state.encoder, generated)
+    generated_halves = _moments_of_halves(generated, vectors, seed, "generated")
+    fitted = Moments.merge(generated_halves)
+    means, covariances = frechet(fitted, state.moments, state.root.matrix)
+    value = sum((means, covariances))
+    real_influence, generated_influence = influence(vectors, fitted, state.features, state.moments, state.root)
+    real_halves = compute_once(_real_halves, real, resolve_encoder(encoder), seed)
+    return Computed(
+        value,
+        terms={
+            "generated": cluster_terms(value + generated_influence, generated.groups),
+            "real": cluster_terms(value + real_influence, real.groups),
+        },
+        method="t: influence of each sentence, at this number of sentences, encoder fixed",
+        sizes={"dimensions": state.features.shape[1]},
+        settings={**state.encoder.settings, "ddof": 1},
+        details={
+            "means": means,
+            "covariances": covariances,
+            **_from_halves(value, generated_halves, real_halves, len(real)),
+        },
+    )
 
 
 def frechet_distance(generated: Vectors, real: Vectors) -> float:
@@ -86,116 +102,26 @@ def frechet_distance(generated: Vectors, real: Vectors) -> float:
 
 
 @dataclass(frozen=True)
-class _Real:
-    """Features, moments and root of real text; moments and roots of its halves, once a seed."""
+class _RealSide:
+    """Features, moments and root of real text."""
 
-    corpus: Corpus
     encoder: FittedEncoder
     features: Vectors
     moments: Moments
     root: Root
-    known: dict[int, list[tuple[Moments, FloatArray]]] = field(default_factory=dict)
-
-    def halves(self, seed: int) -> list[tuple[Moments, FloatArray]]:
-        if seed not in self.known:
-            both_halves = _moments_of_halves(self.corpus, self.features, seed, "real")
-            self.known[seed] = [(half, root(half.covariance).matrix) for half in both_halves if half.n > 1]
-        return self.known[seed]
 
 
-@dataclass(frozen=True)
-class _Statistics:
-    """The value's two parts, the influence of each sentence, and the details."""
-
-    real: _Real
-    generated: Corpus
-    seed: int
-    parts: tuple[float, float]
-    real_influence: FloatArray
-    generated_influence: FloatArray
-    details: Mapping[str, float | None]
+def _real_side(real: Corpus, encoder: Encoder) -> _RealSide:
+    fitted = fit_encoder(encoder, real)
+    vectors = features(fitted, real)
+    of_real = moments(vectors)
+    return _RealSide(fitted, vectors, of_real, root(of_real.covariance))
 
 
-@dataclass(frozen=True)
-class FrechetDistance(OfVectors):
-    """The metric `fed`; parameters as there."""
-
-    encoder: str | Encoder = "lsa+lm"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """``fed``, with the encoder where it is not the default one."""
-        return self.named("fed")
-
-    @property
-    def better(self) -> Better:
-        """It is a distance."""
-        return "lower"
-
-    @property
-    def shares(self) -> Hashable:
-        """Metrics that differ in their level alone share everything else."""
-        return ("fed", self.encoder_name)
-
-    def prepare(self, real: Corpus) -> _Real:
-        """Return the Gaussian of the real text, as the encoder fitted to it sees it."""
-        check_corpora(real, real, metric="fed", at_least=2)
-        encoder = fit_encoder(self.encoder, real)
-        vectors = features(encoder, real)
-        fitted = moments(vectors)
-        return _Real(real, encoder, vectors, fitted, root(fitted.covariance))
-
-    def statistics(self, state: _Real, generated: Corpus, *, seed: int) -> _Statistics:
-        """Return the value, and the influence of each text."""
-        check_corpora(generated, state.corpus, metric="fed", at_least=2)
-        vectors = features(state.encoder, generated)
-        parts_of_generated = _moments_of_halves(generated, vectors, seed, "generated")
-        fitted = Moments.merge(parts_of_generated)
-        parts = frechet(fitted, state.moments, state.root.matrix)
-        return _Statistics(
-            state,
-            generated,
-            seed,
-            parts,
-            *influence(vectors, fitted, state.features, state.moments, state.root),
-            _from_halves(sum(parts), parts_of_generated, state.halves(seed), len(state.corpus)),
-        )
-
-    def estimate(self, statistics: _Statistics) -> Estimate:
-        """Return the distance with its interval."""
-        generated, real = statistics.generated, statistics.real.corpus
-        value = sum(statistics.parts)
-        real_terms = cluster_terms(value + statistics.real_influence, real.groups)
-        generated_terms = cluster_terms(value + statistics.generated_influence, generated.groups)
-        interval = terms_interval(
-            value,
-            [generated_terms, real_terms],
-            level=self.level,
-            method="t: influence of each sentence, at this number of sentences, encoder fixed",
-            low=0.0,
-        )
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="squared distance",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(real), "dimensions": statistics.real.features.shape[1]},
-            signature=make_signature(
-                self.name, generated, real, seed=statistics.seed, **statistics.real.encoder.settings, ddof=1
-            ),
-            details={
-                "encoder": self.encoder_name,
-                "means": statistics.parts[0],
-                "covariances": statistics.parts[1],
-                **statistics.details,
-            },
-            evidence=None if interval is None else Evidence(real_terms, generated_terms),
-        )
+def _real_halves(real: Corpus, encoder: Encoder, seed: int) -> list[tuple[Moments, FloatArray]]:
+    """Return moments and roots of the halves of real text."""
+    both = _moments_of_halves(real, compute_once(_real_side, real, encoder).features, seed, "real")
+    return [(half, root(half.covariance).matrix) for half in both if half.n > 1]
 
 
 def _from_halves(

@@ -56,7 +56,7 @@ def held_out_dd(
     alike = alike_share((test[0].texts, test[1].texts), scores)
     interval = at_least_guessing(interval, value, guessing_variance(alike, len(right[0]), len(right[1])))
     return Estimate(
-        metric=f"dd(held-out, discriminator={fitted.name})",
+        metric=f"dd(held-out,discriminator={fitted.name})",
         value=value,
         interval=interval,
         unit="fraction",

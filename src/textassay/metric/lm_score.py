@@ -9,39 +9,37 @@ likelier than real text is not better but suspicious; the model's dependence on 
 import copy
 import math
 import warnings
-from collections.abc import Hashable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 
-from textassay.corpus import UNK, Corpus, TextOptions, Texts
+from textassay.corpus import UNK, Corpus
 from textassay.errors import UnavailableError, unknown_name
-from textassay.estimate import Better, Estimate
 from textassay.generator import LanguageModel, LeaveOutModels
-from textassay.metric.base import check_corpora, check_level, measure
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
     AT_LEAST,
     EventSpace,
     Scored,
-    cost_estimate,
+    cost_of,
     jackknife_groups,
     ngram_details,
     share,
     token_cost,
 )
-
-FloatArray = npt.NDArray[np.float64]
+from textassay.resampling import terms_interval
 
 LIKELIER = "likelier than real text itself: often a sign of low temperature or repetition"
 _COLUMN = "log_probs/"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trained:
-    """A language model trained on other real text, to be used as it is; `LmScore` fits a copy of any other model."""
+    """A language model trained on other real text, to be used as it is; `lm_score` fits a copy of any other model."""
 
     model: LanguageModel
 
@@ -51,15 +49,24 @@ class Trained:
         return f"trained {self.model.name}"
 
 
+def _check_model(settings: Mapping[str, Any]) -> None:
+    model = settings["model"]
+    if isinstance(model, str) and model not in ("ngram", "self"):
+        raise unknown_name("language model", model, ["ngram", "self"])
+
+
+@declare_metric(
+    "lm-score",
+    "mean cost (nats) of a generated token under a language model of the real text",
+    unit="nats per token",
+    bounds=(0, math.inf),
+    at_least=AT_LEAST,
+    reads_columns=lambda settings: settings["model"] == "self",
+    check=_check_model,
+)
 def lm_score(
-    generated: Texts,
-    real: Texts,
-    *,
-    model: str | LanguageModel | Trained = "ngram",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    generated: Corpus, real: Corpus, *, model: str | LanguageModel | Trained = "ngram", level: float = 0.95
+) -> Computed:
     """Return the mean cost of a generated token under a language model of the real text, in nats.
 
     Parameters
@@ -70,12 +77,6 @@ def lm_score(
         ``ngram``: own n-gram model, its order chosen from 1 to 5. ``self``: the generator's own log-probabilities, from
         the columns of the corpora. A language model: a copy of it is fitted to eight tenths of the real text, with one
         tenth for its choices. `Trained`: a model that stays as it is. Models are told apart by their names.
-    level
-        Of the confidence interval, in (0, 1).
-    seed
-        Nothing is drawn; it stands in the signature as it does for every metric.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -92,8 +93,6 @@ def lm_score(
         If a side has fewer than 10 sentences, or real text fewer than two groups.
     UnavailableError
         If `model` is ``self`` and the generator's log-probabilities are not there.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
 
     Warns
     -----
@@ -106,132 +105,71 @@ def lm_score(
     model, that over models without each of 20 groups of real sentences, the order held fixed. Every other model is held
     fixed: generators are then compared for this model, not for what another training run would give.
     """
-    return measure(LmScore(model=model, level=level), generated, real, seed=seed, **text)
-
-
-@dataclass(frozen=True)
-class LmScore:
-    """Cost of generated text under a model of real text as a `Metric`."""
-
-    model: str | LanguageModel | Trained = "ngram"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-        if isinstance(self.model, str) and self.model not in ("ngram", "self"):
-            raise unknown_name("language model", self.model, ["ngram", "self"])
-
-    @property
-    def name(self) -> str:
-        """The metric, with its model if not the default."""
-        model = self.model if isinstance(self.model, str) else self.model.name
-        return "lm-score" if model == "ngram" else f"lm-score(model={model})"
-
-    @property
-    def better(self) -> Better:
-        """Text that is likelier than real text is not better."""
-        return "closer"
-
-    @property
-    def shares(self) -> Hashable:
-        """The model."""
-        return self.name
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether log-probabilities come with the corpora."""
-        return self.model == "self"
-
-    def prepare(self, real: Corpus) -> "_RealSide":
-        """Return a model of the real text, and the cost of real texts under models that did not see them."""
-        check_corpora(real, real, metric=self.name, at_least=AT_LEAST)
-        space = EventSpace.of(real)
-        if self.model == "self":
-            return _RealSide(real, space, None, None)
-        encoded = space.encode(real)
-        if isinstance(self.model, Trained):
-            return _RealSide(real, space, self.model.model, Scored(real, -self.model.model.log_prob(encoded)))
-        if isinstance(self.model, str):
-            models = LeaveOutModels.fit(encoded, jackknife_groups(real, 0, metric=self.name))
-            return _RealSide(real, space, models, Scored(real, models.nll_held_out()))
-        groups = jackknife_groups(real, 0, metric=self.name, at_least=3)
-        tenth = max(1, (int(groups.max()) + 1) // 10)
-        rest, valid, train = (np.flatnonzero(np.minimum(groups // tenth, 2) == part) for part in range(3))
-        model = copy.deepcopy(self.model).fit(encoded.take(train), encoded.take(valid))
-        return _RealSide(real, space, model, Scored(real.take(rest), -model.log_prob(encoded.take(rest))))
-
-    def statistics(self, state: "_RealSide", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return the cost of generated texts."""
-        real, model, unseen = state.real, state.model, state.unseen
-        check_corpora(generated, real, metric=self.name, at_least=AT_LEAST)
-        encoded = state.space.encode(generated)
-        details: dict[str, Any] = {"oov_rate": share(encoded.tokens == UNK)}
-        if isinstance(model, LeaveOutModels):
-            details = {**ngram_details(model), **details}
-            scored = Scored(generated, model.nll(encoded), model.nll_without(encoded), np.bincount(model.groups))
-        elif model is None:
-            column = _own_column(generated, real, metric=self.name)
-            scored, unseen = (Scored(corpus, -corpus.columns[column].astype(float)) for corpus in (generated, real))
-        else:
-            scored = Scored(generated, -model.log_prob(encoded))
-        assert unseen is not None
-        return _Statistics(generated, real, seed, scored, unseen, details)
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the cost of a token; warn where generated text is likelier than real text, beyond both intervals."""
-        scored, unseen = statistics.scored, statistics.unseen
-        value = token_cost(scored)[0]
-        real_value, real_terms = token_cost(unseen)
-        if scored.nll_without is not None:  # under the models that real_value is of
-            value = float(scored.nll_without.mean()) / scored.n_tokens
-        estimate = cost_estimate(
-            self,
-            statistics.generated,
-            statistics.real,
-            scored,
-            scores_real=False,
-            seed=statistics.seed,
-            details={"generated_nll_per_token": value, "real_nll_per_token": real_value, **statistics.details},
-            real_scores=unseen.per_sentence if len(unseen.corpus) == len(statistics.real) else None,
-            generated_scores=scored.per_sentence,
-        )
-        if real_terms is not None and estimate.interval is not None:
-            z = float(ndtri((1 + self.level) / 2))
-            of_real = z * math.sqrt(np.var(real_terms, ddof=1) / len(real_terms))
-            arm = estimate.interval.high - estimate.value  # with the model's dependence on its training text
-            if real_value - value > math.hypot(arm, of_real):
-                warnings.warn(LIKELIER, UserWarning, stacklevel=2)
-        return estimate
+    real_side = compute_once(_real_side, real, model)
+    encoded = real_side.space.encode(generated)
+    details: dict[str, Any] = {"oov_rate": share(encoded.tokens == UNK)}
+    fitted, unseen = real_side.model, real_side.unseen
+    if fitted is None or unseen is None:
+        column = _own_column(generated, real)
+        scored, unseen = (Scored(corpus, -corpus.columns[column].astype(float)) for corpus in (generated, real))
+    elif isinstance(fitted, LeaveOutModels):
+        details = {**ngram_details(fitted), **details}
+        scored = Scored(generated, fitted.nll(encoded), fitted.nll_without(encoded), np.bincount(fitted.groups))
+    else:
+        scored = Scored(generated, -fitted.log_prob(encoded))
+    value = token_cost(scored)[0]
+    real_value, real_terms = token_cost(unseen)
+    if scored.nll_without is not None:  # under the models that real_value is of
+        value = float(scored.nll_without.mean()) / scored.n_tokens
+    cost = cost_of(
+        scored,
+        side="generated",
+        details={"generated_nll_per_token": value, "real_nll_per_token": real_value, **details},
+        real_scores=unseen.per_sentence if len(unseen.corpus) == len(real) else None,
+        generated_scores=scored.per_sentence,
+    )
+    interval = terms_interval(cost.value, list(cost.terms.values()), level=level, method=cost.method)
+    if real_terms is not None and interval is not None:
+        z = float(ndtri((1 + level) / 2))
+        of_real = z * math.sqrt(np.var(real_terms, ddof=1) / len(real_terms))
+        arm = interval.high - cost.value  # with the model's dependence on its training text
+        if real_value - value > math.hypot(arm, of_real):
+            warnings.warn(LIKELIER, UserWarning, stacklevel=2)
+    return cost
 
 
 @dataclass(frozen=True)
 class _RealSide:
-    """A model of real text, and real texts that it did not see; neither with given log-probabilities."""
+    """A model of the real text, and real texts that it did not see; neither where log-probabilities are given."""
 
-    real: Corpus
     space: EventSpace
-    model: LeaveOutModels | LanguageModel | None
-    unseen: Scored | None
+    model: LeaveOutModels | LanguageModel | None = None
+    unseen: Scored | None = None
 
 
-@dataclass(frozen=True)
-class _Statistics:
-    """Costs of generated and of real texts."""
+def _real_side(real: Corpus, model: str | LanguageModel | Trained) -> _RealSide:
+    space = EventSpace.of(real)
+    if model == "self":
+        return _RealSide(space)
+    encoded = space.encode(real)
+    if isinstance(model, Trained):
+        return _RealSide(space, model.model, Scored(real, -model.model.log_prob(encoded)))
+    if isinstance(model, str):
+        models = LeaveOutModels.fit(encoded, jackknife_groups(real, 0, metric="lm-score"))
+        return _RealSide(space, models, Scored(real, models.nll_held_out()))
+    groups = jackknife_groups(real, 0, metric="lm-score", at_least=3)
+    tenth = max(1, (int(groups.max()) + 1) // 10)
+    rest, valid, train = (np.flatnonzero(np.minimum(groups // tenth, 2) == part) for part in range(3))
+    fitted = copy.deepcopy(model).fit(encoded.take(train), encoded.take(valid))
+    return _RealSide(space, fitted, Scored(real.take(rest), -fitted.log_prob(encoded.take(rest))))
 
-    generated: Corpus
-    real: Corpus
-    seed: int
-    scored: Scored
-    unseen: Scored
-    details: dict[str, Any]
 
-
-def _own_column(generated: Corpus, real: Corpus, *, metric: str) -> str:
+def _own_column(generated: Corpus, real: Corpus) -> str:
     """Return the column of log-probabilities that both sides have, under the one generator there can be."""
     names = [name for name in generated.columns if name.startswith(_COLUMN) and name in real.columns]
     if len(names) != 1:
         raise UnavailableError(
-            f"{metric} needs the log-probabilities that the generator itself gives to real and to its own sentences "
+            "lm-score needs the log-probabilities that the generator itself gives to real and to its own sentences "
             "(log_probs)"
         )
     return names[0]

@@ -8,24 +8,21 @@ any that sees real text only, not GPT-2. The other divergences stand on the same
 """
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import chain
-from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
-from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import one_blas_thread, parallel_map
-from textassay.metric.base import Effort, check_corpora, check_level, make_signature, measure
+from textassay.metric.base import Computed, Effort, declare_metric
 from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
-from textassay.metric.encoded import OfVectors
 from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
@@ -39,16 +36,25 @@ _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along
 N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 
+@declare_metric(
+    "mauve",
+    "MAUVE: area under the frontier of divergences between the shares of sentences in clusters of an embedding",
+    unit="area",
+    better="higher",
+    bounds=(0, 1),
+    most=30_000,
+    cost="quadratic",
+    at_least=2,
+)
 def mauve(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     encoder: str | Encoder = "lsa+lm",
     effort: Effort = "default",
     level: float = 0.95,
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return MAUVE, the area under the divergence frontier of two texts.
 
     Parameters
@@ -59,12 +65,8 @@ def mauve(
         Turns sentences into vectors: a name, the folder of a model, or an `Encoder`; fitted to the real text.
     effort
         ``quick`` averages 3 clusterings, ``default`` 5, ``max`` 20.
-    level
-        Of the confidence interval, in (0, 1).
     seed
         Draws the clusterings and the jackknife groups.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -80,8 +82,6 @@ def mauve(
     ------
     EmptyCorpusError, TooFewSentencesError
         If a side has fewer than two sentences.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
 
     Notes
     -----
@@ -91,114 +91,51 @@ def mauve(
     sentences a side with the clusters as they are, and from the spread of the clusterings: it is the noise at this
     number of sentences, not the distance from what more sentences would give.
     """
-    return measure(Mauve(encoder=encoder, effort=effort, level=level), generated, real, seed=seed, **text)
-
-
-@dataclass(frozen=True)
-class Mauve(OfVectors):
-    """MAUVE as a `Metric`."""
-
-    encoder: str | Encoder = "lsa+lm"
-    effort: Effort = "default"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """The metric, with its encoder if not the default."""
-        return self.named("mauve")
-
-    @property
-    def better(self) -> Better:
-        """It is a similarity."""
-        return "higher"
-
-    @property
-    def shares(self) -> Hashable:
-        """Metrics that differ in their level alone share everything."""
-        return ("mauve", self.encoder_name, N_CLUSTERINGS[self.effort])
-
-    def prepare(self, real: Corpus) -> "_State":
-        """Return the real text with the encoder fitted to it."""
-        return _State(real, fit_encoder(self.encoder, real))
-
-    def statistics(self, state: "_State", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return the frontiers of all clusterings, and what they would be without each group of sentences."""
-        real = state.real
-        check_corpora(generated, real, metric="mauve", at_least=2)
-        clusters = _cluster(real, generated, state.fitted, N_CLUSTERINGS[self.effort], seed)
-        groups = [
-            assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
-            for side, corpus in (("real", real), ("generated", generated))
-        ]
-        one = partial(_without_groups, groups=groups, n_clusters=clusters.n_clusters)
-        results = parallel_map(one, list(zip(clusters.real, clusters.generated, strict=True)))
-        values, frontiers, real_replicates, generated_replicates, divergences = zip(*results, strict=True)
-        value = float(np.mean(values))
-        terms = [
-            jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
-            for replicates, group in zip((real_replicates, generated_replicates), groups, strict=True)
-        ]
-        return _Statistics(
-            generated,
-            state,
-            seed,
-            clusters,
-            np.array(values),
-            np.mean(frontiers, axis=0),
-            dict(zip(_DIVERGENCES, np.mean(divergences, axis=0).tolist(), strict=True)),
-            terms[0],
-            terms[1],
-        )
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the mean area."""
-        generated, real, clusters = statistics.generated, statistics.state.real, statistics.clusters
-        value = float(statistics.values.mean())
-        spread = float(statistics.values.var(ddof=1)) / len(statistics.values)
-        n_groups = [0 if terms is None else len(terms) for terms in (statistics.real_terms, statistics.generated_terms)]
-        interval = terms_interval(
+    fitted = fit_encoder(encoder, real)
+    clusters = _cluster(real, generated, fitted, N_CLUSTERINGS[effort], seed)
+    groups = [
+        assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
+        for side, corpus in (("real", real), ("generated", generated))
+    ]
+    one = partial(_without_groups, groups=groups, n_clusters=clusters.n_clusters)
+    results = parallel_map(one, list(zip(clusters.real, clusters.generated, strict=True)))
+    areas, frontiers, real_replicates, generated_replicates, divergences = zip(*results, strict=True)
+    values = np.array(areas)
+    value = float(np.mean(values))
+    real_terms, generated_terms = (
+        jackknife_terms(value, np.mean(replicates, axis=0), np.bincount(group))
+        for replicates, group in zip((real_replicates, generated_replicates), groups, strict=True)
+    )
+    spread = float(values.var(ddof=1)) / len(values)
+    n_real_groups, n_groups = (0 if terms is None else len(terms) for terms in (real_terms, generated_terms))
+    return Computed(
+        value,
+        # the spread of clusterings goes with the generated side: each generator has clusterings of its own
+        terms={"generated": _with_variance(generated_terms, spread), "real": real_terms},
+        interval=terms_interval(
             value,
-            _with_clusterings([statistics.real_terms, statistics.generated_terms], spread),
-            level=self.level,
-            method=f"t: jackknife over {n_groups[1]}+{n_groups[0]} groups, and spread of clusterings; encoder fixed",
+            _with_clusterings([real_terms, generated_terms], spread),
+            level=level,
+            method=f"t: jackknife over {n_groups}+{n_real_groups} groups, and spread of clusterings; encoder fixed",
             low=0.0,
             high=1.0,
-        )
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="area",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(real)},
-            signature=make_signature(
-                self.name,
-                generated,
-                real,
-                seed=statistics.seed,
-                **statistics.state.fitted.settings,
-                pca=_VARIANCE,
-                clusters=clusters.n_clusters,
-                clusterings=len(statistics.values),
-                scale=f"{_SCALE:g}",
-            ),
-            details={
-                "encoder": self.encoder_name,
-                "values": statistics.values.tolist(),
-                "sd_clusterings": float(statistics.values.std(ddof=1)),
-                "n_clusters": clusters.n_clusters,
-                "n_components": clusters.n_components,
-                "frontier": statistics.frontier.tolist(),
-                **statistics.divergences,
-            },
-            # the spread of clusterings goes with the generated side: each generator has clusterings of its own
-            evidence=None
-            if interval is None
-            else Evidence(statistics.real_terms, _with_variance(statistics.generated_terms, spread)),
-        )
+        ),
+        settings={
+            **fitted.settings,
+            "pca": _VARIANCE,
+            "clusters": clusters.n_clusters,
+            "clusterings": len(values),
+            "scale": f"{_SCALE:g}",
+        },
+        details={
+            "values": values.tolist(),
+            "sd_clusterings": float(values.std(ddof=1)),
+            "n_clusters": clusters.n_clusters,
+            "n_components": clusters.n_components,
+            "frontier": np.mean(frontiers, axis=0).tolist(),
+            **dict(zip(_DIVERGENCES, np.mean(divergences, axis=0).tolist(), strict=True)),
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -209,29 +146,6 @@ class _Clusters:
     generated: IntArray
     n_clusters: int
     n_components: int
-
-
-@dataclass(frozen=True)
-class _State:
-    """The real text and its encoder."""
-
-    real: Corpus
-    fitted: FittedEncoder
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """What `Mauve.estimate` reports."""
-
-    generated: Corpus
-    state: _State
-    seed: int
-    clusters: _Clusters
-    values: FloatArray
-    frontier: FloatArray
-    divergences: Mapping[str, float]
-    real_terms: FloatArray | None
-    generated_terms: FloatArray | None
 
 
 def _with_clusterings(terms: Sequence[FloatArray | None], spread: float) -> list[FloatArray | None]:

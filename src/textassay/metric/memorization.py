@@ -6,21 +6,16 @@ Departs from it: nearest are the sentences that share the longest runs of tokens
 the nearest vectors; the best of them counts; and it stands beside the share of sentences that are copies, the value.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Unpack
-
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts
-from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.estimate import Better, Estimate, Evidence, Interval
+from textassay.corpus import Corpus
+from textassay.estimate import Interval
 from textassay.inspection import occurs_in, sentence_keys
-from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.sharing import compute_once
 from textassay.ngram import Nearest, SuffixArray, match_pairs
-from textassay.resampling import clopper_pearson, cluster_terms, terms_interval
+from textassay.resampling import clopper_pearson, cluster_terms
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -30,15 +25,16 @@ _N_CANDIDATES = 20
 _N_EXAMPLES = 5
 
 
-def memorization(
-    generated: Texts,
-    real: Texts = None,
-    *,
-    train: Texts = None,
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+@declare_metric(
+    "memorization",
+    "share of generated sentences that stand in the training text",
+    bounds=(0, 1),
+    looks_at_real=False,
+    size_sensitive=False,
+    needs=("train",),
+    cost="n log n",
+)
+def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None, level: float = 0.95) -> Computed:
     """Return the share of generated sentences that stand, token by token, in the training text.
 
     Parameters
@@ -50,12 +46,6 @@ def memorization(
         compared to: short sentences are written twice without being copied.
     train
         The sentences the generator was trained on, sharing the vocabulary; it cannot do without.
-    level
-        Of the confidence interval, in (0, 1).
-    seed
-        Nothing is drawn; it stands in the signature as it does for every metric.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -68,121 +58,41 @@ def memorization(
 
     Raises
     ------
-    EmptyCorpusError
-        If a side, or the training text, has no sentence.
     UnavailableError
         If there is no training text.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
+    EmptyCorpusError
+        If the training text has no sentence.
     """
-    generated, real, others = prepare_sides(generated, real, {"train": train}, **text)
-    return measure(Memorization(others["train"], level), generated, real, seed=seed)
-
-
-@dataclass(frozen=True)
-class Memorization:
-    """Share of sentences copied from the training text as a `Metric`."""
-
-    train: Corpus | None = None
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """The metric's name."""
-        return "memorization"
-
-    @property
-    def better(self) -> Better:
-        """Real text repeats the training text, too."""
-        return "closer"
-
-    @property
-    def shares(self) -> Hashable:
-        """What the training text is decides everything."""
-        return ("memorization", None if self.train is None else self.train.fingerprint)
-
-    @cached_property
-    def _suffixes(self) -> SuffixArray:
-        assert self.train is not None
-        return SuffixArray.build(self.train)
-
-    def prepare(self, real: Corpus) -> Corpus:
-        """Return the real text, of which only the size enters the signature; raise without training text."""
-        if self.train is None:
-            raise UnavailableError("memorization needs the training text: give --train FILE")
-        if len(self.train) == 0:
-            raise EmptyCorpusError("memorization: the training text has no sentence")
-        return real
-
-    def statistics(self, state: Corpus, generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return which sentences are copies, what they share, and their BLEU against the nearest."""
-        check_corpora(generated, state, metric="memorization")
-        train = self.train
-        assert train is not None
-        if train.vocabulary is not generated.vocabulary:
-            raise OptionError(
-                "memorization: the training text has another vocabulary; make all with corpora_from_texts"
-            )
-        copied = occurs_in(sentence_keys(generated), sentence_keys(train))
-        nearest = self._suffixes.nearest(generated, n_candidates=_N_CANDIDATES)
-        bleu = np.where(copied, 1.0, _best_bleu(generated, train, nearest))
-        return _Statistics(generated, state, train, seed, copied.astype(np.float64), nearest, bleu)
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the share of copies."""
-        generated, real, copied = statistics.generated, statistics.real, statistics.copied
-        shared = statistics.nearest.lengths
-        value = float(copied.mean())
-        terms = cluster_terms(copied, generated.groups)
-        interval: Interval | None
-        if generated.groups is None:
-            low, high = (
-                clopper_pearson(int(copied.sum()), len(copied), alpha=(1 - self.level) / 2, side=side)
-                for side in ("lower", "upper")
-            )
-            interval = Interval(low, high, self.level, "clopper-pearson: generated sentences, training text as given")
-        else:
-            method = "t: groups of generated sentences, training text as given"
-            interval = terms_interval(value, [terms], level=self.level, method=method, low=0.0, high=1.0)
-        longest = {generated.texts[index]: int(shared[index]) for index in np.argsort(-shared, kind="stable").tolist()}
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="fraction",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(real), "n_train": len(statistics.train)},
-            signature=make_signature(
-                self.name, generated, real, seed=statistics.seed, train=statistics.train.fingerprint[:8], bleu=_ORDER
-            ),
-            details={
-                "median_shared": float(np.median(shared)),
-                "max_shared": int(shared.max()),
-                "median_shared_part": float(np.median(shared / np.maximum(generated.lengths, 1))),
-                "longest": [
-                    {"text": text, "n_shared": n_shared} for text, n_shared in list(longest.items())[:_N_EXAMPLES]
-                ],
-                "nearest_bleu": float(statistics.bleu.mean()),
-                "n_train": len(statistics.train),
-            },
-            evidence=Evidence(None, terms, None, statistics.bleu),
+    assert train is not None  # the declaration needs it
+    is_copy = occurs_in(sentence_keys(generated), sentence_keys(train))
+    nearest = compute_once(SuffixArray.build, train).nearest(generated, n_candidates=_N_CANDIDATES)
+    bleu = np.where(is_copy, 1.0, _best_bleu(generated, train, nearest))
+    interval = None
+    if generated.groups is None:
+        low, high = (
+            clopper_pearson(int(is_copy.sum()), len(is_copy), alpha=(1 - level) / 2, side=side)
+            for side in ("lower", "upper")
         )
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """Whether each sentence is a copy (0 or 1), what it shares, and its best BLEU; shapes (N,)."""
-
-    generated: Corpus
-    real: Corpus
-    train: Corpus
-    seed: int
-    copied: FloatArray
-    nearest: Nearest
-    bleu: FloatArray
+        interval = Interval(low, high, level, "clopper-pearson: generated sentences, training text as given")
+    n_shared = nearest.lengths
+    longest = {generated.texts[index]: int(n_shared[index]) for index in np.argsort(-n_shared, kind="stable").tolist()}
+    return Computed(
+        float(is_copy.mean()),
+        terms={"generated": cluster_terms(is_copy.astype(np.float64), generated.groups)},
+        method="t: groups of generated sentences, training text as given",
+        interval=interval,
+        sizes={"n_train": len(train)},
+        settings={"train": train.fingerprint[:8], "bleu": _ORDER},
+        details={
+            "median_shared": float(np.median(n_shared)),
+            "max_shared": int(n_shared.max()),
+            "median_shared_part": float(np.median(n_shared / np.maximum(generated.lengths, 1))),
+            "longest": [{"text": text, "n_shared": shared} for text, shared in list(longest.items())[:_N_EXAMPLES]],
+            "nearest_bleu": float(bleu.mean()),
+            "n_train": len(train),
+        },
+        generated_scores=bleu,
+    )
 
 
 def _best_bleu(generated: Corpus, train: Corpus, nearest: Nearest) -> FloatArray:

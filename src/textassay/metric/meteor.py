@@ -11,22 +11,19 @@ constants (alpha 0.85, beta 0.2, gamma 0.6), weighs function words and stages, k
 sums counts over all sentences: its values are not comparable.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.embedding import Encoder
-from textassay.errors import MissingExtraError, OptionError, UnavailableError
-from textassay.estimate import Estimate
-from textassay.metric.base import measure
-from textassay.metric.nearest_references import TFIDF
-from textassay.metric.overlap import Overlaps, RowsOf, best_rows
+from textassay.errors import MissingExtraError, UnavailableError
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 from textassay.metric.porter import stem
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,17 +34,26 @@ _BETA = 3.0  # how fast the penalty grows with the number of runs
 _GAMMA = 0.5  # the largest penalty
 
 
+@declare_metric(
+    "meteor",
+    "mean METEOR of each generated sentence against the best of the ten real ones nearest to it",
+    better="higher",
+    bounds=(0, 1),
+    only_named=True,
+    cost="quadratic",
+    family="nearest",
+    ranges={"references": (1, None)},
+)
 def meteor(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     synonyms: Literal["none", "wordnet"] = "none",
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the mean METEOR of generated sentences, each against the best of the real texts nearest to it.
 
     Parameters
@@ -59,7 +65,7 @@ def meteor(
     synonyms
         ``wordnet``: words that neither match as they are nor by their stem may match as synonyms; English only, by
         NLTK (the ``wordnet`` extra) and its data.
-    references, nearest, level, seed
+    references, nearest, equal, seed
         As for `bleu_nearest`.
 
     Returns
@@ -70,10 +76,6 @@ def meteor(
 
     Raises
     ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
     MissingExtraError, UnavailableError
         If synonyms are asked for and NLTK or its WordNet is not there.
 
@@ -82,39 +84,14 @@ def meteor(
     With m matches in c runs, P and R the matches over the tokens of either side: ``P R / (0.9 P + 0.1 R) (1 - 0.5 (c /
     m)^3)``, of lower-cased tokens. The interval is that of `bleu_nearest`, with the scores of the sentences themselves.
     """
-    metric = Meteor(synonyms=synonyms, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed, **text)
+    match = "exact+stem" if synonyms == "none" else f"exact+stem+wordnet{_wordnet().get_version()}"
+    found = overlap(generated, real, _rows, synonyms, near=(references, nearest, equal, seed))
+    return found.mean(match=match)
 
 
-@dataclass(frozen=True)
-class Meteor(Overlaps):
-    """Mean METEOR as a `Metric`."""
-
-    synonyms: Literal["none", "wordnet"] = "none"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.synonyms not in ("none", "wordnet"):
-            raise OptionError(f"synonyms must be none or wordnet, got {self.synonyms}")
-
-    @property
-    def name(self) -> str:
-        """The metric, with synonyms where there are any."""
-        return self._named("meteor", *([] if self.synonyms == "none" else [f"synonyms={self.synonyms}"]))
-
-    @property
-    def shares(self) -> tuple[Hashable, ...]:
-        """Whatever matches alike."""
-        return (*super().shares, self.synonyms)
-
-    def _settings(self) -> Mapping[str, object]:
-        if self.synonyms == "none":
-            return {"match": "exact+stem"}
-        return {"match": f"exact+stem+wordnet{_wordnet().get_version()}"}
-
-    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: Any) -> RowsOf:
-        reader = None if self.synonyms == "none" else _wordnet()
-        return best_rows(meteor_pairs(hypotheses, references, pairs, wordnet=reader)[..., None])
+def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray, synonyms: str) -> RowsOf:
+    reader = None if synonyms == "none" else _wordnet()
+    return best_rows(meteor_pairs(hypotheses, references, pairs, wordnet=reader)[..., None])
 
 
 def meteor_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, wordnet: Any | None = None) -> FloatArray:

@@ -11,22 +11,19 @@ cross-fitted (`textassay.embedding.cross_fitted`).
 """
 
 import math
-import warnings
-from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
-from textassay.estimate import Better, Estimate, Evidence
+from textassay.corpus import Corpus
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
 from textassay.execution import one_blas_thread
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.metric.encoded import OfVectors
+from textassay.metric.base import Computed, declare_metric
 from textassay.metric.kernel_sums import KernelSums, cross_sums, own_sums
-from textassay.resampling import Blocks, cluster_terms, exchange_blocks, permute_labels, terms_interval
+from textassay.metric.sharing import compute_once
+from textassay.resampling import Blocks, cluster_terms, exchange_blocks, permute_labels
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,15 +33,19 @@ Vectors = npt.NDArray[np.floating[Any]]
 N_PERMUTATIONS = 999
 
 
-def mmd(
-    generated: Texts,
-    real: Texts,
-    *,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+@declare_metric(
+    "mmd",
+    "maximum mean discrepancy between the sentence vectors: a kernel two-sample test with its p-value",
+    unit="squared distance",
+    better="lower",
+    bounds=(-1, 2),
+    size_sensitive=False,
+    exact_under_reordering=False,  # to 1e-7: distances in single precision
+    most=30_000,
+    cost="quadratic",
+    at_least=2,
+)
+def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
     """Return the squared maximum mean discrepancy between the sentence vectors of two corpora, unbiased.
 
     Parameters
@@ -53,12 +54,8 @@ def mmd(
         At least two sentences each. Every pair of sentences is looked at.
     encoder
         A name, the folder of a sentence-transformers model, or an `Encoder`; fitted to `real` alone.
-    level
-        Of the confidence interval, in (0, 1).
     seed
         Decides the blocks and the permutations of the test.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -71,8 +68,6 @@ def mmd(
     ------
     EmptyCorpusError, TooFewSentencesError
         If a side has too few sentences.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
     UnavailableError
         If the encoder needs what a corpus does not come with.
 
@@ -83,86 +78,10 @@ def mmd(
     linearises it with bandwidth and encoder as they are: it is Student's where text differs clearly. Where there is no
     difference the linear part vanishes, and the interval is about 1.4 times too wide: trust the p-value there.
     """
-    return measure(MaximumMeanDiscrepancy(encoder=encoder, level=level), generated, real, seed=seed, **text)
-
-
-@dataclass(frozen=True)
-class _Real:
-    """The real text, its vectors, and the sums over its pairs, by its blocks."""
-
-    corpus: Corpus
-    encoder: FittedEncoder
-    centre: FloatArray
-    bandwidth: float
-    vectors: Vectors
-    known: dict[bytes, KernelSums] = field(default_factory=dict)
-
-    @classmethod
-    def make(cls, corpus: Corpus, encoder: FittedEncoder) -> "_Real":
-        vectors = features(encoder, corpus)
-        spread = 2 * float(vectors.var(axis=0, ddof=1, dtype=np.float64).sum())
-        return cls(corpus, encoder, vectors.mean(axis=0, dtype=np.float64), math.sqrt(spread), vectors)
-
-    def scaled(self, vectors: Vectors) -> FloatArray:
-        return np.asarray((vectors - self.centre) / self.bandwidth, dtype=np.float64)
-
-    def sums(self, blocks: IntArray) -> KernelSums:
-        key = blocks.tobytes()
-        if key not in self.known:
-            self.known[key] = own_sums(self.scaled(self.vectors), blocks)
-        return self.known[key]
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """Value, p-value, and what each sentence has to do with the value; nothing of it where it is undefined."""
-
-    state: _Real
-    generated: Corpus
-    seed: int
-    value: float = math.nan
-    p_value: float = math.nan
-    real_influence: FloatArray | None = None
-    generated_influence: FloatArray | None = None
-
-
-@dataclass(frozen=True)
-class MaximumMeanDiscrepancy(OfVectors):
-    """The metric `mmd`; parameters as there."""
-
-    encoder: str | Encoder = "lsa+lm"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """``mmd``, with the encoder where it is not the default one."""
-        return self.named("mmd")
-
-    @property
-    def better(self) -> Better:
-        """It is a distance."""
-        return "lower"
-
-    @property
-    def shares(self) -> Hashable:
-        """Metrics that differ in their level alone share everything else."""
-        return ("mmd", self.encoder_name)
-
-    def prepare(self, real: Corpus) -> _Real:
-        """Return the vectors of real text by the encoder that is fitted to it."""
-        check_corpora(real, real, metric="mmd", at_least=2)
-        return _Real.make(real, fit_encoder(self.encoder, real))
-
-    def statistics(self, state: _Real, generated: Corpus, *, seed: int) -> _Statistics:
-        """Return what the pairs of sentences add up to."""
-        check_corpora(generated, state.corpus, metric="mmd", at_least=2)
-        real = state.corpus
-        vectors = features(state.encoder, generated)
-        if state.bandwidth == 0:
-            return _Statistics(state, generated, seed)
+    state = compute_once(_real_side, real, resolve_encoder(encoder))
+    vectors = features(state.encoder, generated)
+    value, p_value, real_terms, generated_terms = math.nan, math.nan, None, None
+    if state.bandwidth > 0:
         blocks = exchange_blocks(
             len(real),
             len(generated),
@@ -184,60 +103,52 @@ class MaximumMeanDiscrepancy(OfVectors):
         sums[np.ix_(generated_ids, real_ids)] = across.blocks.T
         n, m = len(real), len(generated)
         to_real, to_generated = within_real.rows / (n - 1), within_generated.rows / (m - 1)
+        value = float(to_real.mean() + to_generated.mean() - 2 * across.rows.mean() / m)
+        p_value = _p_value(sums, blocks, stream(seed, "mmd", "permutation"))
         real_influence = 2 * (to_real - across.rows / m)
         generated_influence = 2 * (to_generated - across.columns / n)
-        return _Statistics(
-            state,
-            generated,
-            seed,
-            float(to_real.mean() + to_generated.mean() - 2 * across.rows.mean() / m),
-            _p_value(sums, blocks, stream(seed, "mmd", "permutation")),
-            real_influence - real_influence.mean(),
-            generated_influence - generated_influence.mean(),
-        )
+        real_terms = cluster_terms(value + (real_influence - real_influence.mean()), real.groups)
+        generated_terms = cluster_terms(value + (generated_influence - generated_influence.mean()), generated.groups)
+    return Computed(
+        value,
+        terms={"generated": generated_terms, "real": real_terms},
+        method="t: influence of each sentence, encoder fixed; too wide near 0",
+        undefined="all real vectors are equal" if math.isnan(value) else None,
+        settings={
+            **state.encoder.settings,
+            "kernel": "rbf",
+            "bandwidth": "rms-real",
+            "permutations": N_PERMUTATIONS,
+        },
+        details={"p_value": p_value, "n_permutations": N_PERMUTATIONS, "bandwidth": state.bandwidth},
+    )
 
-    def estimate(self, statistics: _Statistics) -> Estimate:
-        """Return the discrepancy with its interval."""
-        value, generated, state = statistics.value, statistics.generated, statistics.state
-        if statistics.real_influence is None or statistics.generated_influence is None:
-            warnings.warn(f"{self.name} is undefined: all real vectors are equal", RuntimeWarning, stacklevel=2)
-            real_terms = generated_terms = None
-        else:
-            real_terms = cluster_terms(value + statistics.real_influence, state.corpus.groups)
-            generated_terms = cluster_terms(value + statistics.generated_influence, generated.groups)
-        interval = terms_interval(
-            value,
-            [generated_terms, real_terms],
-            level=self.level,
-            method="t: influence of each sentence, encoder fixed; too wide near 0",
-            low=-1.0,
-            high=2.0,
-        )
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="squared distance",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(state.corpus)},
-            signature=make_signature(
-                self.name,
-                generated,
-                state.corpus,
-                seed=statistics.seed,
-                **state.encoder.settings,
-                kernel="rbf",
-                bandwidth="rms-real",
-                permutations=N_PERMUTATIONS,
-            ),
-            details={
-                "encoder": self.encoder_name,
-                "p_value": statistics.p_value,
-                "n_permutations": N_PERMUTATIONS,
-                "bandwidth": state.bandwidth,
-            },
-            evidence=None if interval is None else Evidence(real_terms, generated_terms),
-        )
+
+@dataclass(frozen=True)
+class _RealSide:
+    """The vectors of real text, and the sums over its pairs, by its blocks."""
+
+    encoder: FittedEncoder
+    centre: FloatArray
+    bandwidth: float
+    vectors: Vectors
+    known: dict[bytes, KernelSums] = field(default_factory=dict)
+
+    def scaled(self, vectors: Vectors) -> FloatArray:
+        return np.asarray((vectors - self.centre) / self.bandwidth, dtype=np.float64)
+
+    def sums(self, blocks: IntArray) -> KernelSums:
+        key = blocks.tobytes()
+        if key not in self.known:
+            self.known[key] = own_sums(self.scaled(self.vectors), blocks)
+        return self.known[key]
+
+
+def _real_side(real: Corpus, encoder: Encoder) -> _RealSide:
+    fitted = fit_encoder(encoder, real)
+    vectors = features(fitted, real)
+    spread = 2 * float(vectors.var(axis=0, ddof=1, dtype=np.float64).sum())
+    return _RealSide(fitted, vectors.mean(axis=0, dtype=np.float64), math.sqrt(spread), vectors)
 
 
 def _p_value(sums: FloatArray, blocks: Blocks, rng: np.random.Generator) -> float:

@@ -6,56 +6,49 @@ sentence (see `token_credit`) and copies of whole sentences taken into account, 
 Departs from it: the log-probabilities are those of n-gram models; the mean is over sentences of a generator.
 """
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Unpack
-
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus, TextOptions, Texts
-from textassay.errors import EmptyCorpusError, OptionError
-from textassay.estimate import Better, Estimate, Evidence
+from textassay.corpus import UNK, Corpus
 from textassay.inspection import n_distinct, occurs_elsewhere, occurs_in, sentence_keys
-from textassay.metric.base import check_corpora, check_level, make_signature, measure, prepare_sides
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import AT_LEAST, jackknife_groups, share
-from textassay.metric.token_credit import Placed, TokenCredit, place
-from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
+from textassay.metric.token_credit import TokenCredit, place
+from textassay.resampling import cluster_terms, jackknife_terms
 
-BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 
 
+@declare_metric(
+    "naturalness",
+    "how much likelier words are where they stand than anywhere, where nothing said again counts; by n-gram models",
+    unit="nats per token",
+    better="higher",
+    only_named=True,
+    at_least=AT_LEAST,
+)
 def naturalness(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
-    background: Texts = None,
-    train: Texts = None,
     markup: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    background: Corpus | None = None,
+    train: Corpus | None = None,
+) -> Computed:
     """Return how much likelier the words of generated sentences are where they stand than anywhere, in nats a token.
 
     Parameters
     ----------
     generated, real
         At least 10 sentences each.
+    markup
+        A token that stands for a word that is not shown; neither it nor the token after it is scored.
     background
         More text of the language, written by people on any topic, sharing the vocabulary: the models learn from it,
         too. The more there is, the nearer the value comes to what people say.
     train
         The sentences the generator was trained on, sharing the vocabulary: their copies earn nothing.
-    markup
-        A token that stands for a word that is not shown; neither it nor the token after it is scored.
-    level
-        Of the confidence interval, in (0, 1).
-    seed
-        Nothing is drawn; it stands in the signature as it does for every metric.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -73,8 +66,6 @@ def naturalness(
         If a side has fewer than 10 sentences, or real text fewer than two groups.
     EmptyCorpusError
         If `background` or `train` is given without a sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
 
     Notes
     -----
@@ -84,150 +75,61 @@ def naturalness(
     training sentence nothing. The interval joins the jackknife over generated sentences and that of the models over 20
     groups of real sentences, the order and the background held fixed.
     """
-    generated, real, others = prepare_sides(generated, real, {"background": background, "train": train}, **text)
-    metric = Naturalness(others["background"], others["train"], markup, level)
-    return measure(metric, generated, real, seed=seed)
+    credit, real_scores = compute_once(_real_side, real, background, train, markup)
+    placed = place(generated, credit.space, markup)
+    keys = sentence_keys(generated)
+    is_copy = occurs_in(keys, sentence_keys(real))
+    if train is not None:
+        is_copy |= occurs_in(keys, sentence_keys(train))
+    kinds, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
+    kept = np.where(is_copy, 0.0, 1.0 / counts[kinds])
+    raw = credit.score(placed)
+    scores = _earned(raw, kept)
+    value = float(scores.mean())
+    alone = _earned(raw, np.where(kept < 1, 0.0, 1.0))  # what is lost with the sentence
+    without = _earned(credit.score_without(placed), kept).mean(axis=1)
+    paired = placed.scored & placed.paired
+    return Computed(
+        value,
+        terms={
+            "generated": cluster_terms(value + alone - alone.mean(), generated.groups),
+            "real": jackknife_terms(value, without, np.bincount(credit.groups)),
+        },
+        method=f"t: jackknife over generated sentences, and of the models over {credit.n_groups} groups of real ones",
+        sizes={
+            "n_background": 0 if background is None else len(background),
+            "n_tokens": int(placed.n_scored.sum()),
+        },
+        settings={
+            "order": credit.choice.order,
+            "repeats": "pairs",
+            "copies": "real" if train is None else f"real+train {train.fingerprint[:8]}",
+        },
+        details={
+            "real_naturalness": float(real_scores.mean()),
+            "copied_share": share(is_copy),
+            "repeated_share": 1 - n_distinct(keys) / len(generated),
+            "repeat_rate": share(placed.repeated[paired]),
+            "real_repeat_rate": credit.repeat_rate(),
+            "oov_rate": share(placed.corpus.tokens == UNK),
+            "unscored_share": share(~placed.scored),
+            "order": credit.choice.order,
+        },
+        real_scores=real_scores,
+        generated_scores=scores,
+    )
 
 
-@dataclass(frozen=True)
-class Naturalness:
-    """How well words fit together as a `Metric`."""
-
-    background: Corpus | None = None
-    train: Corpus | None = None
-    markup: str | None = None
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """The metric, with its markup and a hash of its background where it has them."""
-        settings = [] if self.markup is None else [f"markup={self.markup}"]
-        settings += [] if self.background is None else [f"background={self.background.fingerprint[:8]}"]
-        return f"naturalness({','.join(settings)})" if settings else "naturalness"
-
-    @property
-    def better(self) -> Better:
-        """People believe what fits together."""
-        return "higher"
-
-    @property
-    def shares(self) -> Hashable:
-        """Markup, background and training text decide everything."""
-        texts = (self.background, self.train)
-        return ("naturalness", self.markup, *(None if text is None else text.fingerprint for text in texts))
-
-    def prepare(self, real: Corpus) -> "_RealSide":
-        """Return the models of the real text, and what real sentences earn under models that did not see them."""
-        check_corpora(real, real, metric="naturalness", at_least=AT_LEAST)
-        for kind, text in (("background", self.background), ("training text", self.train)):
-            if text is not None and len(text) == 0:
-                raise EmptyCorpusError(f"naturalness: the {kind} has no sentence")
-            if text is not None and text.vocabulary is not real.vocabulary:
-                raise OptionError(f"naturalness: the {kind} has another vocabulary; make all with corpora_from_texts")
-        groups = jackknife_groups(real, 0, metric="naturalness")
-        credit = TokenCredit.fit(real, groups, self.background, self.markup)
-        keys = sentence_keys(real)
-        copies = occurs_elsewhere(keys)
-        if self.train is not None:
-            copies |= occurs_in(keys, sentence_keys(self.train))
-        kept = np.where(copies, 0.0, 1.0)
-        return _RealSide(real, credit, _earned(credit.score_held_out(), kept))
-
-    def statistics(self, state: "_RealSide", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return what generated sentences earn, under the models of all real text and without each group of it."""
-        real, credit = state.real, state.credit
-        check_corpora(generated, real, metric="naturalness", at_least=AT_LEAST)
-        placed = place(generated, credit.space, self.markup)
-        keys = sentence_keys(generated)
-        copied = occurs_in(keys, sentence_keys(real))
-        if self.train is not None:
-            copied |= occurs_in(keys, sentence_keys(self.train))
-        kinds, counts = np.unique(keys, return_inverse=True, return_counts=True)[1:]
-        kept = np.where(copied, 0.0, 1.0 / counts[kinds])
-        return _Statistics(
-            generated=generated,
-            real_side=state,
-            seed=seed,
-            placed=placed,
-            raw=credit.score(placed),
-            without=_earned(credit.score_without(placed), kept).mean(axis=1),
-            kept=kept,
-            copied=copied,
-        )
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the mean over generated sentences."""
-        generated, credit = statistics.generated, statistics.real_side.credit
-        real, placed = statistics.real_side.real, statistics.placed
-        scores = _earned(statistics.raw, statistics.kept)
-        value = float(scores.mean())
-        alone = _earned(statistics.raw, np.where(statistics.kept < 1, 0.0, 1.0))  # what is lost with the sentence
-        generated_terms = cluster_terms(value + alone - alone.mean(), generated.groups)
-        real_terms = jackknife_terms(value, statistics.without, np.bincount(credit.groups))
-        method = f"t: jackknife over generated sentences, and of the models over {credit.n_groups} groups of real ones"
-        interval = terms_interval(value, [generated_terms, real_terms], level=self.level, method=method)
-        paired = placed.scored & placed.paired
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="nats per token",
-            better=self.better,
-            sizes={
-                "n_generated": len(generated),
-                "n_real": len(real),
-                "n_background": 0 if self.background is None else len(self.background),
-                "n_tokens": int(placed.n_scored.sum()),
-            },
-            signature=make_signature(
-                self.name,
-                generated,
-                real,
-                seed=statistics.seed,
-                order=credit.choice.order,
-                repeats="pairs",
-                copies="real" if self.train is None else f"real+train {self.train.fingerprint[:8]}",
-            ),
-            details={
-                "real_naturalness": float(statistics.real_side.scores.mean()),
-                "copied_share": share(statistics.copied),
-                "repeated_share": 1 - n_distinct(sentence_keys(generated)) / len(generated),
-                "repeat_rate": share(placed.repeated[paired]),
-                "real_repeat_rate": credit.repeat_rate(),
-                "oov_rate": share(placed.corpus.tokens == UNK),
-                "unscored_share": share(~placed.scored),
-                "order": credit.choice.order,
-            },
-            evidence=None
-            if interval is None
-            else Evidence(real_terms, generated_terms, statistics.real_side.scores, scores),
-        )
-
-
-@dataclass(frozen=True)
-class _RealSide:
-    """The models, and what real sentences earn under those that did not see them, shape (n_real,)."""
-
-    real: Corpus
-    credit: TokenCredit
-    scores: FloatArray
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """Scores before copies are looked at, (N,); the value without each group of real sentences, (G,); what is kept."""
-
-    generated: Corpus
-    real_side: _RealSide
-    seed: int
-    placed: Placed
-    raw: FloatArray
-    without: FloatArray
-    kept: FloatArray
-    copied: BoolArray
+def _real_side(
+    real: Corpus, background: Corpus | None, train: Corpus | None, markup: str | None
+) -> tuple[TokenCredit, FloatArray]:
+    """Return the models, and what real sentences earn under those that did not see them, shape (n_real,)."""
+    credit = TokenCredit.fit(real, jackknife_groups(real, 0, metric="naturalness"), background, markup)
+    keys = sentence_keys(real)
+    is_copy = occurs_elsewhere(keys)
+    if train is not None:
+        is_copy |= occurs_in(keys, sentence_keys(train))
+    return credit, _earned(credit.score_held_out(), np.where(is_copy, 0.0, 1.0))
 
 
 def _earned(raw: FloatArray, kept: FloatArray) -> FloatArray:

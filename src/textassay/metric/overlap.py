@@ -1,12 +1,11 @@
-"""What metrics of word overlap with the nearest real texts have in common: references, values, intervals, evidence.
+"""What generated sentences share with the real texts nearest to them: references, rows of numbers, intervals.
 
 Each generated sentence has its own references, the nearest real texts (`textassay.metric.nearest_references`); a metric
 gives a row of numbers a sentence, and a value of the sum of rows.
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,16 +14,19 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, resolve_encoder
-from textassay.errors import OptionError, check_range
-from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import parallel_map
-from textassay.metric.base import check_corpora, check_level, make_signature
+from textassay.metric.base import Computed
 from textassay.metric.nearest_references import TFIDF, NearestReferences
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.metric.sharing import compute_once
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Equal = Literal["keep", "drop"]
+
+Near = tuple[int, str | Encoder, Equal, int | None]
+"""How many references, by which vectors, whether with equal texts, and the seed of their groups; None: as given."""
 
 RowsOf = Callable[[IntArray, IntArray], FloatArray]
 """From sentences of a block, shape (m,), and columns of their table of references, shape (m, k), to rows (m, S)."""
@@ -34,199 +36,78 @@ _BLOCK = 1 << 14  # most sentences whose pairs are held at once
 
 
 @dataclass(frozen=True)
-class OverlapStatistics:
-    """What the number is made of."""
+class Overlap:
+    """What the value is made of."""
 
-    generated: Corpus
-    real: Corpus
-    nearest: str  # How nearness is measured, as signatures say it
-    seed: int
-    rows: FloatArray  # What each sentence adds, shape (N, S)
-    # What the sum of rows gains without each group of references, shape (G, S). Where the corpora are the same, a
-    # group's own sentences are left out with it.
+    rows: FloatArray  # what each sentence adds, shape (N, S)
+    # What the sum of rows gains without each group of references, shape (G, S). Where the references are the other
+    # sentences of the same corpus, a group's own sentences are left out with it.
     changes: FloatArray
-    group_sizes: IntArray  # References in each group, shape (G,)
-    is_self: bool  # Whether the references are the other sentences of the same corpus
+    group_sizes: IntArray  # references in each group, shape (G,); none where the references are taken as given
+    is_self: bool  # whether the references are the other sentences of the same corpus
+    units: IntArray | None  # groups of the generated sentences
+    references: int  # of each sentence
+    settings: Mapping[str, object]  # of the signature
 
-
-@dataclass(frozen=True)
-class Overlaps(ABC):
-    """Base of metrics of overlap with the nearest real texts.
-
-    `nearest`: what nearness is measured by: ``tf-idf``, or an encoder's name, a model's folder, or an `Encoder`.
-    """
-
-    references: int = 10
-    nearest: str | Encoder = TFIDF
-    equal: Literal["keep", "drop"] = "keep"
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_range("references", self.references, 1)
-        if self.equal not in ("keep", "drop"):
-            raise OptionError(f"equal must be keep or drop, got {self.equal}")
-        check_level(self.level)
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """The metric with what differs from the defaults."""
-
-    @property
-    def better(self) -> Better:
-        """More overlap with real text is better."""
-        return "higher"
-
-    @property
-    def shares(self) -> tuple[Hashable, ...]:
-        """Whatever measures against the same references in the same way shares."""
-        return (type(self).__name__, *self._setting_names())
-
-    @property
-    def _references_given(self) -> bool:
-        """Whether the interval takes the references as they are."""
-        return False
-
-    @property
-    def _family(self) -> str:
-        """Name of the metric without parameters."""
-        return self.name.split("(")[0]
-
-    @property
-    def _column(self) -> int:
-        """Which number of a row is the sentence's score."""
-        return 0
-
-    @property
-    def _high(self) -> float:
-        """The largest value there can be."""
-        return 1.0
-
-    @abstractmethod
-    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: Any) -> RowsOf:
-        """Return what makes rows for a block of hypotheses, whose references are `pairs`, shape (n, n_kept)."""
-
-    def _shared(self, generated: Corpus, references: Corpus, pairs: IntArray) -> Any:
-        """Return what all blocks need."""
-        return None
-
-    def _value(self, sums: FloatArray, n: int) -> float:
-        """Return the value of a summed row over `n` sentences."""
-        return float(sums[self._column]) / n if n else math.nan
-
-    def _terms(self, rows: FloatArray, value: float) -> FloatArray:
-        """Return one term a sentence, mean `value`: what each adds to the value, to first order."""
-        return rows[:, self._column].copy()
-
-    def _scores(self, rows: FloatArray) -> FloatArray:
-        """Return one score a sentence."""
-        return rows[:, self._column].copy()
-
-    def _settings(self) -> Mapping[str, object]:
-        """Return what else stands in the signature."""
-        return {}
-
-    def _details(self, statistics: OverlapStatistics) -> dict[str, Any]:
-        return {}
-
-    def _named(self, metric: str, *settings: str) -> str:
-        parts = [*settings, *self._setting_names()]
-        return f"{metric}({','.join(parts)})" if parts else metric
-
-    def _setting_names(self) -> list[str]:
-        """Return the settings of the references that differ from the defaults, as names show them."""
-        nearest = TFIDF if self.nearest == TFIDF else resolve_encoder(self.nearest).name
-        names = {"references": (self.references, 10), "nearest": (nearest, TFIDF), "equal": (self.equal, "keep")}
-        return [f"{key}={value}" for key, (value, usual) in names.items() if value != usual]
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether vectors were made elsewhere and come with the corpus."""
-        return self.nearest != TFIDF and resolve_encoder(self.nearest).reads_columns
-
-    def prepare(self, real: Corpus) -> tuple[Corpus, NearestReferences]:
-        """Return the real text, and the references ready to be searched."""
-        check_corpora(real, real, metric=self._family)
-        return real, NearestReferences(real, self.nearest)
-
-    def statistics(self, state: tuple[Corpus, NearestReferences], generated: Corpus, *, seed: int) -> OverlapStatistics:
-        """Return the rows of all sentences, and what they lose without each group of references."""
-        real, nearest = state
-        references = nearest.references
-        check_corpora(generated, real, metric=self._family)
-        is_self = generated is references
-        groups = np.full(len(references), -1)
-        if not self._references_given:
-            groups = assign_groups(len(references), stream(seed, "groups", "real"), units=references.groups)
-        # Twice as many let the next ones in where a group is left out; a group rarely holds more of the nearest.
-        pairs = nearest.of(
-            generated,
-            k=min(2 * self.references, len(references)),
-            exclude_self=is_self,
-            exclude_equal=self.equal == "drop",
+    def mean(self, column: int = 0, **settings: object) -> Computed:
+        """Return the mean of one number of the rows."""
+        scores = self.rows[:, column].copy()
+        return self.computed(
+            lambda sums, n: float(sums[column]) / n if n else math.nan, lambda _: scores, scores, **settings
         )
-        shared = self._shared(generated, references, pairs[:, : self.references])
-        size = max(1, min(_BLOCK, math.ceil(len(generated) / _PARTS)))
 
-        def measure_block(start: int) -> tuple[FloatArray, FloatArray]:
-            block = np.arange(start, min(start + size, len(generated)))
-            rows_of = self._rows_of(generated.take(block), references, pairs[block], shared)
-            own = groups[block] if is_self else np.full(len(block), -1)
-            return _with_and_without(rows_of, pairs[block], groups, own, self.references)
+    def computed(
+        self,
+        value_of: Callable[[FloatArray, int], float],
+        terms_of: Callable[[float], FloatArray],
+        scores: FloatArray,
+        **settings: object,
+    ) -> Computed:
+        """Return the value that `value_of` makes of the sum of rows and their number.
 
-        blocks = parallel_map(measure_block, range(0, len(generated), size))
-        rows = np.concatenate([rows for rows, _ in blocks])
-        changes = np.sum([changes for _, changes in blocks], axis=0)
-        if is_self and not self._references_given:
-            changes -= np.stack([np.bincount(groups, weights=column) for column in rows.T], axis=1)
-        sizes = np.bincount(groups + 1)[1:]
-        return OverlapStatistics(generated, real, nearest.settings, seed, rows, changes, sizes, is_self)
-
-    def estimate(self, statistics: OverlapStatistics) -> Estimate:
-        """Return the value with its interval."""
-        generated, rows = statistics.generated, statistics.rows
-        n, sizes = len(rows), statistics.group_sizes
-        sums = np.array([math.fsum(column) for column in rows.T])
-        value = self._value(sums, n)
-        left = n - sizes if statistics.is_self else np.full(len(sizes), n)
-        changed = sums + statistics.changes  # (G, S)
-        without = np.array([self._value(row, n_left) for row, n_left in zip(changed, left, strict=True)])
-        terms = jackknife_terms(value, without, sizes)
-        own_terms = cluster_terms(self._terms(rows, value), generated.groups)
-        if self._references_given:
-            samples = [own_terms]
-            method = "t: variance over generated sentences, references as given"
-        elif statistics.is_self:
-            samples = [terms]
-            method = f"t: jackknife over {len(sizes)} groups of sentences"
+        `terms_of`: from the value to one term a sentence, mean the value: what each adds to it, to first order.
+        """
+        n, sizes = len(self.rows), self.group_sizes
+        sums = np.array([math.fsum(column) for column in self.rows.T])
+        value = value_of(sums, n)
+        left = n - sizes if self.is_self else np.full(len(sizes), n)
+        changed = sums + self.changes  # (G, S)
+        without = np.array([value_of(row, n_left) for row, n_left in zip(changed, left.tolist(), strict=True)])
+        own, terms = cluster_terms(terms_of(value), self.units), jackknife_terms(value, without, sizes)
+        if len(sizes) == 0:
+            samples, method = {"generated": own}, "variance over generated sentences, references as given"
+        elif self.is_self:
+            samples, method = {"generated": terms}, f"jackknife over {len(sizes)} groups of sentences"
         else:
-            samples = [own_terms, terms]
-            method = f"t: variance over generated sentences, jackknife over {len(sizes)} groups of references"
-        interval = terms_interval(value, samples, level=self.level, method=method, low=0.0, high=self._high)
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="fraction" if self._high == 1 else "score",
-            better=self.better,
-            sizes={"n_generated": n, "n_real": len(statistics.real), "n_references": self.references},
-            signature=make_signature(
-                self.name,
-                generated,
-                statistics.real,
-                seed=statistics.seed,
-                **self._settings(),
-                refs=self.references,
-                near=statistics.nearest,
-                equal=self.equal,
-                itself="excluded" if statistics.is_self else "kept",
-                groups=len(sizes),
-            ),
-            details=self._details(statistics),
-            evidence=None
-            if interval is None
-            else Evidence(samples[1] if len(samples) > 1 else None, samples[0], generated_scores=self._scores(rows)),
+            samples = {"generated": own, "real": terms}
+            method = f"variance over generated sentences, jackknife over {len(sizes)} groups of references"
+        return Computed(
+            value,
+            terms=samples,
+            method=f"t: {method}",
+            sizes={"n_references": self.references},
+            settings={**settings, **self.settings},
+            generated_scores=scores,
         )
+
+
+def overlap(
+    generated: Corpus,
+    real: Corpus,
+    rows_of: Callable[..., RowsOf],
+    *args: object,
+    near: Near,
+    together: Callable[[Corpus, Corpus, IntArray], Any] | None = None,
+) -> Overlap:
+    """Return the rows of all sentences, and what their sum gains without each group of references.
+
+    `rows_of`: from a block of hypotheses, the references, those of each, shape (n, n_kept), and `args`, to what makes
+    rows; `together`: what all blocks need, which then is the last argument.
+    """
+    references, nearest, equal, seed = near
+    encoder = TFIDF if nearest == TFIDF else resolve_encoder(nearest)
+    is_self = generated is real
+    return compute_once(_overlap, generated, real, rows_of, args, together, references, encoder, equal, seed, is_self)
 
 
 def best_rows(table: FloatArray) -> RowsOf:
@@ -241,6 +122,49 @@ def best_rows(table: FloatArray) -> RowsOf:
         return best
 
     return rows_of
+
+
+def _overlap(
+    generated: Corpus,
+    real: Corpus,
+    rows_of: Callable[..., RowsOf],
+    args: tuple[object, ...],
+    together: Callable[[Corpus, Corpus, IntArray], Any] | None,
+    k: int,
+    encoder: str | Encoder,
+    equal: Equal,
+    seed: int | None,
+    is_self: bool,
+) -> Overlap:
+    nearest = compute_once(NearestReferences, real, encoder)
+    groups = np.full(len(real), -1)
+    if seed is not None:
+        groups = assign_groups(len(real), stream(seed, "groups", "real"), units=real.groups)
+    # Twice as many let the next ones in where a group is left out; a group rarely holds more of the nearest.
+    pairs = nearest.of(generated, k=min(2 * k, len(real)), exclude_self=is_self, exclude_equal=equal == "drop")
+    shared = args if together is None else (*args, together(generated, real, pairs[:, :k]))
+    size = max(1, min(_BLOCK, math.ceil(len(generated) / _PARTS)))
+
+    def measure_block(start: int) -> tuple[FloatArray, FloatArray]:
+        block = np.arange(start, min(start + size, len(generated)))
+        of_block = rows_of(generated.take(block), real, pairs[block], *shared)
+        own = groups[block] if is_self else np.full(len(block), -1)
+        return _with_and_without(of_block, pairs[block], groups, own, k)
+
+    blocks = parallel_map(measure_block, range(0, len(generated), size))
+    rows = np.concatenate([rows for rows, _ in blocks])
+    changes = np.sum([changes for _, changes in blocks], axis=0)
+    if is_self and seed is not None:
+        changes -= np.stack([np.bincount(groups, weights=column) for column in rows.T], axis=1)
+    sizes = np.bincount(groups + 1)[1:]
+    settings = {
+        "refs": k,
+        "near": nearest.settings,
+        "equal": equal,
+        "itself": "excluded" if is_self else "kept",
+        "groups": len(sizes),
+    }
+    return Overlap(rows, changes, sizes, is_self, generated.groups, k, settings)
 
 
 def _with_and_without(

@@ -6,19 +6,15 @@ Departs from them: any encoder of sentences; k = 5 for all four; intervals; noth
 """
 
 import math
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
-from textassay.errors import check_range
-from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.metric.encoded import OfVectors
+from textassay.corpus import Corpus
+from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
+from textassay.metric.base import Computed, check_corpora, declare_metric
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -28,25 +24,29 @@ from textassay.metric.neighbours import (
     find_neighbours,
     squared_radii,
 )
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.metric.sharing import compute_once
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _K = 5  # recommended by Naeem et al., section 3.3
+_MOST = 40_000
 
 
+@declare_metric(
+    "precision",
+    "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
+    bounds=(0, 1),
+    most=_MOST,
+    cost="quadratic",
+    family="neighbours",
+    ranges={"k": (1, None)},
+)
 def precision(
-    generated: Texts,
-    real: Texts,
-    *,
-    k: int = _K,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return the share of generated sentences that lie among real ones: in the ball of at least one of them.
 
     The ball of a sentence reaches to its k-th nearest neighbour of its own side.
@@ -59,12 +59,8 @@ def precision(
         Neighbours in a ball, at least 1.
     encoder
         Turns sentences into vectors: a name, the folder of a model, or an `Encoder`; fitted to the real text.
-    level
-        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -76,8 +72,6 @@ def precision(
     ------
     EmptyCorpusError, TooFewSentencesError
         If a side has no more than `k` sentences.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
 
     Notes
     -----
@@ -86,56 +80,71 @@ def precision(
     to what is then the k-th neighbour. The encoder is fixed. The jackknife takes a ball that holds a sentence alone for
     one that a new sample would lose: on samples of Gaussians, the standard error was 1.0 to 1.9 times the true one.
     """
-    return measure(Precision(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
+    near = compute_once(_neighbourhoods, generated, real, k, resolve_encoder(encoder), seed)
+    value, real_terms, generated_terms = _member_terms(near.in_real.n_balls > 0, generated, near.real_groups)
+    return near.computed(value, real_terms, generated_terms, jackknifed="real", scores=near.in_real.n_balls[:, 0] / k)
 
 
+@declare_metric(
+    "recall",
+    "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
+    bounds=(0, 1),
+    most=_MOST,
+    cost="quadratic",
+    family="neighbours",
+    ranges={"k": (1, None)},
+)
 def recall(
-    generated: Texts,
-    real: Texts,
-    *,
-    k: int = _K,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
     Parameters, exceptions and notes as for `precision`. Fraction in [0, 1], closer to that of real text is better:
     generated sentences that lie far from one another have wide balls, and raise it above real text's.
     """
-    return measure(Recall(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
+    near = compute_once(_neighbourhoods, generated, real, k, resolve_encoder(encoder), seed)
+    value, generated_terms, real_terms = _member_terms(near.in_generated.n_balls > 0, real, near.generated_groups)
+    return near.computed(value, real_terms, generated_terms, jackknifed="generated")
 
 
+@declare_metric(
+    "density",
+    "how densely real sentences lie around generated ones, where 1 is usual",
+    unit="ratio",
+    bounds=(0, math.inf),
+    most=_MOST,
+    cost="quadratic",
+    family="neighbours",
+    ranges={"k": (1, None)},
+)
 def density(
-    generated: Texts,
-    real: Texts,
-    *,
-    k: int = _K,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return in how many balls of real sentences a generated sentence lies on average, divided by `k`.
 
     Parameters, exceptions and notes as for `precision`. At least 0; above 1 where generated sentences crowd among the
     most usual real ones: closer to that of real text is better. Details: `expected`, the 1 that two samples of one
     distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa+lm``.
     """
-    return measure(Density(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
+    near = compute_once(_neighbourhoods, generated, real, k, resolve_encoder(encoder), seed)
+    n_balls = near.in_real.n_balls
+    value, real_terms, generated_terms = _member_terms(n_balls / k, generated, near.real_groups)
+    scores = n_balls[:, 0] / k
+    return near.computed(value, real_terms, generated_terms, jackknifed="real", scores=scores, expected=1.0)
 
 
+@declare_metric(
+    "coverage",
+    "share of real sentences that have a generated one among their nearest neighbours",
+    bounds=(0, 1),
+    most=_MOST,
+    cost="quadratic",
+    family="neighbours",
+    ranges={"k": (1, None)},
+)
 def coverage(
-    generated: Texts,
-    real: Texts,
-    *,
-    k: int = _K,
-    encoder: str | Encoder = "lsa+lm",
-    level: float = 0.95,
-    seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return the share of real sentences whose ball holds a generated one.
 
     Parameters and exceptions as for `precision`. Fraction in [0, 1], closer to that of real text is better. Details:
@@ -148,153 +157,24 @@ def coverage(
     (n + m - i)`` is covered. In the interval, real sentences are independent with their balls as they are, and each of
     50 groups of generated sentences is left out, which errs on the wide side as for `precision`. The encoder is fixed.
     """
-    return measure(Coverage(k=k, encoder=encoder, level=level), generated, real, seed=seed, **text)
+    near = compute_once(_neighbourhoods, generated, real, k, resolve_encoder(encoder), seed)
+    nearest, radii = near.in_generated.nearest, near.real_radii[:, 0]
+    covered = nearest[:, 0] <= radii
+    value = float(covered.mean())
+    sizes = np.bincount(near.generated_groups)
+    # Without the group of its nearest generated sentence, a real one depends on the nearest of another group.
+    lost = covered & (nearest[:, 1] > radii)
+    n_lost = np.bincount(near.in_generated.nearest_group, weights=lost, minlength=len(sizes))
+    real_terms = cluster_terms(covered.astype(np.float64), real.groups)
+    generated_terms = jackknife_terms(value, value - n_lost / len(radii), sizes)
+    missed = math.prod((len(real) - i) / (len(real) + len(generated) - i) for i in range(1, k + 1))
+    return near.computed(value, real_terms, generated_terms, jackknifed="generated", expected=1 - missed)
 
 
 @dataclass(frozen=True)
-class _Neighbourhood(OfVectors):
-    """What the four metrics share; they differ in `kind`."""
+class _RealSide:
+    """Vectors of real text, their mean, shape (d,), and their nearest neighbours."""
 
-    k: int = _K
-    encoder: str | Encoder = "lsa+lm"
-    level: float = 0.95
-
-    kind: ClassVar[Literal["precision", "recall", "density", "coverage"]]
-
-    def __post_init__(self) -> None:
-        check_range("k", self.k, 1)
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """The metric, with settings that are not the usual ones."""
-        return self.named(self.kind, *([f"k={self.k}"] if self.k != _K else []))
-
-    @property
-    def better(self) -> Better:
-        """Nothing beyond what real text scores is a merit."""
-        return "closer"
-
-    @property
-    def shares(self) -> Hashable:
-        """All four share everything."""
-        return ("neighbours", self.k, self.encoder_name)
-
-    def prepare(self, real: Corpus) -> "_Real":
-        """Return the neighbours of real sentences among one another."""
-        check_corpora(real, real, metric=self.kind, at_least=self.k + 1)
-        fitted = fit_encoder(self.encoder, real)
-        uncentred = features(fitted, real)
-        mean = uncentred.mean(axis=0, dtype=np.float64)
-        vectors = centred(uncentred, mean)
-        return _Real(real, fitted, mean, vectors, find_neighbours(vectors, 2 * self.k))
-
-    def statistics(self, state: "_Real", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return who lies in whose ball, with all sentences and without each group."""
-        real = state.corpus
-        check_corpora(generated, real, metric=self.kind, at_least=self.k + 1)
-        vectors = centred(features(state.fitted, generated), state.mean)
-        groups, generated_groups = (
-            assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
-            for side, corpus in (("real", real), ("generated", generated))
-        )
-        radii = squared_radii(state.neighbours, groups, self.k)
-        generated_radii = squared_radii(find_neighbours(vectors, 2 * self.k), generated_groups, self.k)
-        return _Statistics(
-            state,
-            generated,
-            seed,
-            groups,
-            generated_groups,
-            radii,
-            find_members(state.vectors, radii, groups, vectors),
-            find_members(vectors, generated_radii, generated_groups, state.vectors),
-        )
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return one of the four."""
-        real, generated = statistics.real.corpus, statistics.generated
-        value, real_terms, generated_terms = self._terms(statistics)
-        side, groups = (
-            ("generated", statistics.generated_groups)
-            if self.kind in ("recall", "coverage")
-            else ("real", statistics.real_groups)
-        )
-        interval = terms_interval(
-            value,
-            [real_terms, generated_terms],
-            level=self.level,
-            method=f"t: jackknife over {groups.max() + 1} groups of {side} sentences, encoder fixed",
-            low=0.0,
-            high=math.inf if self.kind == "density" else 1.0,
-        )
-        scores = statistics.in_real.n_balls[:, 0] / self.k if self.kind in ("precision", "density") else None
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="ratio" if self.kind == "density" else "fraction",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(real)},
-            signature=make_signature(
-                self.name, generated, real, seed=statistics.seed, **statistics.real.fitted.settings, k=self.k
-            ),
-            details={"encoder": self.encoder_name, **self._details(len(generated), len(real))},
-            evidence=None if interval is None else Evidence(real_terms, generated_terms, None, scores),
-        )
-
-    def _terms(self, statistics: "_Statistics") -> tuple[float, FloatArray | None, FloatArray | None]:
-        """Return the value, and the terms of its real and of its generated side."""
-        if self.kind == "coverage":
-            return _coverage_terms(statistics)
-        if self.kind == "recall":
-            value, generated_terms, real_terms = _member_terms(
-                statistics.in_generated.n_balls > 0, statistics.real.corpus, statistics.generated_groups
-            )
-            return value, real_terms, generated_terms
-        n_balls = statistics.in_real.n_balls
-        shares = n_balls / self.k if self.kind == "density" else n_balls > 0
-        return _member_terms(shares, statistics.generated, statistics.real_groups)
-
-    def _details(self, n_generated: int, n_real: int) -> Mapping[str, Any]:
-        """Return what is known beside the value."""
-        if self.kind == "density":
-            return {"k": self.k, "expected": 1.0}
-        if self.kind == "coverage":
-            missed = math.prod((n_real - i) / (n_real + n_generated - i) for i in range(1, self.k + 1))
-            return {"k": self.k, "expected": 1 - missed}
-        return {"k": self.k}
-
-
-class Precision(_Neighbourhood):
-    """Share of generated sentences among real ones, as a `Metric`."""
-
-    kind = "precision"
-
-
-class Recall(_Neighbourhood):
-    """Share of real sentences among generated ones, as a `Metric`."""
-
-    kind = "recall"
-
-
-class Density(_Neighbourhood):
-    """How densely generated sentences lie among real ones, as a `Metric`."""
-
-    kind = "density"
-
-
-class Coverage(_Neighbourhood):
-    """Share of real sentences that have a generated neighbour, as a `Metric`."""
-
-    kind = "coverage"
-
-
-@dataclass(frozen=True)
-class _Real:
-    """Real text with its vectors, their mean, shape (d,), and their nearest neighbours."""
-
-    corpus: Corpus
     fitted: FittedEncoder
     mean: FloatArray
     vectors: Vectors
@@ -302,17 +182,67 @@ class _Real:
 
 
 @dataclass(frozen=True)
-class _Statistics:
+class _Neighbourhoods:
     """Jackknife groups a side, squared radii of real balls, generated sentences in real balls and the other way."""
 
-    real: _Real
-    generated: Corpus
-    seed: int
+    k: int
+    fitted: FittedEncoder
     real_groups: IntArray
     generated_groups: IntArray
     real_radii: npt.NDArray[np.float32]
     in_real: Members
     in_generated: Members
+
+    def computed(
+        self,
+        value: float,
+        real_terms: FloatArray | None,
+        generated_terms: FloatArray | None,
+        *,
+        jackknifed: str,
+        scores: FloatArray | None = None,
+        **details: float,
+    ) -> Computed:
+        """Return one of the four; `jackknifed` is the side whose groups are left out."""
+        groups = self.real_groups if jackknifed == "real" else self.generated_groups
+        return Computed(
+            value,
+            terms={"real": real_terms, "generated": generated_terms},
+            method=f"t: jackknife over {groups.max() + 1} groups of {jackknifed} sentences, encoder fixed",
+            settings={**self.fitted.settings, "k": self.k},
+            details={"k": self.k, **details},
+            generated_scores=scores,
+        )
+
+
+def _real_side(real: Corpus, k: int, encoder: Encoder) -> _RealSide:
+    fitted = fit_encoder(encoder, real)
+    uncentred = features(fitted, real)
+    mean = uncentred.mean(axis=0, dtype=np.float64)
+    vectors = centred(uncentred, mean)
+    return _RealSide(fitted, mean, vectors, find_neighbours(vectors, 2 * k))
+
+
+def _neighbourhoods(generated: Corpus, real: Corpus, k: int, encoder: Encoder, seed: int) -> _Neighbourhoods:
+    """Return who lies in whose ball, with all sentences and without each group."""
+    check_corpora(generated, real, metric="precision, recall, density and coverage", at_least=k + 1)
+    state = compute_once(_real_side, real, k, encoder)
+    vectors = centred(features(state.fitted, generated), state.mean)
+    groups, generated_groups = (
+        assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
+        for side, corpus in (("real", real), ("generated", generated))
+    )
+    radii = squared_radii(state.neighbours, groups, k)
+    generated_radii = squared_radii(find_neighbours(vectors, 2 * k), generated_groups, k)
+    return _Neighbourhoods(
+        k,
+        state.fitted,
+        groups,
+        generated_groups,
+        radii,
+        find_members(state.vectors, radii, groups, vectors),
+        find_members(vectors, generated_radii, generated_groups, state.vectors),
+    )
 
 
 def _member_terms(
@@ -328,20 +258,4 @@ def _member_terms(
         value,
         jackknife_terms(value, means[1:], np.bincount(groups)),
         cluster_terms(shares[:, 0].astype(np.float64), queries.groups),
-    )
-
-
-def _coverage_terms(statistics: _Statistics) -> tuple[float, FloatArray | None, FloatArray | None]:
-    """Return coverage, and its terms of either side."""
-    nearest, radii = statistics.in_generated.nearest, statistics.real_radii[:, 0]
-    covered = nearest[:, 0] <= radii
-    value = float(covered.mean())
-    sizes = np.bincount(statistics.generated_groups)
-    # Without the group of its nearest generated sentence, a real one depends on the nearest of another group.
-    lost = covered & (nearest[:, 1] > radii)
-    n_lost = np.bincount(statistics.in_generated.nearest_group, weights=lost, minlength=len(sizes))
-    return (
-        value,
-        cluster_terms(covered.astype(np.float64), statistics.real.corpus.groups),
-        jackknife_terms(value, value - n_lost / len(radii), sizes),
     )

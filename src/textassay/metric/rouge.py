@@ -8,42 +8,54 @@ corpus's tokens, neither stemmed nor left out.
 """
 
 import math
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus
 from textassay.embedding import Encoder
 from textassay.errors import OptionError
-from textassay.estimate import Estimate
-from textassay.metric.base import measure
-from textassay.metric.nearest_references import TFIDF
-from textassay.metric.overlap import Overlaps, RowsOf, best_rows
+from textassay.metric.base import Computed, declare_metric
+from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 from textassay.ngram import match_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-_BETA = 1.2  # of caption evaluation
 _KINDS = ("1", "2", "l")
 
 
+def _check(settings: Mapping[str, Any]) -> None:
+    if not 0 < settings["beta"] < math.inf:
+        raise OptionError(f"beta must be above 0, got {settings['beta']}")
+
+
+@declare_metric(
+    "rouge",
+    "mean ROUGE of each generated sentence against the ten real ones nearest to it",
+    better="higher",
+    bounds=(0, 1),
+    only_named=True,
+    cost="quadratic",
+    family="nearest",
+    shown=("kind",),
+    ranges={"references": (1, None)},
+    check=_check,
+)
 def rouge(
-    generated: Texts,
-    real: Texts,
+    generated: Corpus,
+    real: Corpus,
     *,
     kind: Literal["1", "2", "l"] = "l",
-    beta: float = _BETA,
+    beta: float = 1.2,
     references: int = 10,
-    nearest: str | Encoder = TFIDF,
-    level: float = 0.95,
+    nearest: str | Encoder = "tf-idf",
+    equal: Equal = "keep",
     seed: int = 0,
-    **text: Unpack[TextOptions],
-) -> Estimate:
+) -> Computed:
     """Return the mean ROUGE of generated sentences, each against the real texts nearest to it.
 
     Parameters
@@ -56,7 +68,7 @@ def rouge(
         ``1`` or ``2``: shared words or pairs of words; ``l``: the longest common subsequence.
     beta
         How many times as much recall counts as precision in ``l``, above 0; 1 is the plain F. ``1`` and ``2`` have 1.
-    references, nearest, level, seed
+    references, nearest, equal, seed
         As for `bleu_nearest`.
 
     Returns
@@ -65,21 +77,15 @@ def rouge(
         Fraction in [0, 1], higher is better; 1 where every sentence is a reference of itself. It rises with the number
         of real texts.
 
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
-
     Notes
     -----
     With several references, ``l`` joins the best precision and the best recall, whichever references have them; ``1``
     and ``2`` take the reference with the best F. ``F = (1 + beta^2) P R / (R + beta^2 P)``. The interval is that of
     `bleu_nearest`, with the scores of the sentences themselves.
     """
-    metric = Rouge(kind=kind, beta=beta, references=references, nearest=nearest, level=level)
-    return measure(metric, generated, real, seed=seed, **text)
+    found = overlap(generated, real, _rows, beta, near=(references, nearest, equal, seed))
+    settings = {"beta": f"{beta:g}", "best": "sides"} if kind == "l" else {"beta": "1", "best": "f"}
+    return found.mean(_KINDS.index(kind), **settings)
 
 
 def f_measure(precision: FloatArray, recall: FloatArray, beta: float) -> FloatArray:
@@ -102,56 +108,26 @@ def longest_common(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> n
     return lengths
 
 
-@dataclass(frozen=True)
-class Rouge(Overlaps):
-    """Mean ROUGE of one kind as a `Metric`; the kinds share what is computed."""
+def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray, beta: float) -> RowsOf:
+    """Return what makes the scores of all kinds."""
+    lengths = hypotheses.lengths[:, None]
+    their_lengths = references.lengths[pairs]
+    matches = match_pairs(hypotheses, references, pairs, max_order=2)
+    common = longest_common(hypotheses, references, pairs)
+    table = np.empty((*pairs.shape, 4))
+    for order in range(2):
+        precision, recall = (matches[..., order] / np.maximum(side - order, 1) for side in (lengths, their_lengths))
+        table[..., order] = f_measure(precision, recall, 1.0)
+    table[..., 2] = common / np.maximum(lengths, 1)
+    table[..., 3] = common / np.maximum(their_lengths, 1)
+    best_of = best_rows(table)
 
-    kind: Literal["1", "2", "l"] = "l"
-    beta: float = _BETA
+    def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
+        best = best_of(sentences, columns)
+        best[:, 2] = f_measure(best[:, 2], best[:, 3], beta)
+        return best[:, :3]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in _KINDS:
-            raise OptionError(f"kind must be 1, 2 or l, got {self.kind}")
-        if not 0 < self.beta < math.inf:
-            raise OptionError(f"beta must be above 0, got {self.beta}")
-
-    @property
-    def name(self) -> str:
-        """The metric with its kind."""
-        return self._named("rouge", f"kind={self.kind}", *([f"beta={self.beta:g}"] if self.beta != _BETA else []))
-
-    @property
-    def shares(self) -> tuple[Hashable, ...]:
-        """All kinds of one beta."""
-        return (*super().shares, self.beta)
-
-    @property
-    def _column(self) -> int:
-        return _KINDS.index(self.kind)
-
-    def _settings(self) -> Mapping[str, object]:
-        return {"beta": f"{self.beta:g}" if self.kind == "l" else "1", "best": "sides" if self.kind == "l" else "f"}
-
-    def _rows_of(self, hypotheses: Corpus, references: Corpus, pairs: IntArray, shared: Any) -> RowsOf:
-        lengths = hypotheses.lengths[:, None]
-        their_lengths = references.lengths[pairs]
-        matches = match_pairs(hypotheses, references, pairs, max_order=2)
-        common = longest_common(hypotheses, references, pairs)
-        table = np.empty((*pairs.shape, 4))
-        for order in range(2):
-            precision, recall = (matches[..., order] / np.maximum(side - order, 1) for side in (lengths, their_lengths))
-            table[..., order] = f_measure(precision, recall, 1.0)
-        table[..., 2] = common / np.maximum(lengths, 1)
-        table[..., 3] = common / np.maximum(their_lengths, 1)
-        best_of = best_rows(table)
-
-        def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
-            best = best_of(sentences, columns)
-            best[:, 2] = f_measure(best[:, 2], best[:, 3], self.beta)
-            return best[:, :3]
-
-        return rows_of
+    return rows_of
 
 
 @njit(cache=True, nogil=True)

@@ -9,17 +9,16 @@ its own: what it does not have must not cost as little as what it often has.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
-from textassay.estimate import Estimate, Evidence
 from textassay.generator import LeaveOutModels, Likelihood, n_characters
-from textassay.metric.base import Metric, make_signature
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, terms_interval
+from textassay.metric.base import Computed
+from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -106,60 +105,43 @@ def share(of_all: npt.NDArray[np.bool_]) -> float:
     return float(of_all.mean()) if len(of_all) else math.nan
 
 
-def cost_estimate(
-    metric: Metric,
-    generated: Corpus,
-    real: Corpus,
+def cost_of(
     scored: Scored,
     *,
-    scores_real: bool,
-    seed: int,
+    side: Literal["generated", "real"],
     details: Mapping[str, Any],
     real_scores: FloatArray | None,
     generated_scores: FloatArray | None,
-) -> Estimate:
-    """Return the mean cost of a token of `scored` as the estimate of `metric`.
+) -> Computed:
+    """Return the mean cost of a token of `scored`, which are sentences of `side`.
 
     `real_scores`, `generated_scores`: for people to read, shapes (n_real,) and (n_generated,).
     """
-    value, terms = token_cost(scored)
-    samples, side, other = [terms], *(("real", "generated") if scores_real else ("generated", "real"))
-    model_terms = None
+    value, sentence_terms = token_cost(scored)
+    terms: dict[str, FloatArray | None] = {side: sentence_terms}
     method = f"t: {side} sentences; language model fixed"
     if scored.nll_without is not None:
-        model_terms = jackknife_terms(value, scored.nll_without / scored.n_tokens, scored.group_sizes)
-        samples.append(model_terms)
+        other = "generated" if side == "real" else "real"
+        terms[other] = jackknife_terms(value, scored.nll_without / scored.n_tokens, scored.group_sizes)
         n_groups = len(scored.group_sizes)
         method = f"t: {side} sentences, and jackknife of the model over {n_groups} groups of {other} ones, order fixed"
-    interval = terms_interval(value, samples, level=metric.level, method=method, low=0.0)
-    evidence = Evidence(*((terms, model_terms) if scores_real else (model_terms, terms)), real_scores, generated_scores)
     cost = Likelihood(-float(scored.nll.sum()), scored.n_tokens, n_characters(scored.corpus))
-    return Estimate(
-        metric=metric.name,
-        value=value,
-        interval=interval,
-        unit="nats per token",
-        better=metric.better,
-        sizes={
-            "n_generated": len(generated),
-            "n_real": len(real),
-            "n_scored": len(scored.corpus),
-            "n_tokens": scored.n_tokens,
-        },
-        signature=make_signature(
-            metric.name,
-            generated,
-            real,
-            seed=seed,
+    return Computed(
+        value,
+        terms=terms,
+        method=method,
+        sizes={"n_scored": len(scored.corpus), "n_tokens": scored.n_tokens},
+        settings={
             **({"order": details["order"]} if "order" in details else {}),
-            ends="counted",
-            events="real types+unk",
-        ),
+            "ends": "counted",
+            "events": "real types+unk",
+        },
         details={
             "perplexity": cost.perplexity,
             "bits_per_token": cost.bits_per_token,
             "bits_per_character": cost.bits_per_character,
             **details,
         },
-        evidence=None if interval is None else evidence,
+        real_scores=real_scores,
+        generated_scores=generated_scores,
     )

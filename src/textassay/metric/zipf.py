@@ -10,22 +10,16 @@ words it finds 0.97, this finds 1.19.
 """
 
 import math
-import warnings
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from textassay.corpus import Corpus, TextOptions, Texts
-from textassay.estimate import Better, Estimate, Evidence
-from textassay.metric.base import check_corpora, check_level, make_signature, measure
-from textassay.resampling import assign_groups, jackknife_terms, terms_interval
+from textassay.corpus import Corpus
+from textassay.metric.base import Computed, declare_metric, jackknifed
+from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _MAX_RANKS = 5000
@@ -33,9 +27,15 @@ _MIN_COUNT = 10
 _STEEPEST = 50.0  # where only the first rank is left, to machine precision
 
 
-def zipf(
-    generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **text: Unpack[TextOptions]
-) -> Estimate:
+@declare_metric(
+    "zipf",
+    "exponent of the rank-frequency curve of generated words; higher where frequencies fall faster",
+    unit="exponent",
+    bounds=(0, math.inf),
+    looks_at_real=False,
+    cannot_see=("word order", "words"),
+)
+def zipf(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     """Return the exponent of the rank-frequency curve of the words of generated text.
 
     Parameters
@@ -44,12 +44,8 @@ def zipf(
         Its tokens are the words.
     real
         Its exponent is measured alike, to compare with.
-    level
-        Of the confidence interval, in (0, 1).
     seed
         Decides which sentences form a jackknife group.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
@@ -60,20 +56,36 @@ def zipf(
         the same of real text, `real_exponent` and `n_real_ranks`, and `distance`, the absolute difference (none where
         real text has no exponent).
 
-    Raises
-    ------
-    EmptyCorpusError
-        If a side has no sentence.
-    OptionError
-        If a setting is out of range or the corpora have different vocabularies.
-
     Notes
     -----
     The word of rank r, among R ranks, has probability ``r^-s / sum_{k<=R} k^-s``; the most likely s is the one whose
     expected log rank is the observed one. The interval comes from leaving out each of 50 groups of sentences, the
     words ranked anew each time.
     """
-    return measure(Zipf(level=level), generated, real, seed=seed, **text)
+    counts, real_counts = np.bincount(generated.tokens), np.bincount(real.tokens)
+    n_ranks, n_real_ranks = _n_ranks(counts), _n_ranks(real_counts)
+    value, real_value = zipf_exponent(counts, n_ranks), zipf_exponent(real_counts, n_real_ranks)
+    groups = assign_groups(len(generated), stream(seed, "groups", "generated"), units=generated.groups)
+    group_of_token = np.repeat(groups, generated.lengths)
+    without = np.full(groups.max() + 1, math.nan)
+    if n_ranks >= 2:
+        for group in range(len(without)):
+            lost = np.bincount(generated.tokens[group_of_token == group], minlength=len(counts))
+            without[group] = zipf_exponent(counts - lost, n_ranks)
+    return jackknifed(
+        value,
+        without,
+        groups,
+        method=f"t: jackknife over {len(without)} groups of generated sentences, words ranked anew",
+        undefined=f"fewer than two words occur {_MIN_COUNT} times" if math.isnan(value) else None,
+        settings={"fit": "mle", "counts": f"{_MIN_COUNT}+", "ranks": f"{_MAX_RANKS}-", "groups": len(without)},
+        details={
+            "n_ranks": n_ranks,
+            "real_exponent": real_value,
+            "n_real_ranks": n_real_ranks,
+            "distance": abs(value - real_value),
+        },
+    )
 
 
 def zipf_exponent(counts: IntArray, n_ranks: int) -> float:
@@ -96,117 +108,6 @@ def zipf_exponent(counts: IntArray, n_ranks: int) -> float:
     if excess(0.0) <= 0:  # all words equally often: ranks say nothing
         return 0.0
     return float(brentq(excess, 0.0, _STEEPEST, xtol=1e-10)) if excess(_STEEPEST) < 0 else _STEEPEST
-
-
-@dataclass(frozen=True)
-class Zipf:
-    """Zipf exponent as a `Metric`."""
-
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        """The metric's name."""
-        return "zipf"
-
-    @property
-    def better(self) -> Better:
-        """Neither steeper nor flatter than real text."""
-        return "closer"
-
-    @property
-    def shares(self) -> Hashable:
-        """Nothing to share."""
-        return ("zipf",)
-
-    def prepare(self, real: Corpus) -> "_Prepared":
-        """Return the exponent of real text."""
-        counts = np.bincount(real.tokens)
-        n_ranks = _n_ranks(counts)
-        return _Prepared(real, zipf_exponent(counts, n_ranks), n_ranks)
-
-    def statistics(self, state: "_Prepared", generated: Corpus, *, seed: int) -> "_Statistics":
-        """Return the exponent with all sentences and without each group."""
-        check_corpora(generated, state.real, metric="zipf")
-        groups = assign_groups(len(generated), stream(seed, "groups", "generated"), units=generated.groups)
-        sizes = np.bincount(groups)
-        group_of_token = np.repeat(groups, generated.lengths)
-        counts = np.bincount(generated.tokens)
-        n_ranks = _n_ranks(counts)
-        without = []
-        if n_ranks >= 2:
-            for group in range(len(sizes)):
-                lost = np.bincount(generated.tokens[group_of_token == group], minlength=len(counts))
-                without.append(zipf_exponent(counts - lost, n_ranks))
-        value = zipf_exponent(counts, n_ranks)
-        return _Statistics(state, generated, seed, value, n_ranks, np.array(without, dtype=np.float64), sizes)
-
-    def estimate(self, statistics: "_Statistics") -> Estimate:
-        """Return the exponent."""
-        generated, state, value = statistics.generated, statistics.state, statistics.value
-        if math.isnan(value):
-            warnings.warn(
-                f"{self.name} is undefined: fewer than two words occur {_MIN_COUNT} times", RuntimeWarning, stacklevel=2
-            )
-        terms = jackknife_terms(value, statistics.without, statistics.group_sizes)
-        n_groups = len(statistics.group_sizes)
-        interval = terms_interval(
-            value,
-            [terms],
-            level=self.level,
-            method=f"t: jackknife over {n_groups} groups of generated sentences, words ranked anew",
-            low=0.0,
-        )
-        return Estimate(
-            metric=self.name,
-            value=value,
-            interval=interval,
-            unit="exponent",
-            better=self.better,
-            sizes={"n_generated": len(generated), "n_real": len(state.real)},
-            signature=make_signature(
-                self.name,
-                generated,
-                state.real,
-                seed=statistics.seed,
-                fit="mle",
-                counts=f"{_MIN_COUNT}+",
-                ranks=f"{_MAX_RANKS}-",
-                groups=n_groups,
-            ),
-            details={
-                "n_ranks": statistics.n_ranks,
-                "real_exponent": state.exponent,
-                "n_real_ranks": state.n_ranks,
-                "distance": abs(value - state.exponent),
-            },
-            evidence=None if interval is None else Evidence(None, terms),
-        )
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    """Real text, its exponent and the ranks that went into it."""
-
-    real: Corpus
-    exponent: float
-    n_ranks: int
-
-
-@dataclass(frozen=True)
-class _Statistics:
-    """The exponent, and what it is without each group, shape (G,)."""
-
-    state: _Prepared
-    generated: Corpus
-    seed: int
-    value: float
-    n_ranks: int
-    without: FloatArray
-    group_sizes: IntArray
 
 
 def _n_ranks(counts: IntArray) -> int:

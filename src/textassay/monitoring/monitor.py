@@ -22,7 +22,7 @@ import pandas as pd
 from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric import CATALOG, Effort, LmScore, Metric, parse_metrics, split_names
+from textassay.metric import Effort, Metric, MetricLike, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
@@ -78,7 +78,7 @@ class TextMonitor(Displayed):
         self,
         real: Any,
         *,
-        metrics: str | Sequence[str] = METRICS,
+        metrics: str | Sequence[MetricLike] = METRICS,
         n: int = 1000,
         effort: Effort = "quick",
         tokenizer: str | Tokenizer | None = None,
@@ -235,13 +235,11 @@ class TextMonitor(Displayed):
             _LOGGER.warning("monitor, %s at step %d: %s", part, step, note)
 
 
-def monitored_metrics(metrics: str | Sequence[str], *, effort: Effort = "quick") -> list[Metric]:
+def monitored_metrics(metrics: str | Sequence[MetricLike], *, effort: Effort = "quick") -> list[Metric]:
     """Return the metrics named; raise for one that needs more than generated and real text."""
     chosen = parse_metrics(split_names(metrics) if isinstance(metrics, str) else metrics, effort=effort)
     for metric in chosen:
-        needs = CATALOG[metric.name.split("(")[0]].needs
-        if isinstance(metric, LmScore) and metric.model == "self":
-            needs = ("log-probs",)
+        needs = ("log-probs",) if metric.settings.get("model") == "self" else metric.declaration.needs
         if needs:
             raise OptionError(f"{metric.name} needs {' and '.join(needs)}, which a monitor does not have")
     return chosen

@@ -6,31 +6,30 @@ import warnings
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from textassay.corpus import Corpus
 from textassay.errors import TextassayError
 from textassay.estimate import Estimate
-from textassay.metric import Metric
+from textassay.metric import Metric, Shared
 from textassay.monitoring.open_vocabulary import OpenVocabulary
 
 _ROOM = 1 << 16  # new tokens in one sample; with more, the real text is prepared again
 
 
 class RealSide:
-    """Real text, prepared for each family of metrics."""
+    """Real text, and what metrics computed from it alone."""
 
     def __init__(self, real: Corpus, metrics: Sequence[Metric], seed: int) -> None:
         self._families: dict[str, list[Metric]] = {}
         for metric in metrics:
-            self._families.setdefault(repr(metric.shares), []).append(metric)
+            self._families.setdefault(metric.declaration.family, []).append(metric)
         self._seed = seed
         self._prepare(real, _ROOM)
 
     def _prepare(self, real: Corpus, room: int) -> None:
         self._vocabulary = OpenVocabulary(real.vocabulary.tokens, room)
         self.real = replace(real, vocabulary=self._vocabulary)  # its tokens keep their ids
-        self._states: dict[str, Any] = {key: family[0].prepare(self.real) for key, family in self._families.items()}
+        self._shared = Shared()
 
     def estimates(
         self, drawn: Corpus, *, seconds: MutableMapping[str, float], notes: MutableMapping[str, str], strict: bool
@@ -38,16 +37,13 @@ class RealSide:
         """Return the estimate of each metric, None if it has none."""
         estimates: dict[str, Estimate | None] = {}
         generated = self._admitted(drawn)
-        for key, family in self._families.items():
-            statistics = None
-            with timed(seconds, family[0].name.split("(")[0]):
+        for family in self._families.values():
+            with self._shared.used(), timed(seconds, family[0].declaration.name):
                 for metric in family:
                     estimates[metric.name] = None
                     try:
                         with noted(notes, metric.name):
-                            if statistics is None:
-                                statistics = metric.statistics(self._states[key], generated, seed=self._seed)
-                            estimate = metric.estimate(statistics)
+                            estimate = metric.estimate(generated, self.real, seed=self._seed)
                             if math.isfinite(estimate.value):
                                 estimates[metric.name] = estimate
                     except Exception as error:  # training goes on, whatever the model writes
@@ -56,6 +52,7 @@ class RealSide:
                         notes[metric.name] = f"{type(error).__name__}: {error}"
                     if estimates[metric.name] is None:
                         notes.setdefault(metric.name, "it is undefined for this text")
+            self._shared.forget(generated)
         return estimates
 
     def _admitted(self, drawn: Corpus) -> Corpus:

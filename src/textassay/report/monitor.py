@@ -8,7 +8,7 @@ import pandas as pd
 
 from textassay.monitoring import TextMonitor
 from textassay.report.cells import count_cell, number_cell
-from textassay.report.document import Cell, Column, Document, Figure, Row, Table, items, notes, section
+from textassay.report.document import Cell, Column, Document, Figure, Part, Row, Table, items, notes, section
 from textassay.report.files import record
 from textassay.report.kinds import with_encoder
 from textassay.report.number import count, decimals, number, span
@@ -28,7 +28,7 @@ def monitor_document(monitor: TextMonitor) -> Document:
     sizes = f"{count(monitor.n)} texts a reading, measured against {count(monitor.n_real)} real ones."
     remarks = [f"step {count(reading.step)}, {part}: {note}"
                for reading in monitor.readings for part, note in reading.notes.items()]  # fmt: skip
-    parts = [_readings(monitor, by_metric), *notes(sizes), *figures] if by_metric else []
+    parts: list[Part | None] = [_readings(monitor, by_metric), *notes(sizes), *figures] if by_metric else []
     sections = [section("Readings", *parts), section("Notes on readings", *items(remarks), extra=True)]
     return Document(
         "Metrics while a model trains",
@@ -36,7 +36,7 @@ def monitor_document(monitor: TextMonitor) -> Document:
         sections=tuple(one for one in sections if one.parts),
         lead=figures[0].name if figures else "",
         version=version("textassay"),
-        records=(record("monitor", list(frame), (_plain(row) for row in frame.to_numpy().tolist())),),
+        records=(record("monitor", list(map(str, frame.columns)), (_plain(row) for row in frame.to_numpy().tolist())),),
     )
 
 

@@ -16,7 +16,7 @@ from textassay.errors import InputError
 from textassay.estimate import Estimate, Evidence
 from textassay.generator import AsDrawn, LanguageModel
 from textassay.meta_evaluation import MOST_DISAGREEMENT, KnownTruth, log_ratios, truth_from_log_ratios
-from textassay.metric import Bleu, FrechetDistance, Metric, ReverseLmScore, SelfBleu, make_signature
+from textassay.metric import Metric, Shared, make_signature, parse_metric
 from textassay.resampling import terms_interval
 
 LEVEL = 0.95
@@ -32,24 +32,19 @@ OVERLAP = (*(f"BLEU-{order}" for order in ORDERS), *(f"self-BLEU-{order}" for or
 
 def overlap_metrics() -> dict[str, Metric]:
     """Return the metrics that need no trained model, by their names in tables."""
-    return {
-        **{f"BLEU-{order}": Bleu(order=order, level=LEVEL) for order in ORDERS},
-        **{f"self-BLEU-{order}": SelfBleu(order=order, level=LEVEL) for order in ORDERS},
-        "FED": FrechetDistance(level=LEVEL),
-        REVERSE_NGRAM: ReverseLmScore(level=LEVEL),
+    names = {
+        **{f"BLEU-{order}": f"bleu(order={order})" for order in ORDERS},
+        **{f"self-BLEU-{order}": f"self-bleu(order={order})" for order in ORDERS},
+        "FED": "fed",
+        REVERSE_NGRAM: "reverse-lm-score",
     }
+    return {label: parse_metric(name, level=LEVEL) for label, name in names.items()}
 
 
 def measured(metrics: Mapping[str, Metric], generated: Corpus, real: Corpus, *, seed: int) -> dict[str, Estimate]:
-    """Return the estimate of each metric; those that share statistics compute them once."""
-    shared: dict[str, object] = {}
-    estimates = {}
-    for name, metric in metrics.items():
-        key = repr(metric.shares)
-        if key not in shared:
-            shared[key] = metric.statistics(metric.prepare(real), generated, seed=seed)
-        estimates[name] = metric.estimate(shared[key])
-    return estimates
+    """Return the estimate of each metric; those that share work do it once."""
+    with Shared().used():
+        return {name: metric.estimate(generated, real, seed=seed) for name, metric in metrics.items()}
 
 
 def model_cost(

@@ -15,7 +15,7 @@ import numpy as np
 from textassay.corpus import Corpus, TextForm
 from textassay.discriminator import PAPER, CnnDiscriminator
 from textassay.estimate import Estimate
-from textassay.metric import DistributionalDiscrepancy, held_out_dd
+from textassay.metric import held_out_dd, parse_metric
 from textassay.seeding import stream
 from textassay.study.dd.scales import Scale
 from textassay.study.measures import (
@@ -180,7 +180,7 @@ class Judging:
     def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Cells:
         """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it."""
         label = f"{OURS}, {positives}"
-        metric = DistributionalDiscrepancy(level=LEVEL)
+        metric = parse_metric("dd", level=LEVEL)
         n = self.scale.n_judged(self.texts.n_train)
 
         def compute(work: Work) -> dict[str, Estimate]:
@@ -189,7 +189,7 @@ class Judging:
             generated = Corpus.concatenate(drawn).take(np.arange(min(len(real), sum(map(len, drawn)))))
             return measured({label: metric}, generated, real, seed=self.seed)
 
-        settings = {"positives": positives, "n": n, "metric": repr(metric.shares)}
+        settings = {"positives": positives, "n": n, "metric": metric.key}
         parts = (*self._parts(positives, n_seen, settings), Part(stage=sample))
         return self._stage("dd", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e5)
 
@@ -202,13 +202,13 @@ class Judging:
             costs.append(kept)
         cells = [self.overlap(REAL, other), *costs]
         if self.texts.more is not None and self.texts.unseen is not None:
-            label, metric = f"{OURS}, unseen text", DistributionalDiscrepancy(level=LEVEL)
+            label, metric = f"{OURS}, unseen text", parse_metric("dd", level=LEVEL)
             sides = self.texts.more, self.texts.unseen
 
             def compute(work: Work) -> dict[str, Estimate]:
                 return measured({label: metric}, *(side.load(work, self.form) for side in sides), seed=self.seed)
 
-            settings = {"metric": repr(metric.shares)}
+            settings = {"metric": metric.key}
             cells.append(self._stage("dd", REAL, (label,), compute, *sides, settings=settings, cost=1e5))
         return tuple(cells)
 

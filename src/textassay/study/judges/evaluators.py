@@ -21,7 +21,7 @@ from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
 from textassay.human import Judgements
 from textassay.meta_evaluation import Evaluation
-from textassay.metric import parse_metric
+from textassay.metric import Shared, parse_metric
 from textassay.study.judges.published import (
     CLASSIFIERS,
     DIVERSITY,
@@ -176,11 +176,13 @@ def make_classifier(name: str, *, trials: int, seed: int) -> Discriminator:
 def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[str, BoolArray], seed: int) -> Stage:
     def run(work: Work) -> dict[str, Any]:
         measured = parse_metric(metric, level=LEVEL)
-        state = measured.prepare(judged.real)
         rows, better, signature = {}, "higher", ""
+        shared = Shared()
         for generator, corpus in judged.generated.items():
             part = corpus.take(np.flatnonzero(chosen[generator]))
-            estimate = measured.estimate(measured.statistics(state, part, seed=seed))
+            with shared.used():
+                estimate = measured.estimate(part, judged.real, seed=seed)
+            shared.forget(part)
             terms = None if estimate.evidence is None else estimate.evidence.generated_terms
             interval = estimate.interval
             rows[generator] = {

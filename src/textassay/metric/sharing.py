@@ -1,0 +1,87 @@
+"""Work that several metrics share, such as the n-gram matches of all orders of BLEU, done once for a pair of texts."""
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any, ParamSpec, TypeVar
+
+from textassay.corpus import Corpus
+from textassay.embedding import Encoder
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Shared:
+    """Results of `compute_once`, by function and arguments; threads may use one together."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, _Entry] = {}
+        self._lock = Lock()
+
+    def get(self, function: Callable[..., T], args: tuple[object, ...], settings: dict[str, object]) -> T:
+        """Return ``function(*args, **settings)``, computed at the first call."""
+        arguments = (*args, *settings.values())
+        columns = any(map(_reads_columns, arguments))
+        key = (function, tuple(settings), *(_key(each, columns) for each in arguments))
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry(arguments))
+        with entry.lock:
+            if not entry.is_done:
+                entry.result, entry.is_done = function(*args, **settings), True
+        result: T = entry.result
+        return result
+
+    def forget(self, corpus: Corpus) -> None:
+        """Drop everything that was computed from `corpus`."""
+        with self._lock:
+            self._entries = {key: entry for key, entry in self._entries.items() if not entry.is_from(corpus)}
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Let `compute_once` keep its results here."""
+        token = _ACTIVE.set(self)
+        try:
+            yield
+        finally:
+            _ACTIVE.reset(token)
+
+
+class _Entry:
+    def __init__(self, arguments: tuple[object, ...]) -> None:
+        self.arguments = arguments  # kept alive, since keys may hold their addresses
+        self.lock = Lock()
+        self.is_done = False
+        self.result: Any = None
+
+    def is_from(self, corpus: Corpus) -> bool:
+        return any(isinstance(each, Corpus) and each.fingerprint == corpus.fingerprint for each in self.arguments)
+
+
+_ACTIVE: ContextVar[Shared | None] = ContextVar("textassay_shared", default=None)
+
+
+def compute_once(function: Callable[P, T], *args: P.args, **settings: P.kwargs) -> T:
+    """Return ``function(*args, **settings)``; inside ``with Shared().used()`` it is computed once for these arguments.
+
+    Corpora are told apart by their texts and vocabularies, and by their columns where an encoder or a discriminator
+    among the arguments reads them.
+    """
+    shared = _ACTIVE.get()
+    return function(*args, **settings) if shared is None else shared.get(function, args, dict(settings))
+
+
+def _reads_columns(value: object) -> bool:
+    """Return whether an encoder or a discriminator says that it reads columns."""
+    return any(getattr(value, name, False) for name in ("reads_columns", "reads_log_probs"))
+
+
+def _key(value: object, columns: bool) -> Hashable:
+    if isinstance(value, Corpus):
+        return (value.fingerprint, id(value.vocabulary), value.columns_fingerprint if columns else "")
+    if isinstance(value, Encoder):
+        return value.name
+    if hasattr(value, "prob_real"):  # a discriminator
+        return (getattr(value, "name", ""), getattr(value, "features", ""))
+    return value if isinstance(value, Hashable) else id(value)
