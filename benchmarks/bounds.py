@@ -18,7 +18,7 @@ from scipy.special import expit
 from scipy.stats import norm, rankdata
 from sklearn.linear_model import LogisticRegression
 
-from textassay.discriminator.calibration import plug_in
+from textassay.discriminator.fold_scores import plug_in
 from textassay.discriminator.threshold import choose_threshold
 from textassay.resampling.bounds import BoundRule, choose_bound
 from textassay.resampling.e_value import e_value

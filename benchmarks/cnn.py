@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import cnn_network
+from textassay.discriminator import cnn
 from textassay.discriminator.base import Discriminator
 from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.network import WordRows
 from textassay.discriminator.stack import StackDiscriminator
-from textassay.discriminator.word_rows import WordRows
 from textassay.generator.ngram import NgramModel
 from textassay.training.backend import single_threaded
 
@@ -99,23 +99,23 @@ def steps(corpora: Mapping[str, Corpus]) -> None:
     import torch
 
     words = WordRows.build((corpora["real"], corpora["generated"]), 2)
-    weights = cnn_network.cnn_weights(words.n_rows, seed=0)
+    weights = cnn.cnn_weights(words.n_rows, seed=0)
     sides = [words.encode(corpora[side]).take(np.arange(256)) for side in ("real", "generated")]
     sentences = type(sides[0]).concatenate(sides)
     optimizer = torch.optim.Adam(list(weights.values()), lr=1e-4, fused=True)
     print("| pooled by | ms a step |\n|---|---|")
-    look_up = cnn_network.pooled_by_look_up
+    look_up = cnn.pooled_by_look_up
     for name in ("pooled_by_look_up", "pooled_by_convolution"):
-        cnn_network.pooled_by_look_up = getattr(cnn_network, name)
+        cnn.pooled_by_look_up = getattr(cnn, name)
         times = []
         for _ in range(12):
             start = time.perf_counter()
             optimizer.zero_grad()
-            cnn_network.cnn_loss(weights, sentences, np.repeat([1, 0], 256), None).backward()  # type: ignore[no-untyped-call]
+            cnn.cnn_loss(weights, sentences, np.repeat([1, 0], 256), None).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             times.append(time.perf_counter() - start)
         print(f"| {name} | {1000 * statistics.median(times[2:]):.1f} |")
-    cnn_network.pooled_by_look_up = look_up
+    cnn.pooled_by_look_up = look_up
 
 
 def main() -> None:

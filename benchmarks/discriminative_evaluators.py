@@ -22,8 +22,7 @@ from scipy.stats import kendalltau
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.discriminator.base import Discriminator
 from textassay.discriminator.catalog import make_discriminator
-from textassay.discriminator.meta_accuracy import MetaEvaluation, accuracy_table
-from textassay.discriminator.meta_evaluator import meta_evaluate
+from textassay.discriminator.meta_evaluator import MetaEvaluation, accuracy_table, meta_evaluate
 from textassay.discriminator.random_search import RandomSearchDiscriminator
 from textassay.human.files import read_judgements
 

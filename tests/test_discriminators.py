@@ -170,12 +170,28 @@ def test_a_folder_cannot_run_code(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a NaiveBayes: use that class"):
         ta.discriminators.Logistic.from_pretrained(tmp_path)
     content = (tmp_path / "discriminator.bin").read_bytes()
-    (tmp_path / "discriminator.bin").write_bytes(pickle.dumps(Harm()))
+    first_line = content[: content.index(b"\n") + 1]
+    (tmp_path / "discriminator.bin").write_bytes(first_line + pickle.dumps(Harm()))
     with pytest.raises(InputError, match=r"may not name builtins\.print"):
         ta.discriminators.from_pretrained(tmp_path)
     (tmp_path / "discriminator.bin").write_bytes(content[:-20])
     with pytest.raises(InputError, match="truncated or damaged"):
         ta.discriminators.from_pretrained(tmp_path)
+
+
+def test_a_folder_of_another_version_says_so(tmp_path: Path) -> None:
+    ta.discriminators.NaiveBayes().fit(TEXTS, IS_REAL).save_pretrained(tmp_path)
+    content = (tmp_path / "discriminator.bin").read_bytes()
+    (tmp_path / "discriminator.bin").write_bytes(content[content.index(b"\n") + 1 :])  # as it began in version 1
+    with pytest.raises(InputError, match="of another version of textassay: fit it again and save it"):
+        ta.discriminators.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_meaning_of_every_setting_stands_with_the_class(name: str) -> None:
+    document = str(_class(name).__doc__)
+    for setting in _class(name)().get_params():
+        assert setting in ("tokenizer", "lowercase", "seed") or f"{setting}\n    " in document
 
 
 def test_all_names_are_classifiers() -> None:

@@ -8,6 +8,7 @@ texts. Both classes weigh the same, whatever their sizes. Networks need the extr
 import inspect
 import os
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,7 @@ from textassay.corpus import (
 )
 from textassay.discriminator import (
     DISCRIMINATORS,
+    declared_settings,
     load_fitted,
     make_family,
     save_fitted,
@@ -102,12 +104,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super().__init_subclass__(**keywords)
         if kind is None:
             return
-        cls._make = staticmethod(DISCRIMINATORS[kind])
-        own = inspect.signature(DISCRIMINATORS[kind]).parameters
-        _set_parameters(cls, {name: one.default for name, one in own.items() if name != "name"})
-        made_of = getattr(DISCRIMINATORS[kind], "func", DISCRIMINATORS[kind])
-        _, heading, settings = (inspect.getdoc(made_of) or "").partition("Parameters\n")
-        cls.__doc__ = f"{cls.__doc__}\n\n{heading}{settings}"
+        make: Any = DISCRIMINATORS[kind]
+        cls._make = staticmethod(make)
+        discriminator = getattr(make, "func", make)
+        factories = {
+            one.name: one.default_factory for one in fields(discriminator) if one.default_factory is not MISSING
+        }
+        taken = inspect.signature(make).parameters
+        own = {name: factories[name]() if name in factories else one.default for name, one in taken.items()}
+        own.pop("name", None)
+        _set_parameters(cls, own)
+        declared = declared_settings(discriminator)
+        meanings = {name: declared[name]["meaning"] for name in own}
+        settings = [f"{name}\n    {meaning[0].upper()}{meaning[1:]}." for name, meaning in meanings.items()]
+        cls.__doc__ = "\n".join([f"{cls.__doc__}\n", "Parameters", "----------", *settings])
 
     def __sklearn_tags__(self) -> Any:
         """Say that the input is texts and the classes are two."""
@@ -216,13 +226,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         saved = load_fitted(Path(folder))
         if saved["class"] != cls.__name__:
             raise InputError(f"{folder} holds a {saved['class']}: use that class, or from_pretrained of the module")
-        made = cls(**saved["settings"])
-        made.classes_ = np.asarray(saved["classes"])
+        classifier = cls(**saved["settings"])
+        classifier.classes_ = np.asarray(saved["classes"])
         form = saved["form"]
-        made.form_ = TextForm(resolve_tokenizer(form["tokenizer"], lowercase=form["lowercase"]), saved["vocabulary"])
-        made.discriminator_ = saved["discriminator"]
-        made.chosen_ = dict(made.discriminator_.chosen)
-        return made
+        classifier.form_ = TextForm(
+            resolve_tokenizer(form["tokenizer"], lowercase=form["lowercase"]), saved["vocabulary"]
+        )
+        classifier.discriminator_ = saved["discriminator"]
+        classifier.chosen_ = dict(classifier.discriminator_.chosen)
+        return classifier
 
     def new_discriminator(self) -> Any:
         """Return the discriminator of `textassay.discriminator` that `fit` fits, with these settings."""
@@ -338,7 +350,13 @@ class Xgboost(TextClassifier, kind="xgboost"):
 
 
 class Family(TextClassifier):
-    """The family that dd chooses from at an effort (``quick``, ``default`` or ``max``); validation text chooses."""
+    """The family that dd chooses from at an effort; validation text chooses.
+
+    Parameters
+    ----------
+    effort
+        ``quick``, ``default`` or ``max``.
+    """
 
     effort: str
 
@@ -355,5 +373,5 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextClassifier:
     name = load_fitted(Path(folder))["class"]
     if name not in __all__:
         raise InputError(f"{folder} holds a {name}, which is no discriminator of textassay")
-    found: type[TextClassifier] = globals()[name]
-    return found.from_pretrained(folder)
+    cls: type[TextClassifier] = globals()[name]
+    return cls.from_pretrained(folder)

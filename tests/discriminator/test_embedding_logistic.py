@@ -96,7 +96,7 @@ def test_the_signature_names_the_encoder_and_the_strengths() -> None:
 
 
 def test_bad_settings_are_errors() -> None:
-    with pytest.raises(OptionError, match="strengths must be numbers above 0"):
+    with pytest.raises(OptionError, match="strengths must hold numbers above 0"):
         EmbeddingLogisticDiscriminator(strengths=(0.0,))
     with pytest.raises(OptionError, match="encoder must be"):
         EmbeddingLogisticDiscriminator(3)  # type: ignore[arg-type]

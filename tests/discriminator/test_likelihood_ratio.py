@@ -97,8 +97,8 @@ def test_the_signature_says_all_settings() -> None:
     ("settings", "message"),
     [
         ({"max_order": 0}, "max_order must be at least 1, got 0"),
-        ({"blurs": ()}, "blurs must be numbers from 0 to below 0.5"),
-        ({"blurs": (0.5,)}, "blurs must be numbers from 0 to below 0.5"),
+        ({"blurs": ()}, "blurs must hold numbers of at least 0 and below 0.5"),
+        ({"blurs": (0.5,)}, "blurs must hold numbers of at least 0 and below 0.5"),
     ],
 )
 def test_bad_settings_are_errors(settings: dict[str, object], message: str) -> None:

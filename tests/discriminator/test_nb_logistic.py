@@ -80,8 +80,8 @@ def test_the_signature_says_all_settings() -> None:
         ({"max_order": 0}, "max_order must be at least 1, got 0"),
         ({"min_sentences": 0}, "min_sentences must be at least 1, got 0"),
         ({"smoothing": 0.0}, "smoothing must be above 0"),
-        ({"strengths": ()}, "strengths must be numbers above 0"),
-        ({"interpolations": (0.0, 1.0)}, "interpolations must be numbers above 0, at most 1"),
+        ({"strengths": ()}, "strengths must hold numbers above 0"),
+        ({"interpolations": (0.0, 1.0)}, "interpolations must hold numbers above 0 and at most 1"),
     ],
 )
 def test_bad_settings_are_errors(settings: dict[str, object], message: str) -> None:

@@ -2,7 +2,7 @@
 
 Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code:
 windows of 1 to 20 words, a highway layer, dropout, an L2 penalty on the output layer. The network is the one in
-`textassay.discriminator.cnn_network` with these windows.
+`textassay.discriminator.cnn` with these windows.
 Departs from it: windows wider than the longest sentence are left out.
 """
 

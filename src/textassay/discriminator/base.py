@@ -1,12 +1,17 @@
-"""The interface of a discriminator: a classifier that gives the probability that a text is real.
+"""The interface of a discriminator, a classifier that gives the probability that a text is real, and their common base.
 
 Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (objective (3) and optimum
 (4)); Platt, "Probabilistic outputs for support vector machines", 1999 (scores of classifiers without probabilities).
 """
 
+import copy
 import inspect
-from collections.abc import Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +28,12 @@ Pair = tuple[Corpus, Corpus]  # (real, generated)
 
 _LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
+_LIMITS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {  # of declared settings: words, and what must hold
+    "least": ("at least", operator.ge),
+    "above": ("above", lambda value, bound: bound < value < math.inf),
+    "most": ("at most", operator.le),
+    "below": ("below", operator.lt),
+}
 
 
 @runtime_checkable
@@ -76,6 +87,98 @@ class TokenEvidence(Protocol):
     def token_evidence(self, corpus: Corpus) -> FloatArray:
         """Return the contribution of each token in nats; see `textassay.discriminator.logistic`."""
         ...
+
+
+def setting(default: Any, meaning: str, **limits: Any) -> Any:
+    """Declare a setting of a discriminator: its default, what it means, and what values it may have.
+
+    `limits`: ``least``, ``above``, ``most`` or ``below`` a number, for each number of a setting that holds several; or
+    ``choices``, a Literal. Subclasses that have another default give that alone.
+    """
+    metadata = {"meaning": meaning, **limits}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def declared_settings(discriminator: Any) -> dict[str, Mapping[str, Any]]:
+    """Return what `setting` declared of each setting of a discriminator, or of its class."""
+    mro = (discriminator if isinstance(discriminator, type) else type(discriminator)).__mro__
+    declared = [{one.name: one for one in fields(cls)} for cls in mro if is_dataclass(cls)]
+    return {
+        one.name: next((cls[one.name].metadata for cls in declared if one.name in cls and cls[one.name].metadata), {})
+        for one in fields(discriminator)
+    }
+
+
+@dataclass(eq=False, kw_only=True)
+class BaseDiscriminator(ABC):
+    """A discriminator is its declared settings and `learn`; `fit` and `prob_real` are the same for all."""
+
+    def __post_init__(self) -> None:
+        for name, declared in declared_settings(self).items():
+            value = getattr(self, name)
+            _check_setting(name, value, declared)
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                setattr(self, name, tuple(sorted(value)))
+        self.chosen: Mapping[str, Any] = {}
+        self._model: Any = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Short name for signatures, such as ``logistic``."""
+
+    @property
+    @abstractmethod
+    def features(self) -> str:
+        """Its features and every setting that can change its answers, for signatures."""
+
+    @abstractmethod
+    def learn(self, train: Pair, valid: Pair) -> tuple[Any, Mapping[str, Any]]:
+        """Return the model, which has a method `prob_real`, and what was chosen on validation text, JSON-ready."""
+
+    @property
+    def model(self) -> Any:
+        """The model that `learn` returned."""
+        if self._model is None:
+            raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
+        return self._model
+
+    def fit(self, train: Pair, valid: Pair) -> Self:
+        """Return a fitted copy; this discriminator stays as it is."""
+        fitted = copy.copy(self)
+        fitted._model, fitted.chosen = self.learn(train, valid)
+        return fitted
+
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        """Return the probability that each sentence is real, shape (N,)."""
+        scores: FloatArray = self.model.prob_real(corpus)
+        return scores
+
+
+def _check_setting(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    """Raise `OptionError` unless `value` is what `setting` declared."""
+    if "choices" in limits and value not in get_args(limits["choices"]):
+        raise OptionError(f"{name} must be {', '.join(get_args(limits['choices']))}, got {value}")
+    bounds = [(words, holds, limits[limit]) for limit, (words, holds) in _LIMITS.items() if limit in limits]
+    several = isinstance(value, Sequence)
+    numbers = list(value) if several else [value]
+    if bounds and not (numbers and all(holds(each, bound) for each in numbers for _, holds, bound in bounds)):
+        allowed = " and ".join(f"{words} {bound:g}" for words, _, bound in bounds)
+        must = f"hold numbers {'of ' if allowed.startswith('at') else ''}{allowed}" if several else f"be {allowed}"
+        raise OptionError(f"{name} must {must}, got {numbers if several else value}")
+
+
+def is_real_of(pair: Pair) -> npt.NDArray[np.bool_]:
+    """Return whether each sentence of a pair is real, shape (n_real + n_generated,)."""
+    return np.repeat([True, False], [len(corpus) for corpus in pair])
+
+
+def balanced_weights(pair: Pair) -> FloatArray:
+    """Return weights of the sentences of a pair, mean 1, by which both sides weigh the same."""
+    sizes = [len(corpus) for corpus in pair]
+    return np.repeat([sum(sizes) / (2 * size) for size in sizes], sizes)
 
 
 def validation_scores(fitted: Discriminator, valid: Pair) -> tuple[FloatArray, FloatArray]:
@@ -155,20 +258,18 @@ class SklearnDiscriminator:
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return a fitted copy."""
         fitted = type(self)(clone(self.classifier))
-        sizes = [len(corpus) for corpus in train]
         texts = [text for corpus in train for text in corpus.texts]
-        labels = np.repeat([1, 0], sizes)
+        labels = is_real_of(train).astype(np.int64)
         parameter = _weight_parameter(fitted.classifier)
         if parameter is None:
             fitted.classifier.fit(texts, labels)
-            fitted._log_prior_odds = float(np.log(sizes[0] / sizes[1]))
+            fitted._log_prior_odds = float(np.log(len(train[0]) / len(train[1])))
         else:
-            weights = np.repeat([sum(sizes) / (2 * size) for size in sizes], sizes)
-            fitted.classifier.fit(texts, labels, **{parameter: weights})
+            fitted.classifier.fit(texts, labels, **{parameter: balanced_weights(train)})
         if not hasattr(fitted.classifier, "predict_proba"):
             decisions = np.concatenate([fitted.classifier.decision_function(list(corpus.texts)) for corpus in valid])
             fitted._sigmoid = LogisticRegression(C=1e6, class_weight="balanced").fit(
-                decisions[:, None], np.repeat([1, 0], [len(corpus) for corpus in valid])
+                decisions[:, None], is_real_of(valid).astype(np.int64)
             )
         return fitted
 

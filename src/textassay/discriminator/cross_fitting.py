@@ -97,7 +97,7 @@ def cross_fit(
     everything = np.arange(len(real)), np.arange(len(generated))
     numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
 
-    def fit(fold: int) -> dict[str, _Judged]:
+    def fit(fold: int) -> dict[str, _Fitted]:
         rest = tuple(np.flatnonzero(side != fold) for side in numbers)
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
         test, valid, train = (
@@ -110,7 +110,7 @@ def cross_fit(
         )
         if not all(len(corpus) for pair in (test, valid, train) for corpus in pair):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
-        return _judged(discriminator, train, valid, test, threshold)
+        return _fit_fold(discriminator, train, valid, test, threshold)
 
     fits = parallel_map(fit, range(folds))
     tested = [np.where(side < folds, side, -1) for side in numbers]
@@ -118,24 +118,24 @@ def cross_fit(
     def gathered(name: str, alone: Mapping[str, CrossFit]) -> CrossFit:
         scores = [np.full(len(side), np.nan) for side in numbers]
         for fold, of_fold in enumerate(fits):
-            for side, number, judged in zip(scores, numbers, of_fold[name].test_scores, strict=True):
-                side[number == fold] = judged
+            for side, number, of_test in zip(scores, numbers, of_fold[name].test_scores, strict=True):
+                side[number == fold] = of_test
         return CrossFit(tested[0], tested[1], scores[0], scores[1], tuple(of_fold[name].fit for of_fold in fits), alone)
 
     return gathered(_WINNER, {name: gathered(name, {}) for name in fits[0] if name != _WINNER})
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Fitted:
     """A fitted discriminator of one fold, and what it says of the test text, real and generated."""
 
     fit: FoldFit
     test_scores: tuple[FloatArray, FloatArray]
 
 
-def _judged(
+def _fit_fold(
     discriminator: Discriminator, train: Pair, valid: Pair, test: Pair, rule: ThresholdRule
-) -> dict[str, _Judged]:  # fmt: skip
+) -> dict[str, _Fitted]:  # fmt: skip
     """Return what was fitted under `_WINNER` and, of a family, every candidate under its name."""
     begin = time.perf_counter()
     fitted = copy.deepcopy(discriminator).fit(train, valid)
@@ -143,19 +143,19 @@ def _judged(
     n_train, n_valid, n_test = ((len(pair[0]), len(pair[1])) for pair in (train, valid, test))
 
     def of(
-        judge: Discriminator | None, chosen: Mapping[str, Any], scores: tuple[FloatArray, FloatArray], seconds: float
+        member: Discriminator | None, chosen: Mapping[str, Any], scores: tuple[FloatArray, FloatArray], seconds: float
     ) -> FoldFit:
         limit = choose_threshold(*scores) if rule == "validation" else 0.5
-        evidence = judge if isinstance(judge, TokenEvidence) else None
+        evidence = member if isinstance(member, TokenEvidence) else None
         accuracy = balanced_accuracy(*scores, limit)
         return FoldFit(limit, chosen, accuracy, n_train, n_valid, n_test, scores, evidence, seconds)
 
     if not isinstance(fitted, FamilyDiscriminator):
         fit = of(fitted, fitted.chosen, validation_scores(fitted, valid), took)
-        return {_WINNER: _Judged(fit, (fitted.prob_real(test[0]), fitted.prob_real(test[1])))}
+        return {_WINNER: _Fitted(fit, (fitted.prob_real(test[0]), fitted.prob_real(test[1])))}
     alone = [fitted.alone(corpus) for corpus in test]
-    judged = {
-        name: _Judged(
+    of_candidates = {
+        name: _Fitted(
             of(candidate.member, candidate.chosen, candidate.valid_scores, candidate.seconds),
             (alone[0][name], alone[1][name]),
         )
@@ -163,7 +163,7 @@ def _judged(
     }
     winner = fitted.candidates[fitted.won]
     fit = of(winner.member, fitted.chosen, winner.valid_scores, took)
-    return {**judged, _WINNER: _Judged(fit, judged[fitted.won].test_scores)}
+    return {**of_candidates, _WINNER: _Fitted(fit, of_candidates[fitted.won].test_scores)}
 
 
 def _deal(

@@ -1,13 +1,18 @@
-"""A family of discriminators: all are fitted, and validation text alone decides which of them judges.
+"""A family of discriminators: all are fitted, and validation text alone decides which of them is used.
 
 Members stand in order of preference. Another than the first is taken only where its balanced accuracy on validation
-text is clearly better, by a paired standard error: two judges differ in the few sentences that they judge differently,
-and the best of several on some hundred sentences is mostly luck. One more candidate is the blend of all members
-(`textassay.discriminator.blend`), judged out of fold.
+text is clearly better, by a paired standard error: two discriminators differ in the few sentences that they call
+differently, and the best of several on some hundred sentences is mostly luck.
 
-Source: Wolpert, "Stacked generalization", Neural Networks 5, 1992 (the blend).
+One more candidate is a blend of all members, a logistic regression on their log-odds, scored out of fold. It starts as
+the plain mean of the log-odds, and a ridge limits how far the weights move from it: ten texts leave the mean nearly
+unchanged, thousands outweigh it.
+
+Source: Wolpert, "Stacked generalization", Neural Networks 5, 1992.
+Departs from it: the ridge pulls towards equal weights, not towards none.
 """
 
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +20,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import expit
 
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, fold_numbers
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
@@ -25,21 +32,26 @@ from textassay.discriminator.base import (
     reads_log_probs,
     validation_scores,
 )
-from textassay.discriminator.blend import Blend, blended_out_of_fold, fit_blend, log_odds
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import OptionError
+from textassay.execution import one_blas_thread
 from textassay.resampling import joint_groups
+from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Groups = tuple[IntArray | None, IntArray | None]
 
 BLEND = "blend"
 _STANDARD_ERRORS = 2.0  # how clear the gain over what is preferred must be
+_RIDGE = 10.0  # in texts: the weight of the prior that all members are equally good
+_LARGEST = 12.0  # log-odds are clipped here, so that no single member outvotes all others
+_N_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What could judge: a member, or the blend of all."""
+    """What could be used: a member, or the blend of all."""
 
     # Probabilities of being real of validation sentences, real and generated, by a model that did not see them
     valid_scores: tuple[FloatArray, FloatArray]
@@ -52,6 +64,18 @@ class Candidate:
     def valid_accuracy(self) -> float:
         """Balanced accuracy on validation text."""
         return balanced_accuracy(*self.valid_scores, self.threshold)
+
+
+@dataclass(frozen=True)
+class Blend:
+    """Log-odds are ``log_odds @ weights + intercept``; `weights` has shape (n_members,)."""
+
+    weights: FloatArray
+    intercept: float
+
+    def prob_real(self, odds: FloatArray) -> FloatArray:
+        """Return the probability of being real from log-odds of all members, shape (N, n_members)."""
+        return np.asarray(expit(np.einsum("ij,j->i", odds, self.weights) + self.intercept), dtype=np.float64)
 
 
 class FamilyDiscriminator:
@@ -107,13 +131,13 @@ class FamilyDiscriminator:
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted family; this one stays as it is."""
-        fitted = type(self)(self.name, self.members, prefer=self.prefer)
+        fitted = copy.copy(self)
         candidates = {}
         for member in self.members:
             begin = time.perf_counter()
-            judge = member.fit(train, valid)
-            scores = validation_scores(judge, valid)
-            candidates[member.name] = _candidate(scores, judge.chosen, judge, begin)
+            fitted_member = member.fit(train, valid)
+            scores = validation_scores(fitted_member, valid)
+            candidates[member.name] = _candidate(scores, fitted_member.chosen, fitted_member, begin)
         begin = time.perf_counter()
         odds = [
             np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in candidates.values()])
@@ -168,10 +192,10 @@ def _best(candidates: Mapping[str, Candidate], prefer: str, valid: Pair) -> str:
     sizes = [len(corpus) for corpus in valid]
     groups = joint_groups(valid[0].groups, valid[1].groups, sizes[0], sizes[1])
     shares = np.repeat([1 / (2 * size) for size in sizes], sizes)
-    usual = _right(candidates[prefer])
+    usual = _correct(candidates[prefer])
     won, most = prefer, 0.0
     for name, candidate in candidates.items():
-        gains = shares * (_right(candidate) - usual)
+        gains = shares * (_correct(candidate) - usual)
         error = float(np.sqrt(np.sum(np.bincount(groups, weights=gains) ** 2)))
         gain = float(gains.sum())
         if gain > most and gain > _STANDARD_ERRORS * error:
@@ -179,8 +203,79 @@ def _best(candidates: Mapping[str, Candidate], prefer: str, valid: Pair) -> str:
     return won
 
 
-def _right(candidate: Candidate) -> FloatArray:
-    """Return 1 for every validation sentence that is judged rightly, 0 for the others; real ones first."""
+def _correct(candidate: Candidate) -> FloatArray:
+    """Return 1 for every validation sentence on its right side of the threshold, else 0; real ones first."""
     real, generated = candidate.valid_scores
-    right = np.concatenate([real > candidate.threshold, generated <= candidate.threshold])
-    return right.astype(np.float64)
+    correct = np.concatenate([real > candidate.threshold, generated <= candidate.threshold])
+    return correct.astype(np.float64)
+
+
+def log_odds(scores: FloatArray) -> FloatArray:
+    """Return the log-odds of probabilities, any shape, kept within plus and minus 12."""
+    with np.errstate(divide="ignore"):
+        odds = np.log(scores) - np.log1p(-scores)
+    return np.asarray(np.clip(odds, -_LARGEST, _LARGEST), dtype=np.float64)
+
+
+def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
+    """Return the best blend for log-odds of real and generated texts; both sides have equal weight.
+
+    `real`, `generated`: shapes (n_real, n_members) and (n_generated, n_members).
+    """
+    equal = np.full(real.shape[1], 1 / real.shape[1])
+    if len(real) == 0 or len(generated) == 0:
+        return Blend(equal, 0.0)
+    odds = np.concatenate([real, generated])
+    n = len(odds)
+    is_real = np.arange(n) < len(real)
+    weights = np.where(is_real, n / (2 * len(real)), n / (2 * len(generated)))
+    design, start = np.column_stack([odds, np.ones(n)]), np.append(equal, 0.0)
+    ridge = _RIDGE * np.append(np.maximum(odds.std(axis=0), 1e-3), 1.0) ** 2
+
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        blended = design @ theta
+        value = weights @ np.logaddexp(0, np.where(is_real, -blended, blended)) + ridge @ (theta - start) ** 2 / 2
+        return float(value), design.T @ (weights * (expit(blended) - is_real)) + ridge * (theta - start)
+
+    def curvature(theta: FloatArray) -> FloatArray:
+        probabilities = expit(design @ theta)
+        scaled = design * (weights * probabilities * (1 - probabilities))[:, None]
+        return np.asarray(scaled.T @ design + np.diag(ridge), dtype=np.float64)
+
+    with one_blas_thread():  # the same bits whatever the number of processors
+        theta = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-9 * n}).x
+    return Blend(theta[:-1], float(theta[-1]))
+
+
+def blended_out_of_fold(real: FloatArray, generated: FloatArray, groups: Groups) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of real and generated sentences, each by a blend that was fitted to others.
+
+    Probabilities of being real, shapes (n_real,) and (n_generated,).
+    """
+    folds = _assign_folds(len(real), len(generated), groups)
+    scores = np.empty(len(real)), np.empty(len(generated))
+    for fold in np.unique(np.concatenate(folds)).tolist():
+        rows = folds[0] == fold, folds[1] == fold
+        blend = fit_blend(real[~rows[0]], generated[~rows[1]])
+        for side, row, odds in zip(scores, rows, (real, generated), strict=True):
+            side[row] = blend.prob_real(odds[row])
+    return scores
+
+
+def _assign_folds(n_real: int, n_generated: int, groups: Groups) -> tuple[IntArray, IntArray]:
+    """Return the fold of every text; without groups both sides are divided evenly."""
+    rng = stream(0, "blend", "folds")
+    if all(side is None for side in groups):
+        parts = []
+        for n in (n_real, n_generated):
+            n_folds = min(_N_FOLDS, n)
+            parts.append(np.zeros(n, dtype=np.int64) if n_folds < 2 else fold_numbers(n, n_folds, rng))
+        return parts[0], parts[1]
+    groups_of_all = joint_groups(*groups, n_real, n_generated)
+    n_folds = min(_N_FOLDS, int(groups_of_all.max()) + 1)
+    numbers = (
+        np.zeros(len(groups_of_all), np.int64)
+        if n_folds < 2
+        else fold_numbers(len(groups_of_all), n_folds, rng, groups_of_all)
+    )
+    return numbers[:n_real], numbers[n_real:]

@@ -11,7 +11,7 @@ robust version of the probability ratio test", 1965 (bounded terms; here they ar
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,33 +19,28 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from textassay.corpus import Corpus
-from textassay.discriminator.base import Pair, balanced_cross_entropy
+from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_cross_entropy, is_real_of, setting
 from textassay.discriminator.newton import fit_logistic
 from textassay.discriminator.side_models import FittedSides, SideModels, TokenProbs
-from textassay.errors import OptionError
 
 FloatArray = npt.NDArray[np.float64]
-
-BLURS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 
 _CALIBRATION_C = 10.0  # two coefficients on standardised numbers: binds only where there are a few sentences
 _TOLERANCE = 1e-4
 
 
-class LikelihoodRatioDiscriminator:
-    """The ratio of two n-gram models, calibrated."""
+@dataclass(eq=False, kw_only=True)
+class LikelihoodRatioDiscriminator(BaseDiscriminator):
+    """The ratio of two n-gram models, calibrated; deterministic."""
 
     name = "likelihood-ratio"
-
-    def __init__(self, *, max_order: int = 4, blurs: Sequence[float] = BLURS) -> None:
-        if max_order < 1:
-            raise OptionError(f"max_order must be at least 1, got {max_order}")
-        if not blurs or not 0 <= min(blurs) <= max(blurs) < 0.5:
-            raise OptionError(f"blurs must be numbers from 0 to below 0.5, got {list(blurs)}")
-        self.max_order = max_order
-        self.blurs = tuple(sorted(blurs))
-        self.chosen: Mapping[str, Any] = {}
-        self._fitted: _Ratio | None = None
+    max_order: int = setting(4, "the longest n-grams to try", least=1)
+    blurs: Sequence[float] = setting(
+        (0.0, 0.05, 0.1, 0.2, 0.3, 0.4),
+        "the shares to try that each side takes from the other's probabilities",
+        least=0,
+        below=0.5,
+    )
 
     @property
     def features(self) -> str:
@@ -55,28 +50,21 @@ class LikelihoodRatioDiscriminator:
             "calibrated with length"
         )
 
-    def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return the fitted discriminator; deterministic, this one stays as it is."""
-        fitted = type(self)(max_order=self.max_order, blurs=self.blurs)
+    def learn(self, train: Pair, valid: Pair) -> "tuple[_Ratio, Mapping[str, Any]]":
+        """Return the order and the blur with the lowest cross-entropy on validation text, calibrated on that."""
         models = SideModels(train, max_order=self.max_order)
         lowest = np.inf
         for order in range(1, self.max_order + 1):
             sides = models.fit(order)
             probs = [sides.token_probs(corpus) for corpus in valid]
             for blur in self.blurs:
-                ratio = _Ratio.calibrated(sides, blur, probs)
-                loss = balanced_cross_entropy(*(ratio.prob_real(side) for side in probs))
+                rows = [_statistics(side, blur) for side in probs]
+                ratio = _Ratio(sides, blur, *_calibrated(np.concatenate(rows), is_real_of(valid)))
+                loss = balanced_cross_entropy(*(ratio.prob_real_of(side) for side in rows))
                 if loss < lowest:
-                    lowest = loss
-                    fitted._fitted = ratio
-                    fitted.chosen = {"order": order, "blur": blur, "scale": ratio.scale}
-        return fitted
-
-    def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
-        if self._fitted is None:
-            raise OptionError("a likelihood-ratio discriminator must be fitted before it scores texts")
-        return self._fitted.prob_real(self._fitted.sides.token_probs(corpus))
+                    lowest, model = loss, ratio
+                    chosen = {"order": order, "blur": blur, "scale": float(ratio.scales[0])}
+        return model, chosen
 
 
 @dataclass(frozen=True)
@@ -85,24 +73,22 @@ class _Ratio:
 
     sides: FittedSides
     blur: float
-    scale: float  # of the log ratio
-    per_token: float  # added for each token
+    scales: FloatArray  # of the log ratio, and what is added for each token
     intercept: float
 
-    @classmethod
-    def calibrated(cls, sides: FittedSides, blur: float, valid: Sequence[TokenProbs]) -> "_Ratio":
-        """Return what fits validation text best, both sides weighing the same."""
-        rows = np.concatenate([_statistics(side, blur) for side in valid])  # (n, 2)
-        spread = rows.std(axis=0)
-        spread[spread == 0] = 1.0
-        is_real = np.repeat([True, False], [len(side.offsets) - 1 for side in valid])
-        theta = fit_logistic(csr_matrix(rows / spread), is_real, c=_CALIBRATION_C, tolerance=_TOLERANCE)
-        scale, per_token = (theta[:2] / spread).tolist()
-        return cls(sides, blur, scale, per_token, float(theta[2]))
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        return self.prob_real_of(_statistics(self.sides.token_probs(corpus), self.blur))
 
-    def prob_real(self, probs: TokenProbs) -> FloatArray:
-        log_odds = _statistics(probs, self.blur) @ np.array([self.scale, self.per_token]) + self.intercept
-        return np.asarray(expit(log_odds), dtype=np.float64)
+    def prob_real_of(self, rows: FloatArray) -> FloatArray:
+        return np.asarray(expit(rows @ self.scales + self.intercept), dtype=np.float64)
+
+
+def _calibrated(rows: FloatArray, is_real: npt.NDArray[np.bool_]) -> tuple[FloatArray, float]:
+    """Return the scales and the intercept that fit the statistics of validation text best."""
+    spread = rows.std(axis=0)
+    spread[spread == 0] = 1.0
+    theta = fit_logistic(csr_matrix(rows / spread), is_real, c=_CALIBRATION_C, tolerance=_TOLERANCE)
+    return theta[:2] / spread, float(theta[2])
 
 
 def _statistics(probs: TokenProbs, blur: float) -> FloatArray:

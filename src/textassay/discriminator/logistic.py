@@ -1,4 +1,4 @@
-"""Logistic regression over the n-grams of a sentence: the default discriminator.
+"""Logistic regression over the n-grams of a sentence: the default discriminator, and a plain one to compare with.
 
 A sentence is described by its word 1- to 4-grams, with its beginning and its end as tokens of their own, so that where
 words stand at the edges counts too (of text cut at a length it finds 0.99 instead of 0.97). Two weightings (present or
@@ -8,9 +8,11 @@ text stays. Fits are stopped early (`_TOLERANCE`), which moves no measured discr
 Source: objective (3) of Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation".
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +20,14 @@ from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
 from textassay.corpus import Corpus
-from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.base import (
+    BaseDiscriminator,
+    Pair,
+    balanced_accuracy,
+    balanced_cross_entropy,
+    is_real_of,
+    setting,
+)
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
 from textassay.ngram import NgramIndex, mark_ends
@@ -27,42 +36,120 @@ FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
-_OVERFIT = 1.05  # weaker regularisation is no longer tried once validation cross-entropy is so far above its best
 
 # Inverse strengths of regularisation to try for each weighting, strongest regularisation first.
 GRID: Mapping[Weighting, Sequence[float]] = {
     "binary": (0.01, 0.03, 0.1, 0.3, 1.0),
     "tfidf": (0.3, 1.0, 3.0, 10.0, 30.0),
 }
+_PLAIN_STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
-class LogisticDiscriminator:
-    """Logistic regression over word n-grams.
+@dataclass(frozen=True)
+class Weights:
+    """From counts of n-grams to what a linear model multiplies."""
 
-    `grid`: how n-grams may be weighted (``binary`` or ``tfidf``), and for each the inverse strengths of regularisation
-    (above 0) to try; the choice is made on validation text, ties go to the lower cross-entropy.
-    """
+    per_ngram: FloatArray | None = None  # ones where None, shape (n_features,)
+    tf_idf: bool = False  # counts times `per_ngram`, rows of length 1; else `per_ngram` however often it is there
+
+    def __call__(self, counts: csr_matrix) -> csr_matrix:
+        """Return the features, shape (n_sentences, n_features)."""
+        data = np.ones_like(counts.data) if self.per_ngram is None else self.per_ngram[counts.indices]
+        if self.tf_idf:
+            data = counts.data * data
+            rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+            data /= np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))[rows]
+        return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+
+
+@dataclass(frozen=True)
+class NgramLogistic:
+    """A fitted linear model over the n-grams of `index`."""
+
+    index: NgramIndex
+    weights: Weights
+    with_ends: bool
+    coefficients: FloatArray
+    intercept: float
+
+    def prob_real(self, corpus: Corpus) -> FloatArray:
+        """Return the probability that each sentence is real, shape (N,)."""
+        counts = self.index.count_matrix(mark_ends(corpus) if self.with_ends else corpus)
+        return self.prob_real_of(self.weights(counts))
+
+    def prob_real_of(self, features: csr_matrix) -> FloatArray:
+        """Return the same from the features of sentences."""
+        return np.asarray(expit(features @ self.coefficients + self.intercept), dtype=np.float64)
+
+
+@dataclass(eq=False, kw_only=True)
+class NgramLogisticDiscriminator(BaseDiscriminator):
+    """A linear model over n-grams: a subclass says how they are weighted and which strengths are tried."""
+
+    with_ends: ClassVar[bool] = True  # whether beginnings and ends are tokens
+    overfit: ClassVar[float] = 1.05  # no weaker regularisation once validation cross-entropy is so far above its best
+
+    max_order: int = setting(4, "the longest n-grams", least=1)
+    min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
+
+    @abstractmethod
+    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+        """Yield what to try, from the counts of both sides: its name for `chosen`, weights, and strengths."""
+
+    def variants(self, coefficients: FloatArray) -> Iterator[tuple[dict[str, Any], FloatArray]]:
+        """Yield the coefficients to judge of those that were fitted, and their name for `chosen`."""
+        yield {}, coefficients
+
+    def learn(self, train: Pair, valid: Pair) -> tuple[NgramLogistic, dict[str, Any]]:
+        """Return the model with the best balanced accuracy on validation text, then the lowest cross-entropy."""
+        marked = [mark_ends(corpus) if self.with_ends else corpus for corpus in train]
+        index = NgramIndex.build(marked, max_order=self.max_order, min_sentences=self.min_sentences)
+        counts = [index.count_matrix(corpus) for corpus in marked]
+        valid_counts = [index.count_matrix(mark_ends(corpus) if self.with_ends else corpus) for corpus in valid]
+        all_counts, is_real = vstack(counts, format="csr"), is_real_of(train)
+        best = (-math.inf, -math.inf)
+        for name, weights, strengths in self.weightings(counts):
+            features = weights(all_counts)
+            valid_features = [weights(side) for side in valid_counts]
+            lowest, theta = math.inf, None
+            for c in strengths:
+                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=theta)
+                losses = []
+                for variant, coefficients in self.variants(theta[:-1]):
+                    model = NgramLogistic(index, weights, self.with_ends, coefficients, float(theta[-1]))
+                    real, generated = (model.prob_real_of(side) for side in valid_features)
+                    losses.append(balanced_cross_entropy(real, generated))
+                    merit = (balanced_accuracy(real, generated), -losses[-1])
+                    if merit > best:
+                        best, best_model = merit, model
+                        chosen = {**name, "c": c, **variant, "n_features": index.n_features}
+                lowest = min(lowest, *losses)
+                if min(losses) > self.overfit * lowest:
+                    break
+        return best_model, chosen
+
+
+@dataclass(eq=False, kw_only=True)
+class LogisticDiscriminator(NgramLogisticDiscriminator):
+    """Logistic regression over word n-grams."""
 
     name = "logistic"
+    grid: Mapping[Weighting, Sequence[float]] = setting(
+        GRID,
+        "how n-grams may be weighted (``binary`` or ``tfidf``), and for each the inverse strengths of regularisation "
+        "to try",
+    )
 
-    def __init__(
-        self, *, max_order: int = 4, min_sentences: int = 2, grid: Mapping[Weighting, Sequence[float]] = GRID
-    ) -> None:
-        for setting, value in (("max_order", max_order), ("min_sentences", min_sentences)):
-            if value < 1:
-                raise OptionError(f"{setting} must be at least 1, got {value}")
-        for weighting, strengths in grid.items():
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for weighting, strengths in self.grid.items():
             if weighting not in get_args(Weighting):
                 raise unknown_name("weighting", weighting, get_args(Weighting))
             if not strengths or min(strengths) <= 0:
                 raise OptionError(f"grid must hold numbers above 0 for {weighting}, got {list(strengths)}")
-        if not grid:
+        if not self.grid:
             raise OptionError("grid must have at least one weighting, got none")
-        self.max_order = max_order
-        self.min_sentences = min_sentences
-        self.grid = {weighting: tuple(sorted(strengths)) for weighting, strengths in grid.items()}
-        self.chosen: Mapping[str, Any] = {}
-        self._weights: _Weights | None = None
+        self.grid = {weighting: tuple(sorted(strengths)) for weighting, strengths in self.grid.items()}
 
     @property
     def features(self) -> str:
@@ -72,43 +159,15 @@ class LogisticDiscriminator:
         )
         return f"1-{self.max_order}-grams with ends in >={self.min_sentences} sentences, {grids}"
 
-    def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return the fitted discriminator; deterministic, this one stays as it is."""
-        fitted = type(self)(max_order=self.max_order, min_sentences=self.min_sentences, grid=self.grid)
-        marked = [mark_ends(corpus) for corpus in train]
-        index = NgramIndex.build(marked, max_order=self.max_order, min_sentences=self.min_sentences)
-        counts = vstack([index.count_matrix(corpus) for corpus in marked], format="csr")
-        valid_counts = [index.count_matrix(mark_ends(corpus)) for corpus in valid]
-        is_real = np.repeat([True, False], [len(corpus) for corpus in train])
-        best = (-np.inf, -np.inf)
+    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+        """Yield those of the grid; the inverse document frequency is ln((1 + N) / (1 + df)) + 1."""
         for weighting, strengths in self.grid.items():
-            idf = _inverse_document_frequency(counts) if weighting == "tfidf" else None
-            features = _features(counts, idf)
-            valid_features = [_features(part, idf) for part in valid_counts]
-            lowest = np.inf
-            theta = None
-            for c in strengths:
-                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=theta)
-                weights = _Weights(index, idf, theta[:-1], float(theta[-1]))
-                real, generated = (weights.prob_real(part) for part in valid_features)
-                loss = balanced_cross_entropy(real, generated)
-                merit = (balanced_accuracy(real, generated), -loss)
-                if merit > best:
-                    best = merit
-                    fitted._weights = weights
-                    fitted.chosen = {"weighting": weighting, "c": c, "n_features": index.n_features}
-                lowest = min(lowest, loss)
-                if loss > _OVERFIT * lowest:
-                    break
-        return fitted
-
-    def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
-        if self._weights is None:
-            raise OptionError("a logistic discriminator must be fitted before it scores texts")
-        return self._weights.prob_real(
-            _features(self._weights.index.count_matrix(mark_ends(corpus)), self._weights.idf)
-        )
+            weights = Weights()
+            if weighting == "tfidf":
+                frequency = np.sum([np.bincount(side.indices, minlength=side.shape[1]) for side in counts], axis=0)
+                n = sum(side.shape[0] for side in counts)
+                weights = Weights(np.log((1 + n) / (1 + frequency)) + 1, tf_idf=True)
+            yield {"weighting": weighting}, weights, strengths
 
     def token_evidence(self, corpus: Corpus) -> FloatArray:
         """Return what each token adds to the log-odds of its sentence being real.
@@ -117,53 +176,40 @@ class LogisticDiscriminator:
         `prob_real`. An n-gram counts at its last token, in equal parts where it stands several times; the intercept
         counts at the beginning.
         """
-        if self._weights is None:
-            raise OptionError("a logistic discriminator must be fitted before it explains")
-        return self._weights.token_evidence(mark_ends(corpus))
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """A fitted linear model over the n-grams of `index`."""
-
-    index: NgramIndex
-    idf: FloatArray | None
-    coefficients: FloatArray
-    intercept: float
-
-    def prob_real(self, features: csr_matrix) -> FloatArray:
-        return np.asarray(expit(features @ self.coefficients + self.intercept), dtype=np.float64)
-
-    def token_evidence(self, marked: Corpus) -> FloatArray:
-        counts = self.index.count_matrix(marked)
-        parts = _features(counts, self.idf).data / counts.data * self.coefficients[counts.indices]  # of one occurrence
-        entries = np.repeat(np.arange(len(marked)), np.diff(counts.indptr)) * self.index.n_features + counts.indices
+        model: NgramLogistic = self.model
+        index, marked = model.index, mark_ends(corpus)
+        counts = index.count_matrix(marked)
+        once = model.weights(counts).data / counts.data * model.coefficients[counts.indices]  # of one occurrence
+        entries = np.repeat(np.arange(len(marked)), np.diff(counts.indptr)) * index.n_features + counts.indices
         sentences = np.repeat(np.arange(len(marked)), marked.lengths)
         evidence = np.zeros(len(marked.tokens))
         first = 0
-        for order, (ids, size) in enumerate(zip(self.index.all_ids(marked), self.index.sizes, strict=True), start=1):
+        for order, (ids, size) in enumerate(zip(index.all_ids(marked), index.sizes, strict=True), start=1):
             starts = np.flatnonzero(ids >= 0)
-            needed = sentences[starts] * self.index.n_features + first + ids[starts]
-            evidence[starts + order - 1] += parts[np.searchsorted(entries, needed)]
+            needed = sentences[starts] * index.n_features + first + ids[starts]
+            evidence[starts + order - 1] += once[np.searchsorted(entries, needed)]
             first += size
-        evidence[marked.offsets[:-1]] += self.intercept
+        evidence[marked.offsets[:-1]] += model.intercept
         return evidence
 
 
-def _inverse_document_frequency(counts: csr_matrix) -> FloatArray:
-    """Return the smoothed inverse document frequency of each n-gram, ln((1 + N) / (1 + df)) + 1."""
-    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-    return np.asarray(np.log((1 + counts.shape[0]) / (1 + frequency)) + 1, dtype=np.float64)
+@dataclass(eq=False, kw_only=True)
+class PlainLogistic(NgramLogisticDiscriminator):
+    """Logistic regression over the presence of word 1- to 4-grams, without marks for beginnings and ends.
 
+    Other discriminators are measured against it, so it stays as it is when they improve.
+    """
 
-def _features(counts: csr_matrix, idf: FloatArray | None) -> csr_matrix:
-    """Return rows of ones without `idf`, else counts times `idf` scaled to length 1."""
-    if idf is None:
-        data = np.ones_like(counts.data)
-    else:
-        data = counts.data * idf[counts.indices]
-        lengths = np.diff(counts.indptr)
-        rows = np.repeat(np.arange(counts.shape[0]), lengths)
-        norms = np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))
-        data /= norms[rows]
-    return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
+    name = "plain"
+    with_ends: ClassVar[bool] = False
+    overfit: ClassVar[float] = math.inf
+
+    @property
+    def features(self) -> str:
+        """N-grams and strengths of regularisation."""
+        strengths = ",".join(f"{c:g}" for c in _PLAIN_STRENGTHS)
+        return f"1-{self.max_order}-grams without ends in >={self.min_sentences} sentences, binary C={strengths}"
+
+    def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
+        """Yield presence alone."""
+        yield {}, Weights(), _PLAIN_STRENGTHS

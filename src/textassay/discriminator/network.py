@@ -1,15 +1,16 @@
-"""What all discriminators that are networks share: batches, validation, the best epoch kept, judging.
+"""What all discriminators that are networks share: sentences as rows of word vectors, batches, the best epoch kept.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", section 5.
 Departs from it: every sentence is used, none is cut, batches differ by one sentence rather than being left out. One
 epoch is a pass over the real sentences, with as many generated ones; where those are more or fewer, they are drawn
-without replacement until all were, then again.
+without replacement until all were, then again. Words of too few training sentences share a vector. Each sentence is
+padded as if all were `N_PADS` tokens longer than the longest; more padding would only repeat a window that is there
+already. One row of padding is its end, a token like any other, so that an empty sentence has one.
 """
 
-import copy
 import hashlib
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
@@ -18,10 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus import Corpus
-from textassay.discriminator.base import Pair, balanced_cross_entropy
-from textassay.discriminator.word_rows import Sentences, WordRows
-from textassay.errors import OptionError
+from textassay.corpus import UNK, Corpus, Vocabulary
+from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_cross_entropy, setting
 from textassay.seeding import stream
 from textassay.training import History, Recipe, require_neural, single_threaded, train, training_device
 
@@ -34,7 +33,11 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Weights = Mapping[str, "Tensor"]
 
-_SENTENCES_AT_ONCE = 2048  # when judging
+PAD, RARE = 0, 1  # the first two rows
+N_PADS = 3  # as many as the widest window of a network
+
+_SENTENCES_AT_ONCE = 2048  # when scoring
+_FAR = 1e4  # beyond any value that is pooled
 
 
 class Encoded(Protocol):
@@ -72,33 +75,88 @@ class Encoder(Protocol[RowsRead]):
 
 
 @dataclass(frozen=True)
+class Sentences:
+    """Sentences as rows of word vectors, `words` (T,), each followed by its padding; `offsets` (N + 1,)."""
+
+    words: IntArray
+    offsets: IntArray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["Sentences"]) -> "Sentences":
+        """Return the sentences of all `parts`, at least one, in order."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        return cls(np.concatenate([part.words for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
+
+    def take(self, rows: IntArray) -> "Sentences":
+        """Return the sentences numbered `rows`, in that order."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Sentences(self.words[positions], offsets)
+
+    def padded(self) -> IntArray:
+        """Return the words as a table, all sentences as long as the longest, shape (N, length)."""
+        lengths = np.diff(self.offsets)
+        table = np.full((len(self), lengths.max()), PAD)
+        table[np.arange(table.shape[1]) < lengths[:, None]] = self.words
+        return table
+
+
+@dataclass(frozen=True)
+class WordRows:
+    """Which word has which vector."""
+
+    vocabulary: Vocabulary  # Of the training text
+    rows: IntArray  # Row of each token id, shape (V,); `RARE` for those without a row of their own
+    n_rows: int  # How many rows there are, `PAD` and `RARE` among them
+
+    @classmethod
+    def build(cls, train: Pair, min_sentences: int) -> "WordRows":
+        """Return the words of `train`, ordered by their hashes: the order of ids depends on what else was read."""
+        vocabulary = train[0].vocabulary
+        n_sentences = np.zeros(len(vocabulary), dtype=np.int64)
+        for corpus in train:
+            keys = np.repeat(np.arange(len(corpus)), corpus.lengths) * len(vocabulary) + corpus.tokens
+            n_sentences += np.bincount(np.unique(keys) % len(vocabulary), minlength=len(vocabulary))
+        n_sentences[UNK] = 0
+        kept = np.flatnonzero(n_sentences >= min_sentences)
+        kept = kept[np.argsort(vocabulary.hashes[kept])]
+        rows = np.full(len(vocabulary), RARE)
+        rows[kept] = np.arange(len(kept)) + 2
+        return cls(vocabulary, rows, len(kept) + 2)
+
+    def encode(self, corpus: Corpus) -> Sentences:
+        """Return `corpus` as rows, padded."""
+        if corpus.vocabulary is not self.vocabulary:
+            corpus = corpus.with_vocabulary(self.vocabulary)
+        offsets = corpus.offsets + N_PADS * np.arange(len(corpus) + 1)
+        words = np.full(offsets[-1], PAD)
+        positions = np.arange(len(corpus.tokens)) + N_PADS * np.repeat(np.arange(len(corpus)), corpus.lengths)
+        words[positions] = self.rows[corpus.tokens]
+        return Sentences(words, offsets)
+
+
+@dataclass(frozen=True)
 class _Fitted(Generic[Rows]):
     encoder: Encoder[Rows]
     weights: Weights
 
 
-class NetworkDiscriminator(ABC, Generic[Rows]):
-    """A network that judges sentences; a subclass says which. Needs the extra ``neural``.
+@dataclass(eq=False, kw_only=True)
+class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
+    """A network that reads sentences; a subclass says which. Needs the extra ``neural``."""
 
-    `seed`: with the training text, decides everything random: the same bits on one CPU.
-    """
+    recipe: Recipe = setting(Recipe(max_epochs=5), "how it is trained")
+    batch_size: int = setting(256, "sentences of a batch, of both sides together", least=2)
+    min_sentences: int = setting(2, "a word has a vector of its own if so many training sentences hold it", least=1)
+    seed: int = setting(0, "decides, with the text, all that is random: the same bits on one CPU")
 
-    def __init__(self, recipe: Recipe, *, batch_size: int, min_sentences: int, seed: int) -> None:
-        require_neural(f"the {self.name_of_kind} discriminator")
-        for setting, value, least in (("batch_size", batch_size, 2), ("min_sentences", min_sentences, 1)):
-            if value < least:
-                raise OptionError(f"{setting} must be at least {least}, got {value}")
-        self.recipe = recipe
-        self.batch_size = batch_size
-        self.min_sentences = min_sentences
-        self.seed = seed
-        self.chosen: Mapping[str, Any] = {}
-        self._fitted: _Fitted[Rows] | None = None
-
-    @property
-    @abstractmethod
-    def name_of_kind(self) -> str:
-        """Name of the kind of network, for messages and random streams."""
+    def __post_init__(self) -> None:
+        require_neural(f"the {self.name} discriminator")
+        super().__post_init__()
 
     @property
     @abstractmethod
@@ -106,9 +164,9 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
         """The network in words, for signatures."""
 
     @property
-    def name(self) -> str:
-        """Short name for signatures."""
-        return self.name_of_kind
+    def stream_name(self) -> str:
+        """Name of its random streams."""
+        return self.name
 
     @property
     def features(self) -> str:
@@ -131,7 +189,7 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
 
     @abstractmethod
     def new_weights(self, encoder: Any, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return the initial weights."""
 
     @abstractmethod
     def log_odds(self, weights: Weights, sentences: Rows, rng: "torch.Generator | None") -> "Tensor":
@@ -145,33 +203,30 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
         labels = torch.from_numpy(is_real).to(odds)
         return torch.nn.functional.binary_cross_entropy_with_logits(odds, labels)
 
-    def score(self, real_scores: FloatArray, generated_scores: FloatArray) -> float:
+    def valid_score(self, real_scores: FloatArray, generated_scores: FloatArray) -> float:
         """Return what decides which epoch is kept, higher is better, from the scores of validation sentences."""
         return -balanced_cross_entropy(real_scores, generated_scores)
 
-    def pretrain(self, weights: Weights, sides: tuple[Rows, Rows], seed: int) -> dict[str, Any]:
-        """Change `weights` before they learn to judge, and return what is to be said of it; by default, nothing."""
-        return {}
-
-    def said(self, history: History) -> dict[str, Any]:
-        """Return what is said of the validation scores of the epochs."""
+    def valid_history(self, history: History) -> dict[str, Any]:
+        """Return the validation scores of the epochs, for `chosen`."""
         return {"valid_cross_entropies": [-epoch.score for epoch in history.epochs]}
 
-    def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return a fitted copy, with the weights of the epoch that was best on validation text."""
-        fitted = copy.copy(self)
+    def pretrain(self, weights: Weights, sides: tuple[Rows, Rows], seed: int) -> dict[str, Any]:
+        """Change `weights` before they learn to tell sides apart; return what `chosen` says of it. Here: nothing."""
+        return {}
+
+    def learn(self, train: Pair, valid: Pair) -> tuple[_Fitted[Rows], dict[str, Any]]:
+        """Return the weights of the epoch that was best on validation text."""
         with single_threaded():
-            fitted.chosen, fitted._fitted = _fit(self, train, valid)
-        return fitted
+            return self._train(train, valid)
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
-        if self._fitted is None:
-            raise OptionError(f"a {self.name_of_kind} discriminator must be fitted before it scores texts")
+        model: _Fitted[Rows] = self.model
         with single_threaded():
-            return self._judged(self._fitted.weights, self._fitted.encoder.encode(corpus))
+            return self._prob_real(model.weights, model.encoder.encode(corpus))
 
-    def _judged(self, weights: Weights, sentences: Rows) -> FloatArray:
+    def _prob_real(self, weights: Weights, sentences: Rows) -> FloatArray:
         import torch
 
         scores = []
@@ -181,7 +236,53 @@ class NetworkDiscriminator(ABC, Generic[Rows]):
                 scores.append(expit(self.log_odds(weights, block, None).cpu().double().numpy()))
         return np.concatenate(scores) if scores else np.empty(0)
 
+    def _train(self, pair: Pair, valid: Pair) -> tuple[_Fitted[Rows], dict[str, Any]]:
+        """Return the trained network and what was chosen; what is random depends on the seed and all the text."""
+        import torch
 
+        content = hashlib.blake2b("".join(corpus.fingerprint for corpus in (*pair, *valid)).encode()).hexdigest()
+
+        def seed(purpose: str) -> int:
+            return int(stream(self.seed, self.stream_name, purpose, content).integers(2**63))
+
+        encoder, sides, valid_sides = self.encoded(pair, valid)
+        initial = self.new_weights(encoder, torch.Generator().manual_seed(seed("weights")))
+        device = training_device()
+        weights = {name: weight.to(device).requires_grad_() for name, weight in initial.items()}
+        pretrained = self.pretrain(weights, sides, seed("pretraining"))
+        concatenate: Callable[..., Rows] = type(sides[0]).concatenate
+
+        def batch_loss(rows: tuple[IntArray, IntArray], rng: "torch.Generator") -> "Tensor":
+            sentences = concatenate([side.take(chosen) for side, chosen in zip(sides, rows, strict=True)])
+            return self.loss(weights, sentences, np.repeat([1, 0], [len(chosen) for chosen in rows]), rng)
+
+        def score() -> float:
+            real, generated = (self._prob_real(weights, side) for side in valid_sides)
+            return self.valid_score(real, generated)
+
+        history = train(
+            weights,
+            batches=seeded(len(sides[0]), len(sides[1]), self.batch_size, seed("order")),
+            loss=batch_loss,
+            score=score,
+            recipe=self.recipe,
+            seed=seed("training"),
+        )
+        for weight in weights.values():
+            weight.requires_grad_(False)
+        chosen = {
+            **pretrained,
+            "epochs": len(history.epochs),
+            "best_epoch": history.best.number,
+            "converged": history.converged(self.recipe),
+            **self.valid_history(history),
+            "n_words": encoder.n_rows,
+            "n_parameters": sum(weight.numel() for weight in weights.values()),
+        }
+        return _Fitted(encoder, weights), chosen
+
+
+@dataclass(eq=False, kw_only=True)
 class WordNetworkDiscriminator(NetworkDiscriminator[Sentences]):
     """A network that reads words alone."""
 
@@ -192,52 +293,6 @@ class WordNetworkDiscriminator(NetworkDiscriminator[Sentences]):
         words = WordRows.build(train, self.min_sentences)
         real, generated, *valid_sides = (words.encode(corpus) for corpus in (*train, *valid))
         return words, (real, generated), (valid_sides[0], valid_sides[1])
-
-
-def _fit(settings: NetworkDiscriminator[Rows], pair: Pair, valid: Pair) -> tuple[dict[str, Any], _Fitted[Rows]]:
-    """Return what was chosen and the trained network; what is random depends on the seed and all the text."""
-    import torch
-
-    content = hashlib.blake2b("".join(corpus.fingerprint for corpus in (*pair, *valid)).encode()).hexdigest()
-
-    def seed(purpose: str) -> int:
-        return int(stream(settings.seed, settings.name_of_kind, purpose, content).integers(2**63))
-
-    encoder, sides, valid_sides = settings.encoded(pair, valid)
-    began = settings.new_weights(encoder, torch.Generator().manual_seed(seed("weights")))
-    device = training_device()
-    weights = {name: weight.to(device).requires_grad_() for name, weight in began.items()}
-    before = settings.pretrain(weights, sides, seed("pretraining"))
-    kind: Callable[..., Rows] = type(sides[0]).concatenate
-
-    def batch_loss(rows: tuple[IntArray, IntArray], rng: "torch.Generator") -> "Tensor":
-        sentences = kind([side.take(chosen) for side, chosen in zip(sides, rows, strict=True)])
-        return settings.loss(weights, sentences, np.repeat([1, 0], [len(chosen) for chosen in rows]), rng)
-
-    def score() -> float:
-        real, generated = (settings._judged(weights, side) for side in valid_sides)
-        return settings.score(real, generated)
-
-    history = train(
-        weights,
-        batches=seeded(len(sides[0]), len(sides[1]), settings.batch_size, seed("order")),
-        loss=batch_loss,
-        score=score,
-        recipe=settings.recipe,
-        seed=seed("training"),
-    )
-    for weight in weights.values():
-        weight.requires_grad_(False)
-    chosen = {
-        **before,
-        "epochs": len(history.epochs),
-        "best_epoch": history.best.number,
-        "converged": history.converged(settings.recipe),
-        **settings.said(history),
-        "n_words": encoder.n_rows,
-        "n_parameters": sum(weight.numel() for weight in weights.values()),
-    }
-    return chosen, _Fitted(encoder, weights)
 
 
 def seeded(
@@ -262,3 +317,19 @@ def _shuffled(n: int, first: int, count: int, seed: int, side: str) -> IntArray:
     passes = range(first // n, (first + count - 1) // n + 1)
     row = np.concatenate([stream(seed, side, number).permutation(n) for number in passes])
     return row[first - passes[0] * n :][:count]
+
+
+def padded_words(sentences: Sentences, device: "torch.device") -> "tuple[Tensor, Tensor]":
+    """Return the rows of the word vectors of N sentences and their ends, and which they are, both (N, length)."""
+    import torch
+
+    table = sentences.padded()[:, : 1 - N_PADS]
+    inside: npt.NDArray[np.bool_] = np.arange(table.shape[1]) < (np.diff(sentences.offsets) - N_PADS + 1)[:, None]
+    return torch.from_numpy(table).to(device), torch.from_numpy(inside).to(device)
+
+
+def pooled(vectors: "Tensor", inside: "Tensor") -> "tuple[Tensor, Tensor]":
+    """Return mean and maximum over each sentence, both (N, width), of vectors (N, length, width)."""
+    here = inside[..., None].to(vectors)
+    mean = (vectors * here).sum(1) / here.sum(1)
+    return mean, (vectors - _FAR * (1 - here)).amax(1)

@@ -5,11 +5,10 @@ Generation", section on discriminative evaluators (1- to 3-grams). Its n-grams a
 stand in enough training sentences are features, without marks for the ends of sentences.
 """
 
-import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +16,12 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from textassay.corpus import Corpus, Vocabulary
-from textassay.discriminator.base import Pair
-from textassay.errors import OptionError
+from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_weights, is_real_of, setting
 from textassay.ngram import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Weighting = Literal["counts", "presence", "tf-idf"]
-
-MAX_ORDER = 3
 
 
 @dataclass(frozen=True)
@@ -37,24 +33,18 @@ class Rows:
     weights: FloatArray
 
 
-class NgramClassifier(ABC):
-    """A classifier over the n-grams of a sentence.
+@dataclass(eq=False, kw_only=True)
+class NgramClassifier(BaseDiscriminator):
+    """A classifier over the n-grams of a sentence: a subclass learns from `Rows` and scores features."""
 
-    `weighting`: ``counts``; ``presence``: 1 where the n-gram stands in the sentence; ``tf-idf``: 1 + log of the count,
-    times the inverse document frequency in the training text, rows of length 1.
-    """
-
-    name: str
-
-    def __init__(self, *, max_order: int, min_sentences: int, weighting: Weighting) -> None:
-        check_least(max_order=(max_order, 1), min_sentences=(min_sentences, 1))
-        if weighting not in get_args(Weighting):
-            raise OptionError(f"weighting must be {', '.join(get_args(Weighting))}, got {weighting}")
-        self.max_order = max_order
-        self.min_sentences = min_sentences
-        self.weighting: Weighting = weighting
-        self.chosen: Mapping[str, Any] = {}
-        self._fitted: _Fitted | None = None
+    max_order: int = setting(3, "the longest n-grams", least=1)
+    min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
+    weighting: Weighting = setting(
+        "counts",
+        "``counts``; ``presence``: 1 where a sentence holds the n-gram; ``tf-idf``: 1 + log of the count, times the "
+        "inverse document frequency in the training text, rows of length 1",
+        choices=Weighting,
+    )
 
     @property
     def features(self) -> str:
@@ -67,77 +57,52 @@ class NgramClassifier(ABC):
         """Every setting of the classifier that can change its answers."""
 
     @abstractmethod
-    def learn(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
-        """Return the fitted model, and what was chosen, JSON-ready; there is at least one feature."""
+    def learn_rows(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
+        """Return what is learnt from at least one feature, and what was chosen, JSON-ready."""
 
     @abstractmethod
-    def judge(self, model: Any, features: csr_matrix) -> FloatArray:
+    def score_rows(self, learnt: Any, features: csr_matrix) -> FloatArray:
         """Return the probability of being real of each row, at least one, shape (N,)."""
 
-    def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return the fitted discriminator; this one stays as it is."""
-        fitted = copy.copy(self)
+    def learn(self, train: Pair, valid: Pair) -> "tuple[_Model, Mapping[str, Any]]":
+        """Return the n-grams of the training text and what the classifier learnt from them."""
         index = NgramIndex.build(train, max_order=self.max_order, min_sentences=self.min_sentences)
         counts = vstack([index.count_matrix(corpus) for corpus in train], format="csr")
-        idf = (
-            TfidfTransformer(sublinear_tf=True).fit(counts) if self.weighting == "tf-idf" and counts.shape[1] else None
-        )
-        encoder = _Encoder(index, train[0].vocabulary, idf, self.weighting)
-        model: Any = None
-        chosen: dict[str, Any] = {}
-        if index.n_features:
-            valid_counts = vstack([index.count_matrix(encoder.known(corpus)) for corpus in valid], format="csr")
-            model, chosen = self.learn(
-                _rows(encoder.weighted(counts), train), _rows(encoder.weighted(valid_counts), valid)
-            )
-        fitted._fitted = _Fitted(encoder, model)
-        fitted.chosen = {"n_features": index.n_features, **chosen}
-        return fitted
+        idf = None
+        if self.weighting == "tf-idf" and index.n_features:
+            idf = TfidfTransformer(sublinear_tf=True).fit(counts)
+        model = _Model(index, train[0].vocabulary, idf, self.weighting, None)
+        if not index.n_features:
+            return model, {"n_features": 0}
+        rows = Rows(model.weighted(counts), is_real_of(train).astype(np.int64), balanced_weights(train))
+        valid_features = vstack([model.features(corpus) for corpus in valid], format="csr")
+        valid_rows = Rows(valid_features, is_real_of(valid).astype(np.int64), balanced_weights(valid))
+        learnt, chosen = self.learn_rows(rows, valid_rows)
+        return replace(model, learnt=learnt), {"n_features": index.n_features, **chosen}
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,); 1/2 where no n-gram was a feature."""
-        if self._fitted is None:
-            raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
-        if self._fitted.model is None or len(corpus) == 0:
+        model: _Model = self.model
+        if model.learnt is None or len(corpus) == 0:
             return np.full(len(corpus), 0.5)
-        return self.judge(self._fitted.model, self._fitted.encoder.encode(corpus))
+        return self.score_rows(model.learnt, model.features(corpus))
 
 
 @dataclass(frozen=True)
-class _Encoder:
-    """From sentences to features."""
+class _Model:
+    """From sentences to features, and from these to probabilities."""
 
     index: NgramIndex
     vocabulary: Vocabulary
     idf: TfidfTransformer | None
     weighting: Weighting
+    learnt: Any  # None where there was no feature
 
-    def encode(self, corpus: Corpus) -> csr_matrix:
-        return self.weighted(self.index.count_matrix(self.known(corpus)))
-
-    def known(self, corpus: Corpus) -> Corpus:
-        return corpus if corpus.vocabulary is self.vocabulary else corpus.with_vocabulary(self.vocabulary)
+    def features(self, corpus: Corpus) -> csr_matrix:
+        known = corpus if corpus.vocabulary is self.vocabulary else corpus.with_vocabulary(self.vocabulary)
+        return self.weighted(self.index.count_matrix(known))
 
     def weighted(self, counts: csr_matrix) -> csr_matrix:
         if self.weighting == "presence":
             return csr_matrix((np.ones_like(counts.data), counts.indices, counts.indptr), shape=counts.shape)
         return counts if self.idf is None else csr_matrix(self.idf.transform(counts))
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    encoder: _Encoder
-    model: Any  # None where there was no feature
-
-
-def _rows(features: csr_matrix, pair: Pair) -> Rows:
-    sizes = [len(corpus) for corpus in pair]
-    weights = np.repeat([sum(sizes) / (2 * size) for size in sizes], sizes)
-    return Rows(features, np.repeat(np.array([1, 0]), sizes), weights)
-
-
-def check_least(**settings: tuple[float, float]) -> None:
-    """Raise unless each setting, given with its least value, is at least that."""
-    for name, (value, least) in settings.items():
-        if not value >= least:
-            raise OptionError(f"{name} must be at least {least:g}, got {value}")

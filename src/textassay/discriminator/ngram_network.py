@@ -3,29 +3,38 @@
 How much a count means (how far one occurrence may be trusted, how a long n-gram outweighs a short one) is what
 smoothing methods fix beforehand; here it is learnt. A few layers turn the counts at each token, with a vector of a
 frequent word, into evidence, look at the neighbours, and sum it over the sentence. The sums of smoothed n-gram models
-over the whole sentence, which the stack weighs, stand beside. Training sentences are counted without themselves
-(`count_rows`).
+over the whole sentence, which the stack weighs, stand beside. A sentence the counts were made of is
+counted without itself (and without its group), so that what it shows is what a new sentence would show: with its own
+counts, every training sentence would say which side it is from.
 
-Source: our own; the sum over tokens is the form of a log-likelihood ratio, its parts are learnt as in Zaheer et al.,
-"Deep Sets", NeurIPS 2017.
+Sources: our own; the sum over tokens is the form of a log-likelihood ratio, its parts are learnt as in Zaheer et al.,
+"Deep Sets", NeurIPS 2017; leave-one-out counts: Ney, Essen, Kneser, "On the estimation of 'small' probabilities by
+leaving-one-out", PAMI 17, 1995.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.discriminator.base import Pair
-from textassay.discriminator.count_rows import CountedSentences, CountRows
-from textassay.discriminator.network import NetworkDiscriminator
-from textassay.discriminator.padding import pooled
-from textassay.discriminator.word_rows import N_PADS
-from textassay.errors import OptionError
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus import Corpus
+from textassay.discriminator.base import Pair, setting
+from textassay.discriminator.network import N_PADS, NetworkDiscriminator, Sentences, WordRows, pooled
+from textassay.ngram import SideCounts, mark_ends
+from textassay.resampling import joint_groups
 from textassay.training import Recipe, dropped
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int32]
 
 COUNTING = Recipe(max_epochs=5, learning_rate=3e-3, schedule="linear", averaging=0.99, max_norm=1.0)
 
@@ -35,31 +44,129 @@ _WINDOW = 3
 _DROPOUT = 0.1
 _PER_SENTENCE = 10  # sums over tokens are divided by it, so that they are about as large as means
 _NUMBERS = 5  # of each order: both logarithms, their difference, unseen on one side
+_SMALLEST_SCALE = 1e-6  # of a number that is the same for all sentences
 
 
+@dataclass(frozen=True)
+class CountedSentences:
+    """Sentences with their ends, as rows of word vectors, padded, and what counts say of them."""
+
+    sentences: Sentences  # N sentences of T rows
+    # Shape (T, max_order, 2): ``counts[t, k - 1]`` is how often the k tokens that end at t stand in real and in
+    # generated text; -1 where they would begin before the sentence, and in padding
+    counts: Counts
+    # What `SideCounts` says of whole sentences, and their length, shape (N, n_numbers)
+    numbers: npt.NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["CountedSentences"]) -> "CountedSentences":
+        """Return the sentences of all `parts`, at least one, in order."""
+        return cls(
+            Sentences.concatenate([part.sentences for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+        )
+
+    def take(self, rows: IntArray) -> "CountedSentences":
+        """Return the sentences numbered `rows`, in that order."""
+        taken = self.sentences.take(rows)
+        lengths = np.diff(taken.offsets)
+        positions = np.arange(taken.offsets[-1]) + np.repeat(self.sentences.offsets[rows] - taken.offsets[:-1], lengths)
+        return CountedSentences(taken, self.counts[positions], self.numbers[rows])
+
+    def padded_counts(self) -> Counts:
+        """Return the counts as a table beside `Sentences.padded`, shape (N, length, max_order, 2)."""
+        lengths = np.diff(self.sentences.offsets)
+        table = np.full((len(self), lengths.max(), *self.counts.shape[1:]), -1, dtype=np.int32)
+        table[np.arange(table.shape[1]) < lengths[:, None]] = self.counts
+        return table
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """n-grams of both sides with their counts, and which word has a vector; made by `build`."""
+
+    words: WordRows
+    sides: SideCounts
+    max_order: int
+    center: FloatArray
+    scale: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        """How many word vectors there are."""
+        return self.words.n_rows
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers a sentence has."""
+        return len(self.center)
+
+    @classmethod
+    def build(
+        cls, pair: Pair, *, max_order: int, longest: int, min_sentences: int
+    ) -> tuple["CountRows", tuple[CountedSentences, CountedSentences]]:
+        """Return the counts of `pair`, and both its sides, each sentence without its own counts."""
+        marked = (mark_ends(pair[0]), mark_ends(pair[1]))
+        sides = SideCounts.build(*marked, max_order=longest)
+        groups = joint_groups(pair[0].groups, pair[1].groups, len(pair[0]), len(pair[1]))
+        numbers = sides.describe_own(groups)
+        numbers = np.column_stack([numbers, np.concatenate([np.log1p(corpus.lengths) for corpus in marked])])
+        center, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), _SMALLEST_SCALE)
+        words = WordRows.build(marked, min_sentences)
+        built = cls(words, sides, max_order, center, scale)
+        ids = np.concatenate([sides.index.all_ids(corpus)[:max_order] for corpus in marked], axis=1)
+        side = np.repeat([0, 1], [len(corpus.tokens) for corpus in marked])
+        sentence = np.repeat(groups, np.concatenate([corpus.lengths for corpus in marked]))
+        own = np.zeros((len(side), max_order, 2), dtype=np.int32)
+        for level, size in enumerate(sides.index.sizes[:max_order]):
+            here = np.flatnonzero(ids[level] >= 0)
+            distinct, number = np.unique(sentence[here] * size + ids[level][here], return_inverse=True)
+            ngram_counts = np.bincount(2 * number + side[here], minlength=2 * len(distinct)).reshape(-1, 2)
+            own[here + level, level] = ngram_counts[number]
+        firsts, split = len(marked[0].tokens), len(marked[0])
+        real = built._rows(marked[0], own[:firsts], numbers[:split])
+        generated = built._rows(marked[1], own[firsts:], numbers[split:])
+        return built, (real, generated)
+
+    def encode(self, corpus: Corpus) -> CountedSentences:
+        """Return new sentences: none of them was counted."""
+        if corpus.vocabulary is not self.words.vocabulary:
+            corpus = corpus.with_vocabulary(self.words.vocabulary)
+        marked = mark_ends(corpus)
+        numbers = np.column_stack([self.sides.describe(marked), np.log1p(marked.lengths)])
+        return self._rows(marked, 0, numbers)
+
+    def _rows(self, marked: Corpus, own: Counts | int, numbers: FloatArray) -> CountedSentences:
+        ids = self.sides.index.all_ids(marked)
+        counts = np.full((len(marked.tokens), self.max_order, 2), -1, dtype=np.int32)
+        place = np.arange(len(marked.tokens)) - np.repeat(marked.offsets[:-1], marked.lengths)
+        first = 0
+        for level, size in enumerate(self.sides.index.sizes[: self.max_order]):
+            ends = np.flatnonzero(place >= level)
+            grams = ids[level][ends - level]
+            counts[ends, level] = np.where(grams[:, None] >= 0, self.sides.counts[first + grams, :2], 0)
+            first += size
+        counts -= np.where(counts >= 0, own, 0)
+        sentences = self.words.encode(marked)
+        table = np.full((len(sentences.words), self.max_order, 2), -1, dtype=np.int32)
+        table[np.arange(len(counts)) + N_PADS * np.repeat(np.arange(len(marked)), marked.lengths)] = counts
+        scaled = ((numbers - self.center) / self.scale).astype(np.float32)
+        return CountedSentences(sentences, table, scaled)
+
+
+@dataclass(eq=False, kw_only=True)
 class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
     """Network over n-gram counts; needs the extra ``neural``."""
 
-    name_of_kind = "ngram-network"
-
-    def __init__(
-        self,
-        *,
-        max_order: int = 4,
-        word_width: int = 8,
-        recipe: Recipe = COUNTING,
-        batch_size: int = 256,
-        min_sentences: int = 50,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(recipe, batch_size=batch_size, min_sentences=min_sentences, seed=seed)
-        for setting, value, least in (("max_order", max_order, 1), ("word_width", word_width, 0)):
-            if value < least:
-                raise OptionError(f"{setting} must be at least {least}, got {value}")
-        if max_order > _LONGEST:
-            raise OptionError(f"max_order must be at most {_LONGEST}, got {max_order}")
-        self.max_order = max_order
-        self.word_width = word_width
+    name = "ngram-network"
+    max_order: int = setting(4, "the longest n-grams that are counted at each token", least=1, most=_LONGEST)
+    word_width: int = setting(8, "the width of word vectors; none with 0", least=0)
+    recipe: Recipe = COUNTING
+    min_sentences: int = 50
 
     @property
     def network(self) -> str:
@@ -84,7 +191,7 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         return rows, sides, (rows.encode(valid[0]), rows.encode(valid[1]))
 
     def new_weights(self, encoder: CountRows, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return the initial weights."""
         import torch
 
         def uniform(*shape: int) -> "Tensor":
@@ -117,7 +224,7 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         words = torch.from_numpy(sentences.sentences.padded()[:, :-N_PADS]).to(device)  # (n, length)
         counts = torch.from_numpy(sentences.padded_counts()[:, :-N_PADS]).to(device)
         inside = counts[:, :, 0, 0] >= 0
-        inputs = _described(counts)
+        inputs = _token_inputs(counts)
         if self.word_width > 0:
             inputs = torch.cat([inputs, embedding(words, weights["words"])], 2)
         here = inside[..., None]
@@ -133,7 +240,7 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         return odds
 
 
-def _described(counts: "Tensor") -> "Tensor":
+def _token_inputs(counts: "Tensor") -> "Tensor":
     """Return what is read at each token: numbers of the n-grams that end there, and of the contexts before it.
 
     `counts`: shape (n, length, max_order, 2), below 0 where there is no n-gram.

@@ -8,6 +8,7 @@ Sources: Breiman, "Random Forests", Machine Learning 45, 2001 (trees by scikit-l
 random forest to learn imbalanced data", report 666, University of California at Berkeley, 2004 (balanced draws).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from scipy.sparse import csc_matrix, csr_matrix
 from sklearn.tree import DecisionTreeClassifier
 
-from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier, Rows, Weighting, check_least
+from textassay.discriminator.base import setting
+from textassay.discriminator.ngram_classifier import NgramClassifier, Rows
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -23,26 +25,14 @@ FloatArray = npt.NDArray[np.float64]
 _LARGEST_SEED = 2**31
 
 
+@dataclass(eq=False, kw_only=True)
 class RandomForestDiscriminator(NgramClassifier):
     """Random forest; on one thread."""
 
     name = "random-forest"
-
-    def __init__(
-        self,
-        *,
-        n_trees: int = 200,
-        min_leaf: int = 1,
-        max_order: int = MAX_ORDER,
-        min_sentences: int = 2,
-        weighting: Weighting = "counts",
-        seed: int = 0,
-    ) -> None:
-        check_least(n_trees=(n_trees, 1), min_leaf=(min_leaf, 1))
-        self.n_trees = n_trees
-        self.min_leaf = min_leaf
-        self.seed = seed
-        super().__init__(max_order=max_order, min_sentences=min_sentences, weighting=weighting)
+    n_trees: int = setting(200, "trees", least=1)
+    min_leaf: int = setting(1, "training sentences that a leaf holds at least", least=1)
+    seed: int = setting(0, "decides all that is random")
 
     @property
     def settings(self) -> str:
@@ -52,7 +42,7 @@ class RandomForestDiscriminator(NgramClassifier):
             f"square root of the n-grams a split, seed {self.seed}"
         )
 
-    def learn(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
+    def learn_rows(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
         """Return the trees."""
         features = csc_matrix(train.features, dtype=np.float32)
         sides = [np.flatnonzero(train.is_real == side) for side in (0, 1)]
@@ -68,10 +58,10 @@ class RandomForestDiscriminator(NgramClassifier):
             trees.append(tree.fit(features, train.is_real, sample_weight=times, check_input=False))
         return trees, {}
 
-    def judge(self, model: Any, features: csr_matrix) -> FloatArray:
+    def score_rows(self, learnt: Any, features: csr_matrix) -> FloatArray:
         """Return the mean over trees."""
         rows = csr_matrix(features, dtype=np.float32)
         total = np.zeros(rows.shape[0])
-        for tree in model:
+        for tree in learnt:
             total += tree.predict_proba(rows, check_input=False)[:, 1]
-        return total / len(model)
+        return total / len(learnt)

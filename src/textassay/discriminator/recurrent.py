@@ -3,17 +3,17 @@
 Sources: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zhou et al., "A C-LSTM Neural
 Network for Text Classification", 2015 (convolution before recurrence); Conneau et al., "Supervised Learning of
 Universal Sentence Representations", EMNLP 2017 (the largest value over the sentence instead of the last).
-Departs from them: mean, largest and last output are all judged. Zhou et al. do not pool between convolution and LSTM,
+Departs from them: mean, largest and last output are all read. Zhou et al. do not pool between convolution and LSTM,
 Garbacea et al. ("Judge the Judges", the evaluator CNN & LSTM) do: `pooling` says how.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.discriminator.network import WordNetworkDiscriminator
-from textassay.discriminator.padding import padded_words, pooled
-from textassay.discriminator.word_rows import Sentences, WordRows
+from textassay.discriminator.base import setting
+from textassay.discriminator.network import Sentences, WordNetworkDiscriminator, WordRows, padded_words, pooled
 from textassay.errors import OptionError
 from textassay.training import Recipe, dropped
 
@@ -24,38 +24,28 @@ if TYPE_CHECKING:
 
 RECURRENT = Recipe(max_epochs=5, learning_rate=3e-3, averaging=0.99, max_norm=1.0)
 
-_WIDTH = 96
 _WINDOW = 3
-_DROPOUT = 0.3
 
 
+@dataclass(eq=False, kw_only=True)
 class RecurrentDiscriminator(WordNetworkDiscriminator):
     """LSTM over words, or over windows of three of them; needs the extra ``neural``."""
 
-    def __init__(
-        self,
-        *,
-        convolution: bool = False,
-        pooling: int = 1,
-        width: int = _WIDTH,
-        dropout: float = _DROPOUT,
-        recipe: Recipe = RECURRENT,
-        batch_size: int = 256,
-        min_sentences: int = 2,
-        seed: int = 0,
-    ) -> None:
-        if pooling < 1 or (pooling > 1 and not convolution):
-            raise OptionError(f"pooling must be at least 1, and 1 without convolution, got {pooling}")
-        if width < 1 or not 0 <= dropout < 1:
-            raise OptionError(f"width must be at least 1 and dropout in [0, 1), got {width} and {dropout}")
-        self.convolution = convolution
-        self.pooling = pooling
-        self.width = width
-        self.dropout = dropout
-        super().__init__(recipe, batch_size=batch_size, min_sentences=min_sentences, seed=seed)
+    convolution: bool = setting(False, "whether the LSTM reads windows of words")
+    pooling: int = setting(1, "of so many windows the largest values are read; 1 without a convolution")
+    width: int = setting(96, "the width of word vectors, filters and the LSTM")
+    dropout: float = setting(0.3, "the share of word vectors and outputs that is left out in training")
+    recipe: Recipe = RECURRENT
+
+    def __post_init__(self) -> None:
+        if self.pooling < 1 or (self.pooling > 1 and not self.convolution):
+            raise OptionError(f"pooling must be at least 1, and 1 without convolution, got {self.pooling}")
+        if self.width < 1 or not 0 <= self.dropout < 1:
+            raise OptionError(f"width must be at least 1 and dropout in [0, 1), got {self.width} and {self.dropout}")
+        super().__post_init__()
 
     @property
-    def name_of_kind(self) -> str:
+    def name(self) -> str:
         """``lstm``, or ``cnn-lstm`` with a convolution."""
         return "cnn-lstm" if self.convolution else "lstm"
 
@@ -67,7 +57,7 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
         return f"{self.width}-d, {convolution}LSTM {self.width}, mean, maximum and last, dropout {self.dropout}"
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin."""
+        """Return the initial weights."""
         import torch
 
         def uniform(*shape: int, fan_in: int) -> "Tensor":

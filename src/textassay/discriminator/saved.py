@@ -1,7 +1,7 @@
 """Fitted discriminators in folders: ``discriminator.safetensors`` with the arrays, ``discriminator.bin`` with all else.
 
-The latter is a pickle that may name only classes of textassay and the few of other libraries in `_ALLOWED`, so that a
-folder from elsewhere cannot run code.
+The latter is a line with the number of the format, then a pickle that may name only classes of textassay and the few of
+other libraries in `_ALLOWED`, so that a folder from elsewhere cannot run code.
 """
 
 import io
@@ -18,7 +18,8 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.storage import write_files
 
-FORMAT = 1
+FORMAT = 2  # raised whenever a class of a fitted discriminator gets another name or other fields
+_FIRST_LINE = b"textassay discriminator %d\n"
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
 _ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "ngram", "training")
 _TREES = "sklearn.ensemble._hist_gradient_boosting"
@@ -53,8 +54,9 @@ def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
     from safetensors.numpy import save
 
     content = io.BytesIO()
+    content.write(_FIRST_LINE % FORMAT)
     pickler = _Pickler(content)
-    pickler.dump({"format": FORMAT, "version": version("textassay"), **fitted})
+    pickler.dump({"version": version("textassay"), **fitted})
     arrays = {str(number): np.ascontiguousarray(array) for number, array in enumerate(pickler.arrays)}
     write_files(folder, {_ARRAYS: save(arrays), _OBJECTS: content.getvalue()})
 
@@ -70,14 +72,14 @@ def load_fitted(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} is not a discriminator folder: it has no {_ARRAYS} and {_OBJECTS}") from None
     except Exception as error:  # safetensors has errors of its own
         raise InputError(f"{folder / _ARRAYS} is truncated or damaged: {error}") from None
+    if not content.startswith(_FIRST_LINE % FORMAT):
+        raise InputError(f"{folder} holds a discriminator of another version of textassay: fit it again and save it")
     try:
-        fitted: dict[str, Any] = _Unpickler(io.BytesIO(content), arrays).load()
+        fitted: dict[str, Any] = _Unpickler(io.BytesIO(content.removeprefix(_FIRST_LINE % FORMAT)), arrays).load()
     except InputError:
         raise
     except Exception as error:  # a damaged pickle raises anything
         raise InputError(f"{folder / _OBJECTS} is truncated or damaged: {error}") from None
-    if fitted.get("format") != FORMAT:
-        raise InputError(f"{folder} has format {fitted.get('format')}, this version reads {FORMAT}: fit it again")
     return fitted
 
 

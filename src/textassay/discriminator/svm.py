@@ -11,6 +11,7 @@ stream is one for all threads); the sigmoid has no intercept.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit
 from sklearn.svm import LinearSVC
 
-from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier, Rows, Weighting
-from textassay.errors import OptionError
+from textassay.discriminator.base import setting
+from textassay.discriminator.ngram_classifier import NgramClassifier, Rows, Weighting
 from textassay.execution import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
@@ -30,25 +31,20 @@ _MAX_ITERATIONS = 10_000
 _STEEPEST = 1e3  # slope of the sigmoid, in spreads of the decisions
 
 
+@dataclass(eq=False, kw_only=True)
 class SvmDiscriminator(NgramClassifier):
     """Linear support vector machine; deterministic."""
 
     name = "svm"
-
-    def __init__(
-        self, *, c: float = 1.0, max_order: int = MAX_ORDER, min_sentences: int = 2, weighting: Weighting = "tf-idf"
-    ) -> None:
-        if not 0 < c < math.inf:
-            raise OptionError(f"c must be above 0, got {c}")
-        self.c = c
-        super().__init__(max_order=max_order, min_sentences=min_sentences, weighting=weighting)
+    weighting: Weighting = "tf-idf"
+    c: float = setting(1.0, "inverse strength of regularisation", above=0)
 
     @property
     def settings(self) -> str:
         """Loss and strength of regularisation."""
         return f"squared hinge, C={self.c:g}"
 
-    def learn(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
+    def learn_rows(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
         """Return the plane with the slope of the sigmoid."""
         with one_blas_thread():
             svm = LinearSVC(C=self.c, dual=False, max_iter=_MAX_ITERATIONS)
@@ -57,9 +53,9 @@ class SvmDiscriminator(NgramClassifier):
         slope = _slope(decisions, valid)
         return (svm.coef_[0], float(svm.intercept_[0]), slope), {"slope": slope}
 
-    def judge(self, model: Any, features: csr_matrix) -> FloatArray:
+    def score_rows(self, learnt: Any, features: csr_matrix) -> FloatArray:
         """Return the sigmoid of the decisions."""
-        plane, intercept, slope = model
+        plane, intercept, slope = learnt
         return np.asarray(expit(slope * (features @ plane + intercept)), dtype=np.float64)
 
 

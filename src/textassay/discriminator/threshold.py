@@ -1,6 +1,6 @@
 """The threshold above which a score says "real", chosen on validation text.
 
-Between two thresholds only the sentences scored between them are judged differently, so the gain of one over the other
+Between two thresholds only the sentences scored between them are called differently, so the gain of one over the other
 is a difference of two proportions with its own standard error. A threshold away from 1/2 is taken only where the gain
 is `_STANDARD_ERRORS` of it: on text GANs' data an unlimited choice loses as often as it wins, since the best of many
 thresholds on validation text is mostly luck.

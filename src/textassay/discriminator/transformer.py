@@ -1,22 +1,30 @@
 """A small transformer that tells real from generated sentences, from scratch or pre-trained as a language model.
 
 Pre-training predicts each next word of both sides' training sentences, without saying which side they are from; the
-same layers then learn to judge. Attention looks back only, so that both tasks read a sentence in the same way.
+same layers then learn to tell the sides apart. Attention looks back only, so that both tasks read a sentence alike.
 
 Sources: Vaswani et al., "Attention Is All You Need", NeurIPS 2017; Radford et al., "Improving Language Understanding by
 Generative Pre-Training", 2018.
-Departs from them: layer norms stand before the layers, and the mean, the maximum and the last vector are judged.
+Departs from them: layer norms stand before the layers, and the mean, the maximum and the last vector are read.
 """
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from textassay.discriminator.network import WordNetworkDiscriminator, seeded
-from textassay.discriminator.padding import padded_words, pooled
-from textassay.discriminator.word_rows import PAD, Sentences, WordRows
+from textassay.discriminator.base import setting
+from textassay.discriminator.network import (
+    PAD,
+    Sentences,
+    WordNetworkDiscriminator,
+    WordRows,
+    padded_words,
+    pooled,
+    seeded,
+)
 from textassay.training import Recipe, dropped, train
 
 if TYPE_CHECKING:
@@ -24,32 +32,25 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-JUDGING = Recipe(max_epochs=6, learning_rate=1e-3, averaging=0.99, max_norm=1.0)
+CLASSIFYING = Recipe(max_epochs=6, learning_rate=1e-3, averaging=0.99, max_norm=1.0)
 PRETRAINING = Recipe(max_epochs=4, learning_rate=2e-3, schedule="linear", max_norm=1.0)
 
 _WIDTH = 64
 _LAYERS = 2
 _HEADS = 4
+_MLP_RATIO = 4
 _DROPOUT = 0.1
 
 
+@dataclass(eq=False, kw_only=True)
 class TransformerDiscriminator(WordNetworkDiscriminator):
     """Small transformer; needs the extra ``neural``."""
 
-    def __init__(
-        self,
-        *,
-        pretraining: Recipe | None = None,
-        recipe: Recipe = JUDGING,
-        batch_size: int = 256,
-        min_sentences: int = 2,
-        seed: int = 0,
-    ) -> None:
-        self.pretraining = pretraining
-        super().__init__(recipe, batch_size=batch_size, min_sentences=min_sentences, seed=seed)
+    pretraining: Recipe | None = setting(None, "how it learns to predict words first; not at all where None")
+    recipe: Recipe = CLASSIFYING
 
     @property
-    def name_of_kind(self) -> str:
+    def name(self) -> str:
         """``transformer``, or ``transformer-pretrained``."""
         return "transformer" if self.pretraining is None else "transformer-pretrained"
 
@@ -61,22 +62,22 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
         return f"{_WIDTH}-d, {_LAYERS} layers of {_HEADS} heads, dropout {_DROPOUT}{pretrained}"
 
     def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the weights as they begin; those of a layer's exit are small, so that it adds little."""
+        """Return the initial weights; those of a layer's output are small, so that it adds little."""
         import torch
 
         def normal(*shape: int, scale: float = 1.0) -> "Tensor":
             return torch.nn.init.normal_(torch.empty(shape), std=scale / math.sqrt(shape[-1]), generator=rng)
 
         weights = {"words": normal(encoder.n_rows, _WIDTH)}
-        exits = 1 / math.sqrt(2 * _LAYERS)
+        output_scale = 1 / math.sqrt(2 * _LAYERS)
         for layer in range(_LAYERS):
             weights[f"layer {layer} attention"] = normal(3 * _WIDTH, _WIDTH)
-            weights[f"layer {layer} attention exit"] = normal(_WIDTH, _WIDTH, scale=exits)
-            weights[f"layer {layer} wide"] = normal(4 * _WIDTH, _WIDTH)
-            weights[f"layer {layer} wide bias"] = torch.zeros(4 * _WIDTH)
-            weights[f"layer {layer} wide exit"] = normal(_WIDTH, 4 * _WIDTH, scale=exits)
-            weights[f"layer {layer} wide exit bias"] = torch.zeros(_WIDTH)
-            for part in ("attention", "wide"):
+            weights[f"layer {layer} attention output"] = normal(_WIDTH, _WIDTH, scale=output_scale)
+            weights[f"layer {layer} mlp"] = normal(_MLP_RATIO * _WIDTH, _WIDTH)
+            weights[f"layer {layer} mlp bias"] = torch.zeros(_MLP_RATIO * _WIDTH)
+            weights[f"layer {layer} mlp output"] = normal(_WIDTH, _MLP_RATIO * _WIDTH, scale=output_scale)
+            weights[f"layer {layer} mlp output bias"] = torch.zeros(_WIDTH)
+            for part in ("attention", "mlp"):
                 weights[f"layer {layer} {part} norm"] = torch.ones(_WIDTH)
         weights["norm"] = torch.ones(_WIDTH)
         weights["next bias"] = torch.zeros(encoder.n_rows)
@@ -110,8 +111,8 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
         def loss(rows: "tuple[Any, Any]", rng: "torch.Generator") -> "Tensor":
             chosen = Sentences.concatenate([side.take(part) for side, part in zip(sides, rows, strict=True)])
             words, inside = padded_words(chosen, device)
-            begun = torch.nn.functional.pad(words[:, :-1], (1, 0), value=PAD)  # padding begins and ends a sentence
-            vectors = _read(weights, begun, rng)[inside]
+            inputs = torch.nn.functional.pad(words[:, :-1], (1, 0), value=PAD)  # padding begins and ends a sentence
+            vectors = _read(weights, inputs, rng)[inside]
             logits = torch.nn.functional.linear(vectors, weights["words"], weights["next bias"])
             return torch.nn.functional.cross_entropy(logits, words[inside])
 
@@ -122,9 +123,9 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
             n_scored += 1
             return n_scored
 
-        learnt = {name: weight for name, weight in weights.items() if not name.startswith("output")}
+        pretrained = {name: weight for name, weight in weights.items() if not name.startswith("output")}
         batches = seeded(len(sides[0]), len(sides[1]), self.batch_size, seed)
-        history = train(learnt, batches=batches, loss=loss, score=score, recipe=self.pretraining, seed=seed)
+        history = train(pretrained, batches=batches, loss=loss, score=score, recipe=self.pretraining, seed=seed)
         return {"pretraining_losses": [epoch.loss for epoch in history.epochs]}
 
 
@@ -134,25 +135,24 @@ def _read(weights: "Mapping[str, Tensor]", words: "Tensor", rng: "torch.Generato
     from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
     n, length = words.shape
-    places = _places(length).to(weights["words"].device)
-    vectors = math.sqrt(_WIDTH) * torch.nn.functional.embedding(words, weights["words"]) + places
+    positions = _positions(length).to(weights["words"].device)
+    vectors = math.sqrt(_WIDTH) * torch.nn.functional.embedding(words, weights["words"]) + positions
     vectors = dropped(vectors, _DROPOUT, rng)
     for layer in range(_LAYERS):
-        normed = layer_norm(vectors, (_WIDTH,), weights[f"layer {layer} attention norm"])
-        parts = (
-            linear(normed, weights[f"layer {layer} attention"]).view(n, length, 3, _HEADS, -1).permute(2, 0, 3, 1, 4)
-        )
-        seen = scaled_dot_product_attention(parts[0], parts[1], parts[2], is_causal=True)  # (n, heads, length, part)
-        seen = linear(seen.transpose(1, 2).reshape(n, length, _WIDTH), weights[f"layer {layer} attention exit"])
-        vectors = vectors + dropped(seen, _DROPOUT, rng)
-        normed = layer_norm(vectors, (_WIDTH,), weights[f"layer {layer} wide norm"])
-        wide = gelu(linear(normed, weights[f"layer {layer} wide"], weights[f"layer {layer} wide bias"]))
-        exits = linear(wide, weights[f"layer {layer} wide exit"], weights[f"layer {layer} wide exit bias"])
-        vectors = vectors + dropped(exits, _DROPOUT, rng)
+        of_layer = {name.removeprefix(f"layer {layer} "): weight for name, weight in weights.items()}
+        normed = layer_norm(vectors, (_WIDTH,), of_layer["attention norm"])
+        query, key, value = linear(normed, of_layer["attention"]).view(n, length, 3, _HEADS, -1).permute(2, 0, 3, 1, 4)
+        attended = scaled_dot_product_attention(query, key, value, is_causal=True)  # (n, heads, length, head width)
+        attended = attended.transpose(1, 2).reshape(n, length, _WIDTH)
+        vectors = vectors + dropped(linear(attended, of_layer["attention output"]), _DROPOUT, rng)
+        normed = layer_norm(vectors, (_WIDTH,), of_layer["mlp norm"])
+        hidden = gelu(linear(normed, of_layer["mlp"], of_layer["mlp bias"]))
+        mlp_output = linear(hidden, of_layer["mlp output"], of_layer["mlp output bias"])
+        vectors = vectors + dropped(mlp_output, _DROPOUT, rng)
     return layer_norm(vectors, (_WIDTH,), weights["norm"])
 
 
-def _places(length: int) -> "Tensor":
+def _positions(length: int) -> "Tensor":
     """Return a vector for each place in a sentence, sines and cosines of falling frequency, shape (length, width)."""
     import torch
 

@@ -1,6 +1,6 @@
 """XGBoost over n-grams: gradient-boosted trees on single counts, stopped early by validation text.
 
-`boosted_trees` is another judge: scikit-learn's histogram trees over some twenty numbers of a sentence (likelihood
+`boosted_trees` is another one: scikit-learn's histogram trees over some twenty numbers of a sentence (likelihood
 ratios, length), which need no further library and find more in most text. This one is the paper's evaluator.
 
 Sources: Garbacea et al., "Judge the Judges" (the evaluator); Chen and Guestrin, "XGBoost: A Scalable Tree Boosting
@@ -8,50 +8,37 @@ System", KDD 2016.
 """
 
 import importlib.util
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from textassay.discriminator.ngram_classifier import MAX_ORDER, NgramClassifier, Rows, Weighting, check_least
-from textassay.errors import MissingExtraError, OptionError
+from textassay.discriminator.base import setting
+from textassay.discriminator.ngram_classifier import NgramClassifier, Rows
+from textassay.errors import MissingExtraError
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 
 
+@dataclass(eq=False, kw_only=True)
 class XgboostDiscriminator(NgramClassifier):
     """Gradient-boosted trees over n-gram counts; on one thread; needs the extra ``boosting``."""
 
     name = "xgboost"
+    learning_rate: float = setting(0.1, "what each tree is multiplied by", above=0, most=1)
+    max_depth: int = setting(6, "the depth of a tree, at most", least=1)
+    max_trees: int = setting(500, "trees, at most", least=1)
+    patience: int = setting(30, "trees without a gain on validation text after which no more are grown", least=1)
+    columns: float = setting(0.5, "the share of the n-grams that a tree may use", above=0, most=1)
+    seed: int = setting(0, "decides all that is random")
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        max_trees: int = 500,
-        patience: int = 30,
-        columns: float = 0.5,
-        max_order: int = MAX_ORDER,
-        min_sentences: int = 2,
-        weighting: Weighting = "counts",
-        seed: int = 0,
-    ) -> None:
+    def __post_init__(self) -> None:
         if importlib.util.find_spec("xgboost") is None:
             raise MissingExtraError("the xgboost discriminator", "boosting")
-        check_least(max_depth=(max_depth, 1), max_trees=(max_trees, 1), patience=(patience, 1))
-        for setting, value in (("learning_rate", learning_rate), ("columns", columns)):
-            if not 0 < value <= 1:
-                raise OptionError(f"{setting} must be above 0 and at most 1, got {value}")
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_trees = max_trees
-        self.patience = patience
-        self.columns = columns
-        self.seed = seed
-        super().__init__(max_order=max_order, min_sentences=min_sentences, weighting=weighting)
+        super().__post_init__()
 
     @property
     def settings(self) -> str:
@@ -61,7 +48,7 @@ class XgboostDiscriminator(NgramClassifier):
             f"{self.columns:g} of the n-grams a tree, patience {self.patience}, seed {self.seed}"
         )
 
-    def learn(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
+    def learn_rows(self, train: Rows, valid: Rows) -> tuple[Any, dict[str, Any]]:
         """Return the trees up to the best on validation text."""
         import xgboost
 
@@ -97,8 +84,8 @@ class XgboostDiscriminator(NgramClassifier):
             "valid_cross_entropy": min(losses),
         }
 
-    def judge(self, model: Any, features: csr_matrix) -> FloatArray:
+    def score_rows(self, learnt: Any, features: csr_matrix) -> FloatArray:
         """Return the sigmoid of the sum over trees."""
         import xgboost
 
-        return np.asarray(model.predict(xgboost.DMatrix(features, nthread=1)), dtype=np.float64)
+        return np.asarray(learnt.predict(xgboost.DMatrix(features, nthread=1)), dtype=np.float64)

@@ -133,7 +133,7 @@ def dd(
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about
         them), `unseen` (share of each side's texts of which no token stands in the text the classifier learnt from),
-        `plug_in` (what calibrated scores say: a diagnostic above dd, no bound, see `discriminator.calibration`),
+        `plug_in` (what calibrated scores say: a diagnostic above dd, no bound, see `discriminator.fold_scores`),
         `se_sampling` (which sentences were tested), `sd_classifiers` (between the classifiers of folds), `sd_seeds`
         (between repeats) and `se_total` (as if those were independent of the first, so rather too large),
         `fold_values`, `thresholds`, `chosen`, `dd_validation`, `auc`, `cross_entropy`, `roc`, `score_histogram` and

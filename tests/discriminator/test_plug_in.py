@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
-from sklearn.isotonic import IsotonicRegression
 
 from textassay.corpus import corpora_from_texts
 from textassay.discriminator import LogisticDiscriminator, cross_fit, cross_fitted_plug_in, plug_in
-from textassay.discriminator.calibration import _calibrated
 from textassay.errors import OptionError, TooFewSentencesError
 
 
@@ -70,17 +68,3 @@ def test_what_cannot_be_is_refused() -> None:
         plug_in(np.array([0.5]), np.array([0.5, 0.6]), rng=rng)
     with pytest.raises(OptionError, match="parts"):
         plug_in(np.ones(5), np.ones(5), rng=rng, parts=1)
-
-
-@pytest.mark.parametrize("n_values", [3, 20, 10**6])
-def test_it_has_the_bits_of_scikit_learn(n_values: int) -> None:
-    rng = np.random.default_rng(n_values)
-    for n_real, n_generated in ((1, 1), (2, 5), (40, 31), (300, 280)):
-        real, generated = (rng.integers(n_values, size=n) / n_values for n in (n_real, n_generated))
-        generated[0] = np.nextafter(real[0], 2)  # as good as equal
-        weights = np.repeat([1 / n_real, 1 / n_generated], [n_real, n_generated])
-        theirs = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(
-            np.concatenate((real, generated)), np.repeat([1.0, 0.0], [n_real, n_generated]), sample_weight=weights
-        )
-        new = rng.random(500) * 1.2 - 0.1
-        np.testing.assert_array_equal(np.interp(new, *_calibrated(real, generated)), theirs.predict(new))
