@@ -35,7 +35,7 @@ def overlap_metrics() -> dict[str, Metric]:
     names = {
         **{f"BLEU-{order}": f"bleu(order={order})" for order in ORDERS},
         **{f"self-BLEU-{order}": f"self-bleu(order={order})" for order in ORDERS},
-        "FED": "fed",
+        "FED": "fed(encoder=lsa)",  # of which the pages of the study are
         REVERSE_NGRAM: "reverse-lm-score",
     }
     return {label: parse_metric(name, level=LEVEL) for label, name in names.items()}
