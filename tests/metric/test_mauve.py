@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +14,17 @@ from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import Effort, k_means, mauve, principal_components, row_hashes, unit_rows
+from textassay.generator import NgramModel
+from textassay.metric import (
+    Effort,
+    clustering,
+    hierarchical_k_means,
+    k_means,
+    mauve,
+    principal_components,
+    row_hashes,
+    unit_rows,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -271,3 +282,95 @@ def test_rows_have_length_one_or_zero() -> None:
     rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [-0.0, -2.0]]))
     assert rows.dtype == np.float32
     assert np.array_equal(rows, np.array([[0.6, 0.8], [0, 0], [0, -1]], dtype=np.float32))
+
+
+def in_parts_above(points_times_clusters: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clustering, "TOGETHER_UP_TO", points_times_clusters)
+
+
+def test_few_points_are_clustered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = made(700, 3, 0).astype(np.float32)
+    kinds = row_hashes(points)
+    together = k_means(points, kinds, 40, np.random.default_rng(0))
+    in_parts_above(700 * 40, monkeypatch)
+    assert np.array_equal(hierarchical_k_means(points, kinds, 40, np.random.default_rng(0)), together)
+    in_parts_above(700 * 40 - 1, monkeypatch)
+    assert not np.array_equal(hierarchical_k_means(points, kinds, 40, np.random.default_rng(0)), together)
+
+
+def test_clusters_in_parts_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Around 0 and 100 lie three values each, so two parts have three clusters each; copies do not count."""
+    in_parts_above(200, monkeypatch)
+    values = np.array([0, 1, 2, 100, 101, 102], dtype=np.float32)[:, None]
+    points = np.repeat(values, [5, 15, 10, 10, 5, 30], axis=0)
+    labels = hierarchical_k_means(points, row_hashes(points), 6, np.random.default_rng(0))
+    assert sorted(labels[[0, 5, 20, 30, 40, 45]].tolist()) == list(range(6))
+    assert (labels == np.repeat(labels[[0, 5, 20, 30, 40, 45]], [5, 15, 10, 10, 5, 30])).all()
+
+
+def test_points_that_cannot_be_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_parts_above(10, monkeypatch)
+    for points in (np.ones((50, 2), dtype=np.float32), np.repeat(np.eye(2, dtype=np.float32), 25, axis=0)):
+        labels = hierarchical_k_means(points, row_hashes(points), 5, np.random.default_rng(0))
+        assert len(np.unique(labels)) == len(np.unique(points, axis=0))
+        assert labels.max() < 5
+
+
+def test_every_cluster_is_used_and_settled_within_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_parts_above(9_000, monkeypatch)
+    points = made(2000, 3, 0).astype(np.float32)
+    labels = hierarchical_k_means(points, row_hashes(points), 200, np.random.default_rng(0))
+    assert 0 <= labels.min() <= labels.max() < 200
+    assert len(np.unique(labels)) > 180
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.6, 1.5])
+def test_in_parts_it_is_what_it_is_together(shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Means of 20 clusterings differ by less than single clusterings do, or than their standard errors allow."""
+    pair = made(2000, 2, shift), made(2000, 1, 0)
+    together = score(*pair, effort="max")
+    in_parts_above(50_000, monkeypatch)
+    in_parts = score(*pair, effort="max")
+    assert "|clusters:200|" in str(together.signature)
+    assert "|clusters:200 hierarchical|" in str(in_parts.signature)
+    spreads = together.details["sd_clusterings"], in_parts.details["sd_clusterings"]
+    assert abs(in_parts.value - together.value) < max(spreads[0], 4 * math.hypot(*spreads) / math.sqrt(20))
+    assert spreads[1] == pytest.approx(spreads[0], rel=0.6)
+
+
+def test_in_parts_threads_and_order_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_parts_above(2_000, monkeypatch)
+    corpora = with_features({"real": made(500, 1, 0), "generated": made(500, 2, 0.5)})
+    real, generated = corpora["real"], corpora["generated"]
+    results = []
+    for n_workers in (1, 3):
+        with workers(n_workers):
+            results.append(mauve(generated, real, encoder="given", seed=7).to_dict())
+    assert results[0] == results[1]
+    order = np.random.default_rng(0).permutation(500)
+    assert mauve(generated.take(order), real.take(order[::-1]), encoder="given", seed=7).value == results[0]["value"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["emnlp_news", "yelp"])
+def test_in_parts_real_sentences_score_what_they_score_together(
+    name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 10,000 sentences a side: real ones of two draws, and those of a trigram model."""
+    lines = [(data_dir / name / f"{part}.txt").read_text("utf-8").splitlines() for part in ("test", "valid")]
+    trigram = NgramModel(3, max_length=2000).fit(Corpus.from_texts(lines[1])).sample(10_000, seed=0).texts
+    corpora = corpora_from_texts({"real": lines[0], "other": lines[1], "trigram": trigram})
+    for generated in (corpora["other"], corpora["trigram"]):
+        in_parts_above(20_000_000, monkeypatch)
+        together = mauve(generated, corpora["real"])
+        in_parts_above(7_000_000, monkeypatch)
+        in_parts = mauve(generated, corpora["real"])
+        spread = math.hypot(together.details["sd_clusterings"], in_parts.details["sd_clusterings"])
+        assert abs(in_parts.value - together.value) < 2 * spread
+
+
+def test_many_sentences_on_one_side_only_are_clustered_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes time is sentences times clusters, of which there are few."""
+    in_parts_above(60_000, monkeypatch)
+    assert "|clusters:20|" in str(score(made(200, 2, 0.5), made(2_800, 1, 0)).signature)
+    assert "|clusters:150 hierarchical|" in str(score(made(1_500, 2, 0.5), made(1_500, 1, 0)).signature)

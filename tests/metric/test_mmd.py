@@ -1,5 +1,6 @@
 """mmd: against all pairs by NumPy, its p-value under the null, intervals, groups, degenerate samples."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -13,7 +14,7 @@ from textassay.embedding import Encoder, FloatArray, LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
-from textassay.metric import Shared, cross_sums, mmd, own_sums, parse_metric
+from textassay.metric import FeatureSums, Shared, cross_sums, mmd, orthogonal_frequencies, own_sums, parse_metric
 
 Array = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
@@ -243,3 +244,82 @@ def test_signature() -> None:
     )
     assert parse_metric("mmd").name == "mmd"
     assert parse_metric("mmd(encoder=given)").reads_columns
+
+
+def features_above(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["textassay.metric.mmd"], "EXACT_UP_TO", n)
+
+
+def test_random_features_add_up_as_all_pairs_of_their_kernel_do() -> None:
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(1500, 3)), rng.normal(size=(1100, 3))
+    blocks, others = rng.integers(0, 9, 1500), rng.integers(0, 700, 1100)
+    others[:700] = np.arange(700)
+    frequencies = orthogonal_frequencies(3, 20, rng)
+    one, other = FeatureSums(first, blocks, frequencies), FeatureSums(second, others, frequencies)
+
+    def cosines(left: Array, right: Array) -> Array:
+        rows: Array = np.mean([np.cos(np.subtract.outer(left @ w, right @ w)) for w in frequencies.T], axis=0)
+        return rows
+
+    for sums, expected, numbers in (
+        (one.with_itself(), cosines(first, first) - np.eye(1500), (blocks, blocks)),
+        (one.with_other(other), cosines(first, second), (blocks, others)),
+    ):
+        members = [np.eye(side.max() + 1)[side] for side in numbers]
+        np.testing.assert_allclose(sums.rows, expected.sum(axis=1), rtol=1e-4, atol=2e-3)
+        np.testing.assert_allclose(sums.columns, expected.sum(axis=0), rtol=1e-4, atol=2e-3)
+        np.testing.assert_allclose(sums.blocks, members[0].T @ expected @ members[1], rtol=1e-4, atol=2e-3)
+        assert sums.rows.sum() == pytest.approx(expected.sum(), rel=1e-6)
+
+
+def test_frequencies_are_gaussian_and_at_right_angles() -> None:
+    frequencies = orthogonal_frequencies(40, 2000, np.random.default_rng(0))
+    assert frequencies.shape == (40, 2000)
+    assert frequencies.mean() == pytest.approx(0, abs=0.02)
+    np.testing.assert_allclose(frequencies @ frequencies.T / 2000, np.eye(40), atol=0.12)
+    products = frequencies[:, :40].T @ frequencies[:, :40]
+    np.testing.assert_allclose(products, np.diag(np.diag(products)), atol=1e-3)
+    assert orthogonal_frequencies(40, 10, np.random.default_rng(0)).shape == (40, 10)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2, 1.0])
+def test_beyond_a_size_random_features_say_nearly_the_same(shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = normal(0, 700, shift, 30), normal(1, 800, 0, 30)
+    exact = of(*sides)
+    features_above(799, monkeypatch)
+    found = [of(*sides, seed=seed) for seed in range(4)]
+    assert "|kernel:rbf|" in str(exact.signature)
+    assert "|kernel:rbf by 1024 random frequencies|" in str(found[0].signature)
+    assert exact.interval is not None
+    for estimate in found:
+        assert estimate.interval is not None
+        assert estimate.value == pytest.approx(exact.value, rel=0.06, abs=1e-4)
+        width = exact.interval.high - exact.interval.low
+        assert estimate.interval.high - estimate.interval.low == pytest.approx(width, rel=0.1)
+        assert estimate.details["p_value"] == pytest.approx(exact.details["p_value"], abs=0.1)
+    assert len({estimate.value for estimate in found}) == 4
+    features_above(800, monkeypatch)
+    assert of(*sides).to_dict() == exact.to_dict()
+
+
+def test_p_values_of_random_features_are_uniform_without_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    features_above(0, monkeypatch)
+    found = np.array(
+        [of(normal(2 * draw, 60), normal(2 * draw + 1, 90), seed=draw).details["p_value"] for draw in range(100)]
+    )
+    for level in (0.1, 0.25, 0.5, 0.75):
+        assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.01
+
+
+def test_random_features_on_any_number_of_threads_and_of_generators(monkeypatch: pytest.MonkeyPatch) -> None:
+    features_above(0, monkeypatch)
+    generated, real = corpora(normal(10, 2300, 0.1), normal(11, 1900))
+    features = mock.Mock(wraps=FeatureSums)
+    monkeypatch.setattr(sys.modules["textassay.metric.mmd"], "FeatureSums", features)
+    results = []
+    for n_workers in (1, 3):
+        with workers(n_workers), Shared().used():
+            results += [mmd(generated, real, encoder="given", seed=3).to_dict() for _ in range(2)]
+    assert all(result == results[0] for result in results)
+    assert features.call_count == 6  # of real text once, and of the generator's each time

@@ -17,6 +17,7 @@ from textassay.metric import (
     density,
     neighbours,
     parse_metric,
+    parts_of,
     precision,
     recall,
 )
@@ -280,3 +281,61 @@ def test_the_side_with_too_few_sentences_is_named() -> None:
         precision(corpora["many"], corpora["few"])
     with pytest.raises(TooFewSentencesError, match="the generated corpus has 5"):
         precision(corpora["few"], corpora["many"])
+
+
+def test_groups_of_columns_by_hand() -> None:
+    """Columns 0 and 2 meet in a row, 1 and 3 in one of the other side; 4 is always zero, and so is the last row."""
+    first = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 0, 0], [0, 0, 4, 0, 0]], dtype=np.float32)
+    second = np.array([[0, 1, 0, 1, 0], [0, 0, 0, 0, 0]], dtype=np.float32)
+    parts = [(columns.tolist(), [rows.tolist() for rows in sides]) for columns, sides in parts_of(first, second)]
+    assert parts == [([0, 2], [[0, 2], [1]]), ([1, 3], [[1], [0]])]
+    assert [columns.tolist() for columns, _ in parts_of(np.ones((2, 3), dtype=np.float32))] == [[0, 1, 2]]
+
+
+def at_right_angles(n: int, seed: int, spread: float) -> Array:
+    """Return vectors in one of three spaces each, of lengths from near 0: balls reach into other spaces."""
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((n, 9))
+    for row, space in enumerate(rng.integers(0, 3, n)):
+        rows[row, 3 * space : 3 * space + 3] = (rng.standard_normal(3) + 1) * rng.random() ** spread
+    return rows
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize(("n_generated", "n_real", "k"), [(90, 120, 3), (150, 40, 5), (7, 6, 5)])
+def test_vectors_at_right_angles(n_generated: int, n_real: int, k: int, spread: float) -> None:
+    generated, real = at_right_angles(n_generated, 1, spread), at_right_angles(n_real, 2, spread)
+    assert len(parts_of(real.astype(np.float32))) > 1
+    assert values(generated, real, k=k) == pytest.approx(directly(generated, real, k), abs=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.5, 2.0, 6.0])
+def test_products_of_vectors_at_right_angles_are_not_needed(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where lengths differ so much that squared distances agree up to rounding."""
+    generated, real = at_right_angles(150, 1, spread), at_right_angles(120, 2, spread)
+    real[:, 6:] = 0
+    pairs = [(generated, real), (real, generated)]
+    found = [[estimate.to_dict() for estimate in scores(*pair)] for pair in pairs]
+    monkeypatch.setattr(
+        neighbours, "parts_of", lambda *sides: [(np.arange(9), [np.arange(len(side)) for side in sides])]
+    )
+    assert [[estimate.to_dict() for estimate in scores(*pair)] for pair in pairs] == found
+
+
+def test_vectors_at_right_angles_without_each_group() -> None:
+    generated, real = at_right_angles(80, 1, 1.0), at_right_angles(110, 2, 1.0)
+    estimates = scores(generated, real, seed=4)
+    for at, side in ((0, "real"), (3, "generated")):
+        groups = assign_groups(len(real) if side == "real" else len(generated), stream(4, "groups", side))
+        without = np.array(
+            [
+                directly(generated, real, 5, left=groups != group)[0]
+                if side == "real"
+                else directly(generated[groups != group], real, 5)[3]
+                for group in range(50)
+            ]
+        )
+        evidence = estimates[at].evidence
+        assert evidence is not None
+        terms = evidence.real_terms if side == "real" else evidence.generated_terms
+        assert terms == pytest.approx(jackknife_terms(estimates[at].value, without, np.bincount(groups)), abs=1e-9)

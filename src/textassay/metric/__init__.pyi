@@ -31,6 +31,7 @@ from textassay.metric.cider import NgramWeights as NgramWeights
 from textassay.metric.cider import cider as cider
 from textassay.metric.cider import cider_d as cider_d
 from textassay.metric.cider import cider_pairs as cider_pairs
+from textassay.metric.clustering import hierarchical_k_means as hierarchical_k_means
 from textassay.metric.clustering import k_means as k_means
 from textassay.metric.clustering import principal_components as principal_components
 from textassay.metric.clustering import row_hashes as row_hashes
@@ -50,7 +51,9 @@ from textassay.metric.gaussian import Moments as Moments
 from textassay.metric.gaussian import moments as moments
 from textassay.metric.held_out_discrepancy import held_out_dd as held_out_dd
 from textassay.metric.huse import huse as huse
+from textassay.metric.kernel_sums import FeatureSums as FeatureSums
 from textassay.metric.kernel_sums import cross_sums as cross_sums
+from textassay.metric.kernel_sums import orthogonal_frequencies as orthogonal_frequencies
 from textassay.metric.kernel_sums import own_sums as own_sums
 from textassay.metric.length import length as length
 from textassay.metric.lm_score import LIKELIER as LIKELIER
@@ -65,6 +68,7 @@ from textassay.metric.mmd import mmd as mmd
 from textassay.metric.naturalness import naturalness as naturalness
 from textassay.metric.nearest_references import NearestReferences as NearestReferences
 from textassay.metric.nearest_references import nearest_references as nearest_references
+from textassay.metric.neighbours import parts_of as parts_of
 from textassay.metric.porter import stem as stem
 from textassay.metric.precision_recall import coverage as coverage
 from textassay.metric.precision_recall import density as density

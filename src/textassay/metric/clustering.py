@@ -8,6 +8,8 @@ Scores of rows and centres are matrix products in float32, means are taken in fl
 otherwise depend on how many there are. Several clusterings run on the threads of `parallel_map`.
 """
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,8 @@ Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 HashArray = npt.NDArray[np.uint64]
 
+TOGETHER_UP_TO = 20_000 * 1_000  # points times clusters; more are clustered in parts
+_ROWS = 20_000  # projected at once
 _MAX_ITERATIONS = 500  # more than ever seen: 10,000 news sentences in 500 clusters settle after 15 to 25
 _BLOCK = 1024  # rows compared with all centres at once: their scores stay in the second-level cache
 _LANES = 16  # float32 numbers in a register of the widest kind
@@ -53,12 +57,46 @@ def principal_components(rows: Float32Array, variance: float) -> Float32Array:
 
     Shape (N, m), m at least 1.
     """
-    centred = rows.astype(np.float64)
-    centred -= centred.mean(axis=0)
-    values, vectors = np.linalg.eigh(centred.T @ centred)
+    mean = rows.mean(axis=0, dtype=np.float64)
+    blocks = [rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS)]
+    scatter = np.zeros((rows.shape[1], rows.shape[1]))
+    for block in blocks:
+        centred = block - mean
+        scatter += centred.T @ centred
+    values, vectors = np.linalg.eigh(scatter)
     shares = np.cumsum(np.maximum(values[::-1], 0.0))
     n_components = min(int(np.searchsorted(shares, variance * shares[-1])) + 1, len(shares))
-    return np.asarray(centred @ vectors[:, ::-1][:, :n_components], dtype=np.float32)
+    directions = vectors[:, ::-1][:, :n_components]
+    return np.concatenate([((block - mean) @ directions).astype(np.float32) for block in blocks])
+
+
+def is_clustered_together(n_points: int, n_clusters: int) -> bool:
+    """Return whether `hierarchical_k_means` is `k_means` for so many points and clusters."""
+    return n_points * n_clusters <= TOGETHER_UP_TO
+
+
+def hierarchical_k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:
+    """Return the cluster of each point, in time linear in `n_clusters` even where that grows with their number.
+
+    Up to `TOGETHER_UP_TO` it is `k_means`. Beyond, a coarse one divides the points into parts that are small enough, or
+    are divided again; each has a share of the clusters that goes with its number of distinct points.
+    """
+    if is_clustered_together(len(points), n_clusters):
+        return k_means(points, kinds, n_clusters, rng)
+    n_parts = min(math.ceil(math.sqrt(len(points) * n_clusters / TOGETHER_UP_TO)), n_clusters)
+    parts = k_means(points, kinds, n_parts, rng)
+    _, first = np.unique(kinds, return_index=True)
+    n_distinct = np.bincount(parts[first], minlength=n_parts)
+    if np.count_nonzero(n_distinct) == 1:
+        return k_means(points, kinds, n_clusters, rng)
+    ends = np.round(np.cumsum(n_distinct) / n_distinct.sum() * (n_clusters - n_parts)).astype(np.int64)
+    ends += np.arange(1, n_parts + 1)  # each part has one cluster at least
+    labels = np.empty(len(points), dtype=np.int64)
+    for part, (start, end) in enumerate(pairwise([0, *ends.tolist()])):
+        own = np.flatnonzero(parts == part)
+        if len(own) > 0:
+            labels[own] = start + hierarchical_k_means(points[own], kinds[own], end - start, rng)
+    return labels
 
 
 def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.random.Generator) -> IntArray:

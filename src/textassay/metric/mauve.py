@@ -3,8 +3,9 @@
 Source: Pillutla et al., "MAUVE: Measuring the Gap Between Neural Text and Human Text using Divergence Frontiers",
 NeurIPS 2021: unit vectors, 90 % of their variance, k-means with a tenth as many clusters as sentences, scale 5.
 Departs from it: the value is the mean over several clusterings, which alone move it by 0.005 to 0.02; the encoder is
-any that sees real text only, not GPT-2. The other divergences stand on the same clusters: Pimentel, Meister, Cotterell,
-"On the Usefulness of Embeddings, Clusters and Strings for Text Generation Evaluation", ICLR 2023.
+any that sees real text only, not GPT-2; more than 10,000 sentences a side are clustered in parts. The other divergences
+stand on the same clusters: Pimentel, Meister, Cotterell, "On the Usefulness of Embeddings, Clusters and Strings for
+Text Generation Evaluation", ICLR 2023.
 """
 
 import math
@@ -22,7 +23,13 @@ from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.execution import one_blas_thread, parallel_map
 from textassay.metric.base import Computed, Effort, declare_metric
-from textassay.metric.clustering import k_means, principal_components, row_hashes, unit_rows
+from textassay.metric.clustering import (
+    hierarchical_k_means,
+    is_clustered_together,
+    principal_components,
+    row_hashes,
+    unit_rows,
+)
 from textassay.resampling import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
@@ -33,6 +40,7 @@ _VARIANCE = 0.9  # share of the variance kept in principal components, section 4
 _PER_CLUSTER = 10  # sentences of the smaller side for each cluster
 _SCALE = 5.0  # c of the paper
 _WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)  # of real text in the mixtures along the frontier
+_AT_ONCE = 200_000  # shares of clusters mixed with each weight at once: 40 MB an array
 N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
 
 
@@ -42,8 +50,7 @@ N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
     unit="area",
     better="higher",
     bounds=(0, 1),
-    most=30_000,
-    cost="quadratic",
+    cost="linear",
     at_least=2,
 )
 def mauve(
@@ -87,7 +94,10 @@ def mauve(
     -----
     With p and q the shares of real and generated sentences in each cluster and ``r = w p + (1 - w) q``, the frontier
     goes through ``(exp(-5 KL(q | r)), exp(-5 KL(p | r)))`` for 25 weights w, and from (0, 1) to (1, 0). There is a
-    cluster for every ten sentences of the smaller side. The interval comes from leaving out each of 50 groups of
+    cluster for every ten sentences of the smaller side. More than 10,000 sentences a side (20,000,000 sentences times
+    clusters) are first divided into parts by k-means, and clustered inside each, in time that grows as their number
+    (the signature says ``hierarchical``): on pairs of 10,000 and 20,000 a side that moved the value by less than one
+    clustering differs from another. The interval comes from leaving out each of 50 groups of
     sentences a side with the clusters as they are, and from the spread of the clusterings: it is the noise at this
     number of sentences, not the distance from what more sentences would give.
     """
@@ -123,7 +133,7 @@ def mauve(
         settings={
             **fitted.settings,
             "pca": _VARIANCE,
-            "clusters": clusters.n_clusters,
+            "clusters": f"{clusters.n_clusters}{'' if clusters.together else ' hierarchical'}",
             "clusterings": len(values),
             "scale": f"{_SCALE:g}",
         },
@@ -146,6 +156,7 @@ class _Clusters:
     generated: IntArray
     n_clusters: int
     n_components: int
+    together: bool  # Whether all sentences were clustered at once, not in parts
 
 
 def _with_clusterings(terms: Sequence[FloatArray | None], spread: float) -> list[FloatArray | None]:
@@ -176,19 +187,22 @@ def _text_hashes(texts: Iterable[str]) -> IntArray:
 
 def _cluster(real: Corpus, generated: Corpus, fitted: FittedEncoder, n_clusterings: int, seed: int) -> _Clusters:
     """Return clusterings of the sentences of both sides, in an order that only texts and vectors decide."""
-    rows = unit_rows(np.concatenate([features(fitted, corpus) for corpus in (real, generated)]))
+    rows = np.concatenate([unit_rows(features(fitted, corpus)) for corpus in (real, generated)])
     kinds = row_hashes(rows)
     order = np.lexsort((kinds, _text_hashes(chain(real.texts, generated.texts))))
     n_clusters = max(2, round(min(len(real), len(generated)) / _PER_CLUSTER))
     with one_blas_thread():
         points = principal_components(rows[order], _VARIANCE)
         labels_in_order = parallel_map(
-            lambda number: k_means(points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number)),
+            lambda number: hierarchical_k_means(
+                points, kinds[order], n_clusters, stream(seed, "mauve", "clusters", number)
+            ),
             range(n_clusterings),
         )
     labels = np.empty((n_clusterings, len(rows)), dtype=np.int64)
     labels[:, order] = labels_in_order
-    return _Clusters(labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1])
+    together = is_clustered_together(len(rows), n_clusters)
+    return _Clusters(labels[:, : len(real)], labels[:, len(real) :], n_clusters, points.shape[1], together)
 
 
 _DIVERGENCES = ("total_variation", "jensen_shannon", "kl_generated_real", "kl_real_generated")
@@ -213,7 +227,10 @@ def _without_groups(
             replicates.append(np.full(1, np.nan))
             continue
         shares = left / left.sum(axis=1, keepdims=True)
-        replicates.append(_area(_frontier(shares, q) if side == 0 else _frontier(p, shares)))
+        some = max(1, _AT_ONCE // shares.shape[1])
+        parts = [shares[start : start + some] for start in range(0, len(shares), some)]
+        areas = [_area(_frontier(part, q) if side == 0 else _frontier(p, part)) for part in parts]
+        replicates.append(np.concatenate(areas))
     half = (p + q) / 2
     smooth_p, smooth_q = ((count + 0.5) / (count + 0.5).sum() for count in (real, generated))
     divergences = [

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from scipy.sparse.csgraph import connected_components
 
 from textassay.execution import one_blas_thread, parallel_map
 
@@ -31,6 +32,10 @@ class Vectors:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def part(self, chosen: IntArray, columns: IntArray) -> "Vectors":
+        """Return some vectors in some of their dimensions, outside which they have no part in any product."""
+        return Vectors(self.rows[np.ix_(chosen, columns)], self.squares[chosen])
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,50 @@ def centred(features: npt.NDArray[Any], mean: npt.NDArray[np.float64]) -> Vector
     return Vectors(rows, np.einsum("nd,nd->n", rows, rows, dtype=np.float64).astype(np.float32))
 
 
+def parts_of(*sides: Float32Array) -> list[tuple[IntArray, list[IntArray]]]:
+    """Return groups of columns such that each row is zero outside one of them, and the rows of each side in each.
+
+    Rows of different groups are at right angles, so that no product of them need be computed: a cross-fitted encoder
+    has dimensions of its own for each fold.
+    """
+    n_columns = sides[0].shape[1]
+    together = np.zeros((n_columns, n_columns), dtype=np.float32)  # in how many rows two columns are both not zero
+    group_of_column = np.zeros(n_columns, dtype=np.int64)
+    for side in sides:
+        for start in range(0, len(side), _ROWS):
+            filled = (side[start : start + _ROWS] != 0).astype(np.float32)
+            together += filled.T @ filled
+            n_groups, numbers = connected_components(together > 0, directed=False)
+            group_of_column = numbers.astype(np.int64)
+            if n_groups == 1:
+                return [(np.arange(n_columns), [np.arange(len(rows)) for rows in sides])]
+    group_of_rows = [group_of_column[(side != 0).argmax(axis=1)] for side in sides]
+    return [
+        (np.flatnonzero(group_of_column == group), [np.flatnonzero(of_rows == group) for of_rows in group_of_rows])
+        for group in np.unique(np.concatenate(group_of_rows))
+    ]
+
+
 def find_neighbours(vectors: Vectors, n_kept: int) -> Neighbours:
     """Return the `n_kept` nearest other vectors of each; all others where there are fewer."""
     n_kept = min(n_kept, len(vectors) - 1)
+    neighbours = Neighbours(
+        np.empty((len(vectors), n_kept), dtype=np.float32), np.empty((len(vectors), n_kept), dtype=np.int64)
+    )
+    for columns, (own,) in parts_of(vectors.rows):
+        others = np.setdiff1d(np.arange(len(vectors)), own)
+        shortest = others[np.argsort(vectors.squares[others], kind="stable")[:n_kept]]
+        among = np.concatenate((own, shortest))
+        squared_distances, positions = _find_among(vectors.part(among, columns), len(own), n_kept)
+        neighbours.squared_distances[own], neighbours.positions[own] = squared_distances, among[positions]
+    return neighbours
+
+
+def _find_among(vectors: Vectors, n_own: int, n_kept: int) -> tuple[Float32Array, IntArray]:
+    """Return the nearest other vectors of each of the first `n_own`: squared distances and positions."""
 
     def block(start: int) -> tuple[Float32Array, IntArray]:
-        rows = vectors.rows[start : start + _ROWS]
+        rows = vectors.rows[start : min(start + _ROWS, n_own)]
         nearest = np.full((len(rows), n_kept), np.inf, dtype=np.float32)
         who = np.zeros((len(rows), n_kept), dtype=np.int64)
         for column in range(0, len(vectors), _COLUMNS):
@@ -73,8 +116,9 @@ def find_neighbours(vectors: Vectors, n_kept: int) -> Neighbours:
         return nearest, who
 
     with one_blas_thread():
-        parts = parallel_map(block, range(0, len(vectors), _ROWS))
-    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        parts = parallel_map(block, range(0, n_own, _ROWS))
+    squared_distances, positions = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return squared_distances, positions
 
 
 @njit(cache=True, nogil=True)
@@ -133,6 +177,36 @@ def find_members(centres: Vectors, radii: Float32Array, groups: IntArray, querie
 
     `radii`: what `squared_radii` gave for them, shape (C, 1 + G); `groups`: their jackknife groups, shape (C,).
     """
+    members = Members(
+        np.empty((len(queries), radii.shape[1]), dtype=np.int32),
+        np.empty((len(queries), 2), dtype=np.float32),
+        np.empty(len(queries), dtype=np.int64),
+    )
+    for columns, (own, asking) in parts_of(centres.rows, queries.rows):
+        if len(asking) > 0:
+            others = np.setdiff1d(np.arange(len(centres)), own)
+            reached = _reached(centres.squares[others], radii[others], groups[others], queries.squares[asking].min())
+            among = np.concatenate((own, others[reached]))
+            members.n_balls[asking], members.nearest[asking], members.nearest_group[asking] = _members_among(
+                centres.part(among, columns), radii[among], groups[among], queries.part(asking, columns)
+            )
+    return members
+
+
+def _reached(squares: Float32Array, radii: Float32Array, groups: IntArray, least: np.float32) -> IntArray:
+    """Return the centres that matter to queries at right angles to them, whose squared lengths are at least `least`.
+
+    They are those whose ball may hold one, and the nearest, and the nearest of another group than that one.
+    """
+    order = np.argsort(squares, kind="stable")
+    of_another_group = order[groups[order] != groups[order[:1]]]
+    holding = np.flatnonzero(radii.max(axis=1) >= squares + least)
+    return np.union1d(holding, np.concatenate((order[:1], of_another_group[:1])))
+
+
+def _members_among(
+    centres: Vectors, radii: Float32Array, groups: IntArray, queries: Vectors
+) -> tuple[npt.NDArray[np.int32], Float32Array, IntArray]:
     widest = radii.max(axis=1)
 
     def block(start: int) -> tuple[npt.NDArray[np.int32], Float32Array, IntArray]:
@@ -157,7 +231,8 @@ def find_members(centres: Vectors, radii: Float32Array, groups: IntArray, querie
 
     with one_blas_thread():
         parts = parallel_map(block, range(0, len(queries), _ROWS))
-    return Members(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    n_balls, nearest, nearest_group = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return n_balls, nearest, nearest_group
 
 
 @njit(cache=True, nogil=True)

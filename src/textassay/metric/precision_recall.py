@@ -22,6 +22,7 @@ from textassay.metric.neighbours import (
     centred,
     find_members,
     find_neighbours,
+    parts_of,
     squared_radii,
 )
 from textassay.metric.sharing import compute_once
@@ -32,7 +33,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _K = 5  # recommended by Naeem et al., section 3.3
-_MOST = 40_000
+_MOST = 120_000
 
 
 @declare_metric(
@@ -215,6 +216,8 @@ def _real_side(real: Corpus, k: int, encoder: Encoder) -> _RealSide:
     fitted = fit_encoder(encoder, real)
     uncentred = features(fitted, real)
     mean = uncentred.mean(axis=0, dtype=np.float64)
+    if len(parts_of(uncentred)) > 1:  # zeros must stay zeros
+        mean = np.zeros_like(mean)
     vectors = centred(uncentred, mean)
     return _RealSide(fitted, mean, vectors, find_neighbours(vectors, 2 * k))
 
