@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import feature_store, features, fit_encoder
+from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
 from textassay.execution import default_workers, workers
 from textassay.generator import NgramModel
 from textassay.metric import fed, mauve, mmd, precision
@@ -56,7 +56,7 @@ def seconds(real: Sequence[str], generated: Sequence[str]) -> Iterator[str]:
     corpora = corpora_from_texts({"real": real, "generated": generated})
     with feature_store():
         start = time.process_time()
-        encoder = fit_encoder("lsa", corpora["real"])
+        encoder = fit_encoder(DEFAULT_ENCODER, corpora["real"])
         for corpus in corpora.values():
             features(encoder, corpus)
         yield f"{time.process_time() - start:.1f}"

@@ -20,7 +20,7 @@ import numpy as np
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.reader import read_texts
-from textassay.embedding.store import feature_store, features, fit_encoder
+from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
 from textassay.execution import default_workers, workers
 from textassay.generator.ngram import NgramModel
 from textassay.metric.catalog import parse_metric
@@ -105,7 +105,7 @@ def best(names: Sequence[str], generated: Corpus, real: Corpus, train: Corpus, *
     times = []
     with feature_store() if kept else nullcontext():
         if kept:
-            encoder = fit_encoder("lsa", real)
+            encoder = fit_encoder(DEFAULT_ENCODER, real)
             for corpus in (real, generated):
                 features(encoder, corpus)
             measure_once(names, generated, real, train)

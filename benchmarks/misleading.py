@@ -151,8 +151,8 @@ def print_details(comparison: Comparison) -> None:
 
 def draw(comparison: Comparison, folder: Path) -> None:
     """Write the forest plots, on white, so that they can be read on a dark page too."""
-    digest = Digest(comparison)
-    for metric in comparison.metrics:
+    digest = Digest(comparison)  # its names of metrics hold the encoder
+    for metric in digest.metrics:
         figure = None if metric in LEFT_OUT else forest_figure(digest, metric)
         if figure is not None:
             (folder / f"{slug(metric)}.svg").write_text(draw_file(figure), encoding="utf-8")

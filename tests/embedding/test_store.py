@@ -13,6 +13,7 @@ import pytest
 
 from textassay.corpus import Corpus
 from textassay.embedding import (
+    DEFAULT_ENCODER,
     FeatureStore,
     FloatArray,
     LatentSemanticEncoder,
@@ -177,11 +178,15 @@ def test_equal_texts_with_other_token_ids_are_fitted_anew() -> None:
 
 
 def test_names_of_encoders() -> None:
-    assert resolve_encoder("lsa").name == "lsa"
+    for name in ("lsa", "lsa+lm"):
+        assert resolve_encoder(name).name == name
+    assert DEFAULT_ENCODER == "lsa+lm"
     assert isinstance(resolve_encoder("given"), PrecomputedEncoder)
     own = LatentSemanticEncoder(dimensions=3)
     assert resolve_encoder(own) is own
-    with pytest.raises(OptionError, match="encoder must be given, lsa, a model's name or folder, or an Encoder, got 3"):
+    with pytest.raises(
+        OptionError, match=r"must be given, lsa, lsa\+lm, minilm, a model's name or folder, or an Encoder, got 3"
+    ):
         resolve_encoder(3)  # type: ignore[arg-type]
 
 

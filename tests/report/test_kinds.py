@@ -1,8 +1,24 @@
 """Metrics by kind: each once, families together, and every metric of the catalogue has its place."""
 
+import pytest
+
+from made_up import sentences
 from made_up_comparisons import MANY_METRICS
+from textassay import compare
 from textassay.metric import CATALOG
-from textassay.report import KINDS, family_of, group_by_kind
+from textassay.report import (
+    KINDS,
+    Digest,
+    comparison_latex,
+    comparison_markdown,
+    family_of,
+    group_by_kind,
+    results_record,
+    sentence_table,
+    side_by_side,
+    variant_of,
+    with_encoder,
+)
 
 
 def test_every_metric_of_the_catalogue_has_a_kind() -> None:
@@ -27,3 +43,48 @@ def test_a_family_that_is_too_wide_has_a_table_of_its_own() -> None:
     orders = [f"distinct-n(order={order})" for order in range(1, 10)]
     (kind,) = group_by_kind(["zipf", *orders, "self-bleu(order=2)"])
     assert kind.tables == (("self-bleu(order=2)",), tuple(orders), ("zipf",))
+
+
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        ("mauve", "mauve[lsa+lm]"),
+        ("mauve(encoder=lsa)", "mauve[lsa]"),
+        ("precision(k=10,encoder=minilm:d74f6774)", "precision(k=10)[minilm:d74f6774]"),
+        ("recall(k=10)", "recall(k=10)[lsa+lm]"),
+        ("mauve[lsa]", "mauve[lsa]"),
+        ("bleu(order=4)", "bleu(order=4)"),
+        ("dd", "dd"),
+    ],
+)
+def test_metrics_of_sentence_vectors_name_their_encoder(metric: str, name: str) -> None:
+    assert with_encoder(metric) == name
+    assert family_of(name) == family_of(metric)
+    assert variant_of(name) == variant_of(metric).replace(",encoder=minilm:d74f6774", "").replace("encoder=lsa", "")
+
+
+def test_every_place_where_such_a_number_stands_names_the_encoder() -> None:
+    real, generated = sentences(60, 1), sentences(60, 2)
+    comparison = compare({"one": generated}, real, metrics=["mauve", "precision", "fed(encoder=lsa)", "length"])
+    assert comparison.metrics == ("mauve", "precision", "fed(encoder=lsa)", "length")
+    assert [result["details"]["encoder"] for result in comparison.to_dict()["results"][:2]] == ["lsa+lm"] * 2
+    names = ("mauve[lsa+lm]", "precision[lsa+lm]", "fed[lsa]")
+    screen, markdown, latex = str(comparison), comparison_markdown(comparison), comparison_latex(comparison)
+    for name in names:
+        assert name in screen
+        assert name.replace("[", "\\[").replace("]", "\\]") in markdown
+        assert name.replace("[", "{[}").replace("]", "{]}") in latex
+    assert {row.cells[1].value for row in results_record(comparison).rows} == {*names, "length"}
+    scores = sentence_table(comparison, comparison.texts or {})
+    assert scores is not None
+    assert "precision[lsa+lm]" in scores.columns
+    assert Digest(Digest(comparison).comparison).metrics == Digest(comparison).metrics
+
+
+def test_values_of_different_encoders_are_not_set_side_by_side() -> None:
+    real, generated = sentences(60, 1), sentences(60, 2)
+    first, last = (
+        compare({"one": generated}, real, metrics=["mauve", "length"], encoder=name) for name in (None, "lsa")
+    )
+    (changes,) = side_by_side({"before": first, "after": last}).records
+    assert {row.cells[0].value for row in changes.rows} == {"length"}

@@ -87,7 +87,10 @@ Effort = Annotated[
     Check("textassay.metric.base:check_effort"),
 ]
 Encoder = Annotated[
-    str | None, option("Sentence embedding: lsa (the default) or a sentence-transformers model.", "NAME", MEASURING)
+    str | None,
+    option(
+        "Sentence embedding: lsa+lm (the default), lsa, minilm or a sentence-transformers model.", "NAME", MEASURING
+    ),
 ]
 Paper = Annotated[
     bool, option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)

@@ -47,7 +47,7 @@ from textassay.corpus import (
     prepare_corpora,
     read_if_path,
 )
-from textassay.embedding import Encoder, feature_store, resolve_encoder
+from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
@@ -123,7 +123,7 @@ def compare(
         What comes with the sentences; see `textassay.comparison.columns.attach_columns`.
     encoder
         Of the embedding metrics: a name, the folder of a sentence-transformers model, or an `Encoder`; by default
-        ``given`` where there are `features`, else ``lsa``.
+        ``given`` where there are `features`, else ``lsa+lm``.
     effort
         ``quick``, ``default`` or ``max``: how long to work for precision. Decides which discriminators dd fits and
         chooses from (for 20,000 sentences a side they take about 3 s, 20 s and 5 min), how many clusterings mauve
@@ -284,14 +284,14 @@ def metric_settings(
         resolve_encoder(encoder)
         if has_features and encoder != "given":
             raise OptionError("features and an encoder cannot go together: leave one of them out")
-    encoder_name = encoder or ("given" if has_features else "lsa")
+    encoder_name = encoder or ("given" if has_features else DEFAULT_ENCODER)
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
     return {"effort": effort, "encoder": encoder_name, "level": level, **(of_paper if paper else {"folds": folds})}
 
 
 def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
     if encoder is None:
-        return "given" if has_features else "lsa"
+        return "given" if has_features else DEFAULT_ENCODER
     return str(encoder) if isinstance(encoder, str | Path) else encoder.name
 
 

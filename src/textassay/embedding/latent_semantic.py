@@ -1,6 +1,6 @@
 """Latent semantic analysis of words, word n-grams and character n-grams.
 
-It encodes texts that it was fitted to differently from new ones, so the default encoder, ``lsa``, is cross-fitted
+It encodes texts that it was fitted to differently from new ones, so the encoders ``lsa`` and ``lsa+lm`` cross-fit it
 (`textassay.embedding.cross_fitted`).
 
 Source: Deerwester et al., "Indexing by Latent Semantic Analysis", JASIS 1990.
@@ -68,7 +68,7 @@ class LatentSemanticEncoder:
         """Return the encoder fitted to real text; deterministic."""
         if len(real) == 0:
             raise EmptyCorpusError("lsa needs at least one real text to learn from, got 0")
-        learnt = _evenly_spread(real, self.most)
+        learnt = evenly_spread(real, self.most)
         weighting = _Weighting(learnt, self)
         words, word_rows, ngram_rows = weighting.rows(learnt)
         matrix = TermMatrix(word_rows, ngram_rows, weighting.own[words], weighting.profiles(words))
@@ -180,7 +180,7 @@ def _words(corpus: Corpus) -> tuple[IntArray, csr_matrix]:
     return distinct[order].astype(np.int64), count_matrix(ranks[places], corpus.offsets, len(distinct))
 
 
-def _evenly_spread(corpus: Corpus, most: int) -> Corpus:
+def evenly_spread(corpus: Corpus, most: int) -> Corpus:
     """Return `corpus`, or `most` of its texts, evenly spaced, if it has more."""
     if len(corpus) <= most:
         return corpus

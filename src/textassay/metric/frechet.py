@@ -36,7 +36,7 @@ Vectors = npt.NDArray[np.floating[Any]]
     bounds=(0, math.inf),
     at_least=2,
 )
-def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa", seed: int = 0) -> Computed:
+def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
     """Return the Fréchet distance between the sentence vectors of two corpora.
 
     Parameters

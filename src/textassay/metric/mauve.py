@@ -57,7 +57,7 @@ def mauve(
     generated: Corpus,
     real: Corpus,
     *,
-    encoder: str | Encoder = "lsa",
+    encoder: str | Encoder = "lsa+lm",
     effort: Effort = "default",
     level: float = 0.95,
     seed: int = 0,

@@ -47,7 +47,7 @@ N_FREQUENCIES = 1024  # beyond; other ones move the value by about 1.5 % (benchm
     cost="linear",
     at_least=2,
 )
-def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa", seed: int = 0) -> Computed:
+def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
     """Return the squared maximum mean discrepancy between the sentence vectors of two corpora, unbiased.
 
     Parameters

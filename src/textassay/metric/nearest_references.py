@@ -54,8 +54,9 @@ def nearest_references(
 ) -> IntArray:
     """Return the numbers of the `k` nearest references of each hypothesis, nearest first.
 
-    `encoder`: ``tf-idf``, or whatever metrics of sentence vectors take. With ``lsa``, whose vectors are comparable only
-    among the sentences of one fold, references come from the hypothesis's own half of the text first.
+    `encoder`: ``tf-idf``, or whatever metrics of sentence vectors take. With ``lsa`` and ``lsa+lm``, whose
+    vectors are comparable only among the sentences of one fold, references come from the hypothesis's own half of the
+    text first.
 
     Shape (N, k); -1 where there are fewer references.
     """

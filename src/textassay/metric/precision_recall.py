@@ -46,7 +46,7 @@ _MOST = 120_000
     ranges={"k": (1, None)},
 )
 def precision(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return the share of generated sentences that lie among real ones: in the ball of at least one of them.
 
@@ -95,7 +95,9 @@ def precision(
     family="neighbours",
     ranges={"k": (1, None)},
 )
-def recall(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", seed: int = 0) -> Computed:
+def recall(
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
     Parameters, exceptions and notes as for `precision`. Fraction in [0, 1], closer to that of real text is better:
@@ -116,12 +118,14 @@ def recall(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encod
     family="neighbours",
     ranges={"k": (1, None)},
 )
-def density(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", seed: int = 0) -> Computed:
+def density(
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+) -> Computed:
     """Return in how many balls of real sentences a generated sentence lies on average, divided by `k`.
 
     Parameters, exceptions and notes as for `precision`. At least 0; above 1 where generated sentences crowd among the
     most usual real ones: closer to that of real text is better. Details: `expected`, the 1 that two samples of one
-    distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa`` is.
+    distribution score on average in vectors of an encoder that learnt from neither, or is cross-fitted as ``lsa+lm``.
     """
     near = compute_once(_neighbourhoods, generated, real, k, resolve_encoder(encoder), seed)
     n_balls = near.in_real.n_balls
@@ -140,13 +144,13 @@ def density(generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Enco
     ranges={"k": (1, None)},
 )
 def coverage(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return the share of real sentences whose ball holds a generated one.
 
     Parameters and exceptions as for `precision`. Fraction in [0, 1], closer to that of real text is better. Details:
     `expected`, what two samples of one distribution score on average at these sizes, in vectors of an encoder that
-    learnt from neither, or is cross-fitted as ``lsa`` is.
+    learnt from neither, or is cross-fitted as ``lsa+lm`` is.
 
     Notes
     -----

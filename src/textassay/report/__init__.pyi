@@ -69,6 +69,7 @@ from textassay.report.kinds import family_of as family_of
 from textassay.report.kinds import group_by_kind as group_by_kind
 from textassay.report.kinds import main_metrics as main_metrics
 from textassay.report.kinds import variant_of as variant_of
+from textassay.report.kinds import with_encoder as with_encoder
 from textassay.report.latex import escape_latex as escape_latex
 from textassay.report.latex import to_latex as to_latex
 from textassay.report.likelihood import likelihood_document as likelihood_document

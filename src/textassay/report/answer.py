@@ -87,7 +87,7 @@ def command_line(digest: Digest) -> str:
 
     Metrics that have no value at all are left out: named, they would be computed after all, or be an error.
     """
-    comparison = digest.comparison
+    comparison = digest.spelt
     signed = digest.setting("tok") or ""
     tokenizer, *steps = signed.split("+")
     known = {result.metric for result in comparison.results if result.estimate is not None}

@@ -186,8 +186,9 @@ def write_report(
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
     # The first metric whose scores of texts are probabilities of being real
-    kept = (Digest(comparison).first_detail(generator, "score_histogram") for generator in comparison.generators)
-    metric = min((one[0] for one in kept if one is not None), key=comparison.metrics.index, default=None)
+    digest = Digest(comparison)
+    kept = (digest.first_detail(generator, "score_histogram") for generator in comparison.generators)
+    metric = min((one[0] for one in kept if one is not None), key=digest.comparison.metrics.index, default=None)
     if metric is not None:
         scored = open_sentences(out / _SENTENCES) if texts is None else sentence_table(comparison, texts)
         examples = {} if scored is None else examples_of(scored, metric, n_examples=_N_EXAMPLES)
@@ -238,7 +239,7 @@ def results_record(comparison: Comparison) -> Table:
     """Return one line a generator and metric, in full precision; what is missing or undefined is empty."""
     digest = Digest(comparison)
     rows = []
-    for result in comparison.to_dict()["results"]:
+    for result in digest.comparison.to_dict()["results"]:
         rank = digest.ranks.get((result["generator"], result["metric"]))
         matched, sizes = result["matched"] or {}, result["sizes"] or {}
         row: dict[str, Any] = {

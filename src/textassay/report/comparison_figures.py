@@ -1,7 +1,6 @@
 """The figures of a comparison, as data: forest plots, what the classifier saw, planes, frontiers, pairs, ranks."""
 
 import math
-import re
 from collections.abc import Sequence
 
 from textassay.comparison import FLOOR
@@ -156,7 +155,7 @@ def plane_pairs(digest: Digest) -> list[tuple[str, str]]:
     pairs = []
     for quality in digest.metrics:
         for first, second in _PAIRS:
-            diversity = re.sub(r"^[^(]*", second, quality)
+            diversity = second + quality.removeprefix(first)
             if family_of(quality) == first and diversity in digest.metrics:
                 pairs.append((quality, diversity))
     return pairs

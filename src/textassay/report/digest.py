@@ -5,15 +5,15 @@ Every renderer (terminal, Markdown, page, figures) reads the same digest, so tha
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, Result, Standings
+from textassay.comparison import FLOOR, TRAIN, Comparison, Result, Standings
 from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
 from textassay.report.inspection import group_findings
-from textassay.report.kinds import Kind, family_of, group_by_kind
+from textassay.report.kinds import Kind, family_of, group_by_kind, with_encoder
 from textassay.report.number import count, places_for, rank_range
 
 _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
@@ -21,7 +21,13 @@ _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
 
 @dataclass(frozen=True)
 class Digest(Standings):
-    """A comparison with look-ups; see the module."""
+    """A comparison with look-ups; see the module. Metrics of sentence vectors have their encoder in their names."""
+
+    spelt: Comparison = field(init=False)  # with the names of metrics as `compare` takes them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spelt", self.comparison)
+        object.__setattr__(self, "comparison", _with_encoders(self.comparison))
 
     @cached_property
     def train_note(self) -> str:
@@ -148,7 +154,8 @@ class Digest(Standings):
         reason = result.error or "it is undefined on this text"
         if result.error is None and self.estimate(result.generator, result.metric) is not None:
             reason = f"it has no value at the size of the {FLOOR} row, by which it is ranked"
-        return reason.replace(result.metric, family_of(result.metric))
+        family = family_of(result.metric)
+        return re.sub(rf"(?<![\w-]){re.escape(family)}\([^)]*\)", family, reason)
 
     def errors(self, metrics: Sequence[str]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
         """Return the reasons of missing values among `metrics`, each with the (generator, metric) cells it explains."""
@@ -162,3 +169,21 @@ class Digest(Standings):
 def phrase_of(ngram: str) -> str:
     """Return an n-gram without the marks of beginning and end."""
     return " ".join(token for token in ngram.split(" ") if token not in _ENDS)
+
+
+def _with_encoders(comparison: Comparison) -> Comparison:
+    names: dict[str, str] = {}
+    for result in comparison.results:
+        encoder = "" if result.estimate is None else result.estimate.signature.settings.get("encoder", "")
+        if encoder:
+            # the hash of a model says which model it is, that of `lsa` what it learnt from the real text
+            names[result.metric] = with_encoder(
+                result.metric, encoder.split(":")[0] if encoder.startswith("lsa") else encoder
+            )
+    return replace(
+        comparison,
+        metrics=tuple(names.get(metric, metric) for metric in comparison.metrics),
+        results=tuple(replace(result, metric=names.get(result.metric, result.metric)) for result in comparison.results),
+        pairs=tuple(replace(pair, metric=names.get(pair.metric, pair.metric)) for pair in comparison.pairs),
+        ranks=tuple(replace(rank, metric=names.get(rank.metric, rank.metric)) for rank in comparison.ranks),
+    )

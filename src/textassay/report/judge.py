@@ -26,6 +26,7 @@ from textassay.report.document import (
 )
 from textassay.report.files import record
 from textassay.report.inspection import inspection_sections
+from textassay.report.kinds import with_encoder
 from textassay.report.number import count, level, number, p_value, span
 from textassay.report.plots import (
     Axis,
@@ -56,6 +57,7 @@ _MOST_RANKS = 8
 def judge_document(judging: Judging) -> Document:
     """Return a meta-evaluation as a report."""
     first = judging.verdicts[0]
+    of_vectors = [name for one in judging.evaluations if (name := with_encoder(one.name)) != one.name]
     besides = [f"{name} is left out: {reason}" for name, reason in judging.left_out.items()] + list(judging.warnings)
     return Document(
         "Which metric to trust",
@@ -65,6 +67,7 @@ def judge_document(judging: Judging) -> Document:
             ("Judged by", join_words([_gold_name(gold.name) for gold in judging.golds])),
             ("Settings", f"intervals at {level(judging.level)}, {count(judging.n_resamples)} resamples, "
                          f"seed {judging.seed}"),
+            *([("Sentence vectors", join_words(of_vectors))] if of_vectors else []),
         ),
         (
             *inspection_sections(judging.findings, brief_notes=True),

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from textassay.embedding import DEFAULT_ENCODER
+
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("dd",)),
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
@@ -33,7 +35,8 @@ _MAIN_KINDS = (
     _OTHER,
 )
 _MOST_COLUMNS = 6
-_METRIC = re.compile(r"(?P<family>[^(]*)(?:\((?P<variant>.*)\))?$", re.DOTALL)
+_METRIC = re.compile(r"(?P<family>[^([]*)(?:\((?P<variant>.*)\))?(?:\[(?P<encoder>.*)\])?$", re.DOTALL)
+_OF_VECTORS = {family for kind, families in KINDS if "sentence vectors" in kind for family in families}
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,19 @@ def variant_of(metric: str) -> str:
     """Return what stands in the bracket: "order=4" of "bleu(order=4)"; empty where there is none."""
     found = _METRIC.match(metric)
     return "" if found is None else found["variant"] or ""
+
+
+def with_encoder(metric: str, encoder: str = DEFAULT_ENCODER) -> str:
+    """Return a metric with the encoder of its sentence vectors, ``mauve[lsa+lm]``; as it is where it has none.
+
+    `encoder`: the one of metrics whose names do not say any.
+    """
+    family, settings = family_of(metric), variant_of(metric).split(",")
+    if family not in _OF_VECTORS or metric.endswith("]"):
+        return metric
+    own = [setting.removeprefix("encoder=") for setting in settings if setting.startswith("encoder=")]
+    others = ",".join(setting for setting in settings if not setting.startswith("encoder="))
+    return f"{family}({others})[{own[0] if own else encoder}]".replace("()", "")
 
 
 def _tables(families: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,7 @@ from textassay.monitoring import TextMonitor
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Part, Row, Table, items, notes, section
 from textassay.report.files import record
+from textassay.report.kinds import with_encoder
 from textassay.report.number import count, decimals, number, span
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.words import slug
@@ -19,7 +20,8 @@ _ROWS = 20  # about as many readings are shown; all are in monitor.csv
 
 def monitor_document(monitor: TextMonitor) -> Document:
     """Return the readings of a monitor, beside what real text scores."""
-    frame = monitor.to_frame()
+    readings = monitor.to_frame()
+    frame = readings.assign(metric=[with_encoder(name) for name in readings["metric"]])
     figures = draw_monitor(frame)
     by_metric = {str(metric): rows for metric, rows in frame.groupby("metric", sort=False)}
     answer = [_change(metric, rows) for metric, rows in by_metric.items() if rows["value"].notna().any()]
@@ -70,6 +72,7 @@ def _places(row: pd.Series) -> int:
 def _readings(monitor: TextMonitor, by_metric: dict[str, pd.DataFrame]) -> Table:
     """Return a row a reading, evenly chosen where there are many, and that of real text."""
     readings = monitor.readings
+    names = {with_encoder(name): name for name in monitor.names}
     places = {name: _places(rows[rows["value"].notna()].iloc[-1])
               for name, rows in by_metric.items() if rows["value"].notna().any()}  # fmt: skip
     step = math.ceil(len(readings) / _ROWS)
@@ -78,12 +81,12 @@ def _readings(monitor: TextMonitor, by_metric: dict[str, pd.DataFrame]) -> Table
     for reading in shown:
         cells = []
         for name in by_metric:
-            low, high = reading.intervals.get(name) or (None, None)
-            cell = number_cell(reading.values.get(name), places.get(name))
+            low, high = reading.intervals.get(names[name]) or (None, None)
+            cell = number_cell(reading.values.get(names[name]), places.get(name))
             cells.append(replace(cell, note=span(low, high, places.get(name, 3))))
         rows.append(Row((count_cell(reading.step), *cells)))
     if monitor.floor is not None:
-        floor = (number_cell(monitor.floor.values.get(name), places.get(name)) for name in by_metric)
+        floor = (number_cell(monitor.floor.values.get(names[name]), places.get(name)) for name in by_metric)
         rows.append(Row((Cell("real text"), *floor), "reference"))
     return Table("readings", (Column("step"), *(Column(name) for name in by_metric)), tuple(rows))
 

@@ -45,8 +45,8 @@ def runs_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
 
 def runs_table(comparisons: Sequence[Comparison]) -> str:
     """Return papers' layout in Markdown: generators by metrics, cells "mean ± standard deviation" over the runs."""
-    frame = runs_frame(comparisons)
-    digest = Digest(comparisons[0])
+    digests = [Digest(comparison) for comparison in comparisons]
+    frame, digest = runs_frame([one.comparison for one in digests]), digests[0]
     metrics = list(dict.fromkeys(frame["metric"]))
     cells = {(row.generator, row.metric): row for row in frame.itertuples()}
     rows = []

@@ -15,6 +15,7 @@ from textassay.comparison import FLOOR, Comparison
 from textassay.corpus import csv_lines, long_fields, plain_cell
 from textassay.estimate import FloatArray
 from textassay.inspection import HELDOUT
+from textassay.report.digest import Digest
 
 _KEYS = ("generator", "side", "line", "text")
 
@@ -50,6 +51,7 @@ def sentence_table(comparison: Comparison, texts: Mapping[str, Sequence[str]]) -
     `texts`: generator to its sentences; the real ones under ``(real)``, held-out ones under ``(real-heldout)``. A side
     whose texts are not given, or are not as many as its scores, is left out.
     """
+    comparison = Digest(comparison).comparison  # columns name the encoder of metrics of sentence vectors
     sides: list[tuple[str, str, Sequence[str], dict[str, FloatArray]]] = []
     for generator in (*comparison.generators, HELDOUT):
         for side, source in (("generated", generator), ("real", FLOOR)):

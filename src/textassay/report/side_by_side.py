@@ -52,7 +52,7 @@ def changes(first: Comparison, last: Comparison) -> tuple[Change, ...]:
     """Return what both comparisons measured, by metric and generator; p is Holm's over the generators of a metric."""
     digests = Digest(first), Digest(last)
     found: list[Change] = []
-    for metric in (metric for metric in digests[0].metrics if metric in last.metrics):
+    for metric in (metric for metric in digests[0].metrics if metric in digests[1].metrics):
         for names in (digests[0].order, digests[0].floors):  # real text is no part of the family of tests
             found += _changes_of(metric, names, digests, alpha=1 - first.level)
     return tuple(found)

@@ -4,6 +4,7 @@ Effects are in standard errors of the metric, so that metrics can be compared. S
 """
 
 import math
+from dataclasses import replace
 from importlib.metadata import version
 
 from textassay.meta_evaluation import CONTROL, DAMAGES, DamageCurve, Stress
@@ -11,6 +12,7 @@ from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Column, Document, Figure, Table, Terms, Tone, section
 from textassay.report.files import record
 from textassay.report.inspection import inspection_sections
+from textassay.report.kinds import family_of, with_encoder
 from textassay.report.number import count, level
 from textassay.report.plots import Axis, Colour, Curves, HeatCell, HeatMap, Point, Reference, Series
 from textassay.report.words import join_words
@@ -54,6 +56,11 @@ _LOOKS: dict[str, tuple[Colour, int]] = dict(
 
 def stress_document(stress: Stress) -> Document:
     """Return what damage does to every metric as a report."""
+    stress = replace(
+        stress,
+        metrics=tuple(map(with_encoder, stress.metrics)),
+        curves=tuple(replace(curve, metric=with_encoder(curve.metric)) for curve in stress.curves),
+    )
     texts = ", ".join(f"{name} {count(n)}" for name, n in stress.texts.items())
     figures = (_map(stress), _curves(stress)) if stress.curves else ()
     left_out = section("Left out", Terms(tuple(stress.left_out.items()))) if stress.left_out else None
@@ -188,8 +195,7 @@ def _curves(stress: Stress) -> Figure:
 
 
 def _kind(metric: str) -> str:
-    base = metric.split("(")[0]
-    return next((kind for kind, names in _KINDS.items() if base in names), _REST)
+    return next((kind for kind, names in _KINDS.items() if family_of(metric) in names), _REST)
 
 
 def _record(stress: Stress) -> Table:

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from textassay.embedding import DEFAULT_ENCODER
+
 # Unicode's embeddings, overrides and isolates, by which a text turns the order of what follows.
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
@@ -41,8 +43,11 @@ def excerpt(text: str, width: int, phrases: Sequence[str] = ()) -> str:
 
 
 def slug(text: str) -> str:
-    """Return `text` in lower-case letters, digits and hyphens, at most 60 of them, for file names and ids."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unnamed"
+    """Return `text` in lower-case letters, digits and hyphens, at most 60 of them, for file names and ids.
+
+    The default encoder in a metric's name is left out.
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().removesuffix(f"[{DEFAULT_ENCODER}]")).strip("-")[:60] or "unnamed"
 
 
 def _steers(character: str) -> bool:
