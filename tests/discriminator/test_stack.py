@@ -237,6 +237,24 @@ def test_the_top_equals_scikit_learns(c: float) -> None:
     assert halved.log_odds(columns) == pytest.approx(same.log_odds(columns), abs=1e-2)
 
 
+@pytest.mark.parametrize("n", [2, 5, 300])
+@pytest.mark.parametrize("columns", ["equal", "collinear", "separated", "far out", "as good as equal"])
+def test_the_top_takes_any_columns(columns: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    rows, is_real = rng.normal(size=(n, 4)) * [1e-6, 1, 1e3, 1e6], np.arange(n) < max(1, n // 5)
+    made = {
+        "equal": np.full((n, 4), 5.0),
+        "collinear": np.repeat(rows[:, :1], 4, axis=1),
+        "separated": rows + 1e3 * is_real[:, None],
+        "far out": rows * np.where(np.arange(n) == 0, 1e9, 1)[:, None],
+        "as good as equal": 1 + 1e-12 * np.repeat(is_real[:, None], 4, axis=1),
+    }[columns]
+    for c in (1e-5, 1.0, 1e3):
+        odds = fit_dense_logistic(made, is_real, c=c, emphasis=np.full(4, 0.3)).log_odds(made)
+        assert np.all(np.isfinite(odds))
+        assert columns not in ("equal", "as good as equal") or odds == pytest.approx(0, abs=1e-6)
+
+
 def test_margins_of_training_sentences_are_those_of_models_that_did_not_see_them() -> None:
     real, generated = (mark_ends(side) for side in pair(600, 9))
     model, own = LinearMargins.fit((real, generated))

@@ -1,6 +1,8 @@
-"""Logistic regression on dense columns (the top of a stack, sentence vectors), by scikit-learn.
+"""Logistic regression on dense columns: the top of a stack, sentence vectors, the blend of a family.
 
-Columns are standardised first, so that one strength of regularisation suits all.
+Columns are standardised first, so that one strength of regularisation suits all. Tens of columns are fitted by SciPy's
+trust-region Newton method, hundreds by scikit-learn's L-BFGS. Not by scikit-learn's ``newton-cholesky``: it warns where
+it begins at the solution, as on texts that are all alike, and takes 1.4 times as long.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -16,6 +19,7 @@ from textassay.execution import one_blas_thread
 FloatArray = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-7  # of the gradient, per unit of weight
+_MANY_COLUMNS = 128
 
 
 @dataclass(frozen=True)
@@ -56,16 +60,65 @@ def dense_logistic_path(
     strengths: Sequence[float],
     *,
     emphasis: FloatArray | None = None,
-    solver: str = "newton-cholesky",
 ) -> Iterator[DenseLogistic]:
-    """Yield `fit_dense_logistic` for each strength, each found from the one before; `lbfgs` for hundreds of columns."""
+    """Yield `fit_dense_logistic` for each strength, each found from the one before."""
     means, scales = columns.mean(axis=0), columns.std(axis=0)
     scales = np.where(scales > 1e-9 * (1 + np.abs(means)), scales, np.inf)
     if emphasis is not None:
         scales = scales / emphasis
-    rows = (columns - means) / scales
-    model = LogisticRegression(class_weight="balanced", solver=solver, tol=_TOLERANCE, max_iter=1000, warm_start=True)
+    n_rows, n_columns = columns.shape
+    design = np.empty((n_rows, n_columns + 1))
+    design[:, :-1] = (columns - means) / scales
+    design[:, -1] = 1.0
+    if n_columns > _MANY_COLUMNS:
+        model = LogisticRegression(class_weight="balanced", tol=_TOLERANCE, max_iter=1000, warm_start=True)
+        for c in strengths:
+            with one_blas_thread():  # the same bits whatever the number of processors
+                model.set_params(C=c).fit(design[:, :-1], is_real)
+            yield DenseLogistic(means, scales, model.coef_[0].copy(), float(model.intercept_[0]))
+        return
+    share = np.count_nonzero(is_real) / n_rows
+    weights = np.where(is_real, 1 / (2 * share), 1 / (2 * (1 - share)))
+    ridge = np.append(np.ones(n_columns), 1e-9)
+    theta = np.zeros(n_columns + 1)
     for c in strengths:
-        with one_blas_thread():  # the same bits whatever the number of processors
-            model.set_params(C=c).fit(rows, is_real)
-        yield DenseLogistic(means, scales, model.coef_[0].copy(), float(model.intercept_[0]))
+        theta = minimise_logistic(design, is_real, c * weights, ridge, start=theta)
+        yield DenseLogistic(means, scales, theta[:-1], float(theta[-1]))
+
+
+def minimise_logistic(
+    design: FloatArray,
+    is_real: npt.NDArray[np.bool_],
+    weights: FloatArray,
+    ridge: FloatArray,
+    *,
+    start: FloatArray,
+    centre: FloatArray | float = 0.0,
+) -> FloatArray:
+    """Return the coefficients with the least sum of weighted cross-entropies and ``ridge @ (theta - centre)^2 / 2``.
+
+    `design`, shape (n_rows, n_columns); `is_real`, `weights`, shape (n_rows,); `ridge`, `start`, shape (n_columns,).
+    """
+    signs = np.where(is_real, 1.0, -1.0)
+
+    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
+        odds = signs * (design @ theta)
+        value = weights @ np.logaddexp(0, -odds) + ridge @ (theta - centre) ** 2 / 2
+        return float(value), ridge * (theta - centre) - design.T @ (weights * signs * expit(-odds))
+
+    def curvature(theta: FloatArray) -> FloatArray:
+        odds = design @ theta
+        scaled = design * np.sqrt(weights * expit(odds) * expit(-odds))[:, None]
+        return np.asarray(scaled.T @ scaled + np.diag(ridge), dtype=np.float64)
+
+    gtol = _TOLERANCE * float(weights.sum())
+    with one_blas_thread():  # the same bits whatever the number of processors
+        theta = minimize(
+            loss,
+            start,
+            jac=True,
+            hess=curvature,
+            method="trust-exact",
+            options={"gtol": gtol, "initial_trust_radius": 100.0},
+        ).x
+    return np.asarray(theta, dtype=np.float64)

@@ -82,7 +82,7 @@ class EmbeddingLogisticDiscriminator(BaseDiscriminator):
             vectors = np.concatenate([encoder.encode(corpus) for corpus in train]).astype(np.float64)
         valid_vectors = [encoder.encode(corpus) for corpus in valid]
         lowest = np.inf
-        path = dense_logistic_path(vectors, is_real_of(train), self.strengths, solver="lbfgs")
+        path = dense_logistic_path(vectors, is_real_of(train), self.strengths)
         for c, top in zip(self.strengths, path, strict=True):
             loss = balanced_cross_entropy(*(top.prob_real(side) for side in valid_vectors))
             if loss < lowest:

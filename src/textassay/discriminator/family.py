@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.special import expit
 
 from textassay.corpus import Corpus, fold_numbers
@@ -32,9 +31,9 @@ from textassay.discriminator.base import (
     reads_log_probs,
     validation_scores,
 )
+from textassay.discriminator.dense_logistic import minimise_logistic
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import OptionError
-from textassay.execution import one_blas_thread
 from textassay.resampling import joint_groups
 from textassay.seeding import stream
 
@@ -229,21 +228,9 @@ def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
     n = len(odds)
     is_real = np.arange(n) < len(real)
     weights = np.where(is_real, n / (2 * len(real)), n / (2 * len(generated)))
-    design, start = np.column_stack([odds, np.ones(n)]), np.append(equal, 0.0)
+    design, prior = np.column_stack([odds, np.ones(n)]), np.append(equal, 0.0)
     ridge = _RIDGE * np.append(np.maximum(odds.std(axis=0), 1e-3), 1.0) ** 2
-
-    def loss(theta: FloatArray) -> tuple[float, FloatArray]:
-        blended = design @ theta
-        value = weights @ np.logaddexp(0, np.where(is_real, -blended, blended)) + ridge @ (theta - start) ** 2 / 2
-        return float(value), design.T @ (weights * (expit(blended) - is_real)) + ridge * (theta - start)
-
-    def curvature(theta: FloatArray) -> FloatArray:
-        probabilities = expit(design @ theta)
-        scaled = design * (weights * probabilities * (1 - probabilities))[:, None]
-        return np.asarray(scaled.T @ design + np.diag(ridge), dtype=np.float64)
-
-    with one_blas_thread():  # the same bits whatever the number of processors
-        theta = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-9 * n}).x
+    theta = minimise_logistic(design, is_real, weights, ridge, start=prior, centre=prior)
     return Blend(theta[:-1], float(theta[-1]))
 
 
