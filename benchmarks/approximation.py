@@ -17,11 +17,10 @@ import torch
 
 from textassay.approximation.approximation import Approximation, approximate
 from textassay.continuation.prefixes import blocks
+from textassay.corpus import Vocabulary, resolve_tokenizer
 from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.corpus.vocabulary import Vocabulary
 from textassay.execution import default_workers, workers
 from textassay.model_store.catalog import make_generator
 from textassay.network.lstm import LstmModel

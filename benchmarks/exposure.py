@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from textassay.continuation.prefixes import model_prefixes
-from textassay.corpus.vocabulary import Vocabulary
+from textassay.corpus import Vocabulary
 from textassay.execution import device, workers
 from textassay.exposure.bleu import continuation_scores
 from textassay.exposure.distance import next_word_distances

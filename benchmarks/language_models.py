@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from textassay.corpus import SOS, UNK, Vocabulary
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.vocabulary import SOS, UNK, Vocabulary
 from textassay.execution import default_workers, workers
 from textassay.model_store.catalog import make_generator
 from textassay.network.gpt2 import Gpt2Model

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from textassay.corpus import read_texts
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.corpus.reader import read_texts
 from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
 from textassay.execution import default_workers, workers
 from textassay.generator.ngram import NgramModel

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus.reader import read_texts
+from textassay.corpus import read_texts
 from textassay.corpus.text_form import TextForm
 from textassay.execution import default_workers, workers
 from textassay.model_store import PRESETS, make_generator

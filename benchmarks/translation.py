@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from textassay.cli.main import main as textassay
 from textassay.cli.models import open_model
-from textassay.corpus.reader import read_texts
+from textassay.corpus import read_texts
 from textassay.execution import workers
 from textassay.metric.translation_bleu import translation_bleu
 from textassay.translation.translation import TranslationModel

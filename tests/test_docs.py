@@ -99,7 +99,7 @@ def _by_length(pages: list[Path]) -> list[Any]:
 @pytest.mark.parametrize("page", _by_length(_pages_with("console")), ids=_name)
 def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All kinds of figures are drawn by tests of the report: here they would take half of the time.
-    monkeypatch.setattr("textassay.report.files.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
+    monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
     for kind, code in _blocks(page):
         if kind == "yaml" and (named := re.match(r"# (\S+\.yaml)\n", code)):
             (texts / named[1]).write_text(code, encoding="utf-8")

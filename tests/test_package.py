@@ -34,6 +34,16 @@ def test_importing_is_quick_and_loads_nothing_heavy() -> None:
     assert any(_import_seconds() < 0.3 for _ in range(3))
 
 
+def test_comparing_by_what_is_counted_and_printing_it_loads_no_classifier_and_draws_nothing() -> None:
+    code = (
+        "import textassay;"
+        "made = textassay.compare({'a': ['x y', 'y z'] * 20}, ['x y', 'z x'] * 20, metrics=['bleu'], explain=False);"
+        "assert 'bleu' in str(made);"
+    )
+    loaded = set(_python("-c", code + PRINT_LOADED).stdout.split())
+    assert not loaded & {"matplotlib", "pandas", "sklearn", "torch", "textassay.discriminator", "textassay.generator"}
+
+
 def test_importing_leaves_the_process_as_it_was() -> None:
     code = (
         "import logging, os, warnings;"

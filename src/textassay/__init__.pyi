@@ -11,8 +11,8 @@ from textassay.comparison.run import compare as compare
 from textassay.corpus.corpus import Corpus as Corpus
 from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts
 from textassay.corpus.limits import input_limits as input_limits
-from textassay.corpus.reader import read_texts as read_texts
 from textassay.corpus.texts import TextFile as TextFile
+from textassay.corpus.texts import read_texts as read_texts
 from textassay.discriminator.meta_evaluator import accuracy_table as accuracy_table
 from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate

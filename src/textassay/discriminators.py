@@ -25,7 +25,6 @@ from textassay.corpus import (
     Texts,
     as_texts,
     corpora_from_texts,
-    read_if_path,
     resolve_tokenizer,
 )
 from textassay.discriminator import (
@@ -144,7 +143,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If texts and classes differ in number, there are not two classes, or a class has fewer than 2 different
             texts.
         """
-        file = as_texts(read_if_path(X), "X")
+        file = as_texts(X, "X")
         labels = np.asarray(y)
         if labels.ndim != 1 or len(labels) != len(file):
             raise InputError(f"y must have shape ({len(file)},), one class a text, got {labels.shape}")
@@ -183,9 +182,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the probability that each text is real, shape (N,)."""
         if not hasattr(self, "discriminator_"):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet: call fit first")
-        scores: npt.NDArray[np.float64] = self.discriminator_.prob_real(
-            self.form_.corpus(as_texts(read_if_path(texts), "X"))
-        )
+        scores: npt.NDArray[np.float64] = self.discriminator_.prob_real(self.form_.corpus(as_texts(texts, "X")))
         return scores
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:

@@ -34,7 +34,6 @@ from textassay.corpus import (
     learn_attributes,
     learn_joint_form,
     read_contexts,
-    read_if_path,
     running_text,
     split_characters,
     split_last,
@@ -938,8 +937,7 @@ def class_of(kind: str) -> type[TextGenerator]:
 
 def _texts(source: Texts, name: str) -> TextFile:
     """Return texts as they were read, from whatever the user has."""
-    file = TextFile(name, tuple(source), source.groups) if isinstance(source, Corpus) else read_if_path(source)
-    file = as_texts(file, name)
+    file = as_texts(source, name)
     if not any(text and not text.isspace() for text in file):
         raise InputError(f"{name} is empty: all of its {len(file)} texts are blank")
     return file

@@ -37,9 +37,8 @@ from textassay.corpus import (
     TextOptions,
     Texts,
     as_texts,
+    corpora_from_texts,
     docstring_sentences,
-    prepare_corpora,
-    read_if_path,
     resolve_tokenizer,
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
@@ -138,7 +137,7 @@ def stress(
         How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
     """
     sources = {FLOOR: real, TRAIN: train, "(other)": other}
-    corpora = prepare_corpora({name: source for name, source in sources.items() if source is not None}, **text)
+    corpora = corpora_from_texts({name: source for name, source in sources.items() if source is not None}, **text)
     return run_stress(
         corpora[FLOOR],
         train=corpora.get(TRAIN),
@@ -198,7 +197,7 @@ def bench(
         How each text is prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
     """
     sources = {"docstrings": docstring_sentences()} if texts is None else texts
-    corpora = {name: prepare_corpora({name: source}, **text)[name] for name, source in sources.items()}
+    corpora = {name: corpora_from_texts({name: source}, **text)[name] for name, source in sources.items()}
     names, networks = matching_worlds(worlds)
     return run_bench(
         corpora,
@@ -399,7 +398,7 @@ def _judged_texts(
     if generated:
         if real is None:
             raise OptionError("real text is missing: metrics compare generated text with it")
-        return {name: as_texts(read_if_path(texts), name) for name, texts in {FLOOR: real, **generated}.items()}
+        return {name: as_texts(texts, name) for name, texts in {FLOOR: real, **generated}.items()}
     if people is None:
         raise OptionError("nothing is to be judged: give texts, a comparison, or ratings with texts")
     texts: dict[str, Any] = {
@@ -413,7 +412,7 @@ def _judged_texts(
     texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
     if real is None and not all(texts[FLOOR] or [""]):
         raise InputError(f"{source} has no real texts: give real text")
-    return {name: as_texts(read_if_path(judged), name) for name, judged in texts.items()}
+    return {name: as_texts(judged, name) for name, judged in texts.items()}
 
 
 def _of_people(
@@ -486,7 +485,7 @@ def _classified(
     text: TextOptions,
 ) -> list[Evaluation]:
     """Return what each classifier, which learns from all generators together, says of them."""
-    corpora = prepare_corpora(texts, **text) if discriminators else {}
+    corpora = corpora_from_texts(texts, **text) if discriminators else {}
     evaluations = []
     for place, name in enumerate(discriminators):
         if progress is not None:
@@ -542,7 +541,7 @@ def meta_evaluate(
     text
         How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
     """
-    corpora = prepare_corpora({FLOOR: real, **generated}, **text)
+    corpora = corpora_from_texts({FLOOR: real, **generated}, **text)
     return cross_fitted_meta_evaluation(
         as_discriminator(discriminator),
         corpora.pop(FLOOR),
@@ -628,7 +627,7 @@ def exposure_bias(
                 f"{len(tokens[1])} tokens, {len(tokens[0] & tokens[1])} in both: train one like (--like) the other, on "
                 "text that it drew"
             )
-    file = as_texts(read_if_path(real), "the text")
+    file = as_texts(real, "the text")
     corpus = opened.corpus(file)
     tokens_in(opened.form.vocabulary, corpus, generator=opened.model.name)  # raises where a text holds <eos>
     if corpus.unk_rate == 1:

@@ -11,7 +11,7 @@ from unspaced import LATIN, chains, sentences, words
 
 Run = Callable[..., Any]
 N = 120
-SHOWN = pytest.mark.filterwarnings("always::textassay.corpus.spacing.SpacingWarning", "always:dd says little")
+SHOWN = pytest.mark.filterwarnings("always::textassay.corpus.tokenizer.SpacingWarning", "always:dd says little")
 COMPARE = ("compare", "--real", "real.txt", "a.txt", "--effort", "quick", "--no-explain", "--quiet", "--metrics")
 
 

@@ -44,8 +44,8 @@ def test_columns_have_a_fingerprint_of_their_own() -> None:
         ({**GOOD, "lstm": [[1.0, 0.0], [-1e200, 0.0]]}, InputError, r"between -1e\+15 and 1e\+15, row 2 holds more"),
         ({**GOOD, "lstm": [["a", "b"], ["c", "d"]]}, InputError, "must be numbers"),
         ({**GOOD, "lstm": np.ones((2, 3))}, InputError, "must have one width, got .*lstm 3"),
-        ({"real": GOOD["real"]}, OptionError, "features of lstm are missing"),
-        ({**GOOD, "gpt": GOOD["lstm"]}, OptionError, "unknown name in features 'gpt'"),
+        ({"real": GOOD["real"]}, OptionError, "--features of lstm are missing"),
+        ({**GOOD, "gpt": GOOD["lstm"]}, OptionError, "unknown name in --features 'gpt'"),
     ],
 )
 def test_features_that_do_not_fit_are_refused(features: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -62,9 +62,15 @@ def test_features_that_do_not_fit_are_refused(features: dict[str, Any], error: t
             "log-probs of lstm, real side must have 3 rows",
         ),
         ({"lstm": ([-np.inf, -2.0], [-1.0, -2.0, -3.0])}, InputError, "generated side must be finite numbers, row 1"),
-        ({"gpt": ([-1.0], [-1.0])}, OptionError, "unknown generator in log_probs 'gpt'"),
+        ({"gpt": ([-1.0], [-1.0])}, OptionError, "unknown generator in --log-probs 'gpt'"),
     ],
 )
 def test_log_probs_that_do_not_fit_are_refused(log_probs: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         attach_columns(CORPORA, ["lstm"], log_probs=log_probs)
+
+
+def test_a_generator_called_as_the_real_text_has_no_features_of_its_own() -> None:
+    corpora = {"(real)": CORPORA["(real)"], "real": CORPORA["lstm"]}
+    with pytest.raises(OptionError, match="may not be called 'real'"):
+        attach_columns(corpora, ["real"], features={"real": GOOD["real"]})

@@ -182,7 +182,7 @@ def test_features_of_the_training_text_may_be_left_out() -> None:
     for given, known in ((features, False), (more, True)):
         comparison = compare({"far": GENERATED["far"]}, REAL, train=train, features=given, metrics=["fed"])
         assert (comparison.result(TRAIN, "fed(encoder=given)").estimate is not None) == known
-    with pytest.raises(OptionError, match="unknown name in features 'train'"):
+    with pytest.raises(OptionError, match="unknown name in --features 'train'"):
         compare({"far": GENERATED["far"]}, REAL, features=more, metrics=["fed"])
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -151,3 +152,24 @@ def test_groups_come_with_the_texts_or_apart() -> None:
 def test_parts_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(InputError, match="offsets do not fit"):
         Corpus(np.zeros(3, np.int32), np.array([0, 2]), Vocabulary(), ("a",), tokenizer="whitespace")
+
+
+def test_corpora_of_one_vocabulary_stay_as_they_are_and_others_are_encoded_together() -> None:
+    made = corpora_from_texts({"a": ["x y"], "b": ["y z"]})
+    again = corpora_from_texts(made)
+    assert all(again[name] is made[name] for name in made)
+    grouped = Corpus.from_texts(["z", "x y"], groups=np.array([3, 4]))
+    joined = corpora_from_texts({"a": made["a"], "b": grouped, "c": ["w"]})
+    assert len({id(corpus.vocabulary) for corpus in joined.values()}) == 1
+    assert joined["b"].groups is not None
+    assert joined["b"].groups.tolist() == [3, 4]
+    assert corpora_from_texts(made, lowercase=True)["a"].tokenizer == "whitespace+lower"
+
+
+def test_preparation_is_recorded_in_its_order(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Don ' t, he said.\n", encoding="utf-8")
+    corpus = corpora_from_texts({"a": tmp_path / "a.txt"}, normalize=True, max_tokens=2)["a"]
+    assert corpus.sentence(0) == ["don't", ","]
+    assert corpus.tokenizer == "whitespace+normalize+max-tokens=2"
+    with pytest.raises(OptionError, match="max_tokens must be at least 1, got 0"):
+        corpora_from_texts({"a": corpus}, max_tokens=0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from textassay.corpus import Corpus, corpora_from_texts, normalize, truncate
-from textassay.errors import EmptyCorpusError, InputError
-from textassay.inspection import Finding, inspect, inspect_corpus, inspect_pair
+from textassay.errors import EmptyCorpusError
+from textassay.inspection import Finding, inspect, inspect_corpus
 
 Texts = list[str]
 
@@ -39,6 +39,11 @@ def sentences(n: int, seed: int) -> Texts:
         text = f"{words[0].upper()}{words[1:]} {mark}"
         texts.append(f'" {text} "' if rng.random() < 0.05 else text)
     return texts
+
+
+def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]:
+    """Return the findings about the generated text."""
+    return [found for found in inspect({name: generated}, real) if found.generator == name]
 
 
 def each(change: Callable[[str], str]) -> Callable[[Texts], Texts]:
@@ -277,8 +282,10 @@ def test_what_cannot_be_inspected_is_an_error() -> None:
     real, empty = pair(REAL, [])
     with pytest.raises(EmptyCorpusError, match="at least one text"):
         inspect_pair(real, empty, name="a")
-    with pytest.raises(InputError, match="share one vocabulary"):
-        inspect({"a": Corpus.from_texts(OTHER)}, real)
+
+
+def test_corpora_of_different_vocabularies_are_encoded_together() -> None:
+    assert inspect({"a": Corpus.from_texts(OTHER[:250])}, Corpus.from_texts(REAL)) == inspect({"a": OTHER[:250]}, REAL)
 
 
 def test_nothing_but_empty_sentences_and_single_ones_are_inspected() -> None:

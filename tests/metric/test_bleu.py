@@ -288,7 +288,8 @@ def test_misuse_is_told() -> None:
     with pytest.raises(OptionError, match="order must be between 1 and 5, got 0"):
         bleu.declaration.with_settings(order=0)
     with pytest.raises(OptionError, match="different vocabularies"):
-        bleu(generated, stranger)
+        bleu.declaration.with_settings().estimate(generated, stranger)
+    assert bleu(generated, stranger).value == bleu(["a"], ["b"]).value  # texts are encoded together
     with pytest.raises(EmptyCorpusError, match="the real corpus has no text"):
         bleu(generated, real.take(np.array([], dtype=np.int64)))
 

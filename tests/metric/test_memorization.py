@@ -108,7 +108,7 @@ def test_what_it_needs() -> None:
     with pytest.raises(EmptyCorpusError, match="training text has no sentence"):
         memorization(generated, generated, train=corpora["nothing"])
     with pytest.raises(OptionError, match="another vocabulary"):
-        memorization(generated, generated, train=Corpus.from_texts(TRAIN))
+        memorization.declaration.with_settings(train=Corpus.from_texts(TRAIN)).estimate(generated, generated)
 
 
 def test_estimates_are_kept_by_the_training_text() -> None:

@@ -187,8 +187,9 @@ def test_bad_input() -> None:
     for setting in ("background", "train"):
         with pytest.raises(EmptyCorpusError, match="has no sentence"):
             naturalness(corpora["generated"], corpora["real"], **{setting: corpora["none"]})
+        given: dict[str, Any] = {setting: stranger}
         with pytest.raises(OptionError, match="another vocabulary"):
-            naturalness(corpora["generated"], corpora["real"], **{setting: stranger})
+            naturalness.declaration.with_settings(**given).estimate(corpora["generated"], corpora["real"])
 
 
 @pytest.mark.slow

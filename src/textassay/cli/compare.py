@@ -30,7 +30,7 @@ from textassay.cli.declarations import (
 )
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
 
@@ -76,16 +76,22 @@ class Compare(Reading, Running, Output):
         if self.paper and self.folds is not None:
             raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
-        self._check_names(generators, beside)
         optional = {"--real-heldout": self.real_heldout, "--train": self.train}
         named = {name: source for name, source in optional.items() if source is not None}
         check_sources(self.real, {**named, **generators}, _REMEDIES)
 
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FOLDS, compare
+        from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
         from textassay.metric import check_effort, split_names
 
+        check_names(
+            list(generators),
+            ["real", *(option.removeprefix("--") for option in named)],
+            features=beside["--features"],
+            log_probs=beside["--log-probs"],
+            ratings=beside["--ratings"],
+        )
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
         with show_progress(quiet=self.quiet) as progress:
@@ -138,22 +144,6 @@ class Compare(Reading, Running, Output):
             return
         page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
         print_document(screen_document(comparison, where=str(page), console=console), console)
-
-    def _check_names(self, generators: Mapping[str, str], beside: Mapping[str, Mapping[str, Path]]) -> None:
-        """Raise where what stands beside the texts belongs to none, or is missing for some."""
-        sides = {"real": self.real, "real-heldout": self.real_heldout}
-        rows = [name for name, source in sides.items() if source is not None] + list(generators)
-        features = beside["--features"]
-        for name in features:
-            if name not in (*rows, *(() if self.train is None else ("train",))):
-                raise unknown_name("name in --features", name, rows)
-        for name in rows if features else ():
-            if name not in features:
-                raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
-        for option in ("--log-probs", "--ratings"):
-            for name in beside[option]:
-                if name not in generators:
-                    raise unknown_name(f"generator in {option}", name, generators)
 
     def _metrics_of(
         self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any]

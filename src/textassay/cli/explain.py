@@ -39,7 +39,7 @@ class Explain(Reading, Running, Output):
 
         from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
-        from textassay.corpus import prepare_corpora
+        from textassay.corpus import corpora_from_texts
         from textassay.metric import check_effort
         from textassay.report import explanation_document
 
@@ -48,7 +48,7 @@ class Explain(Reading, Running, Output):
         with self.work() as progress:
             sources = {FLOOR: self.real, **generators}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            corpora = prepare_corpora(
+            corpora = corpora_from_texts(
                 files,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,

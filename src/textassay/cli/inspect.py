@@ -28,13 +28,13 @@ class Inspect(Tokens, Output):
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
 
         from textassay.comparison import FLOOR
-        from textassay.corpus import SpacingWarning, prepare_corpora, read_texts
+        from textassay.corpus import SpacingWarning, corpora_from_texts, read_texts
         from textassay.inspection import inspect
         from textassay.report import inspection_document
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-            corpora = prepare_corpora(
+            corpora = corpora_from_texts(
                 {name: read_texts(source, column=self.column) for name, source in {FLOOR: self.real, **others}.items()},
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,

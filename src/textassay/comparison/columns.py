@@ -1,6 +1,6 @@
 """Columns of the texts of a comparison: features, log-probabilities and ratings; checked, then attached."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from textassay.errors import InputError, OptionError, unknown_name
 from textassay.inspection import HELDOUT
 
 SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own texts, of real texts)
-REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT}  # names of real text among features
-_TRAIN_NAME = "train"  # name of the training text among features, which may be left out
+_TRAIN_NAME = "train"  # of the training text among features, which may be left out
+_REAL_NAMES = {"real": FLOOR, "real-heldout": HELDOUT, _TRAIN_NAME: TRAIN}  # of the other rows among features
 LOG_PROBS, RATINGS = "log_probs", "ratings"
 _LARGEST = 1e15  # largest feature: its fourth power is finite, and its square in single precision
 
@@ -35,32 +35,24 @@ def attach_columns(
     `corpora`: by name, real text under ``(real)`` and ``(real-heldout)``, training text under ``(train)``. `features`:
     vectors of texts, shapes (N, d), under ``real``, ``real-heldout`` and the generators' names, for all or none; those
     of the training text, under ``train``, may be left out. `log_probs`: generator to its log-probabilities (nats) of
-    its
-    own and of all real texts, shapes (N,) and (n_real,). `ratings`: likewise.
+    its own and of all real texts, shapes (N,) and (n_real,). `ratings`: likewise.
     """
+    real_rows = {name: row for name, row in _REAL_NAMES.items() if row in corpora}
     generators = list(generators)
+    check_names(generators, real_rows, features=features or (), log_probs=log_probs or (), ratings=ratings or ())
     columns: dict[str, dict[str, npt.NDArray[np.floating[Any]]]] = {name: {} for name in corpora}
     if features:
-        of_train = {_TRAIN_NAME: TRAIN} if _TRAIN_NAME in set(features) - set(generators) else {}
-        rows = REAL_NAMES | of_train
-        aliases = {rows.get(name, name): name for name in features}
-        row_names = {name: name for name in generators} | {row: alias for alias, row in rows.items() if row in corpora}
-        for name in aliases.keys() - row_names.keys():
-            raise unknown_name("name in features", aliases[name], row_names.values())
-        for row, name in row_names.items():
-            if row not in aliases:
-                raise OptionError(f"features of {name} are missing: give --features {name}=FILE.npy too")
-            column = _checked(features[name], f"features of {name}", len(corpora[row]), n_axes=2)
+        rows = {**real_rows, **{name: name for name in generators}}
+        for name, values in features.items():
+            column = _checked(values, f"features of {name}", len(corpora[rows[name]]), n_axes=2)
             _check_size(column, f"features of {name}")
-            columns[row][FEATURES] = column
-        widths = {name: columns[row][FEATURES].shape[1] for row, name in row_names.items()}
+            columns[rows[name]][FEATURES] = column
+        widths = {name: columns[rows[name]][FEATURES].shape[1] for name in features}
         if len(set(widths.values())) > 1:
             listed = ", ".join(f"{name} {width}" for name, width in widths.items())
             raise InputError(f"features must have one width, got {listed}")
     for kind, given in ((LOG_PROBS, log_probs or {}), (RATINGS, ratings or {})):
         for name, (of_generated, of_real) in given.items():
-            if name not in generators:
-                raise unknown_name(f"generator in {kind}", name, generators)
             for row, values, side in ((FLOOR, of_real, "real"), (name, of_generated, "generated")):
                 what = f"{kind.replace('_', '-')} of {name}, {side} side"
                 column = _checked(values, what, len(corpora[row]), n_axes=1)
@@ -70,6 +62,33 @@ def attach_columns(
     return {
         name: replace(corpus, columns=columns[name]) if columns[name] else corpus for name, corpus in corpora.items()
     }
+
+
+def check_names(
+    generators: Sequence[str],
+    real: Collection[str],
+    *,
+    features: Collection[str] = (),
+    log_probs: Collection[str] = (),
+    ratings: Collection[str] = (),
+) -> None:
+    """Raise where what comes with the texts belongs to none of them, or features are missing for some.
+
+    `real`: which of ``real``, ``real-heldout`` and ``train`` there are.
+    """
+    rows = [*(name for name in real if name != _TRAIN_NAME), *generators]
+    for name in features:
+        if name not in (*rows, *real):
+            raise unknown_name("name in --features", name, rows)
+    for name in rows if features else ():
+        if name not in features:
+            raise OptionError(f"--features of {name} are missing: give --features {name}=FILE.npy too")
+        if rows.count(name) > 1:
+            raise OptionError(f"a generator with --features may not be called '{name}', as the real text is")
+    for option, names in (("--log-probs", log_probs), ("--ratings", ratings)):
+        for name in names:
+            if name not in generators:
+                raise unknown_name(f"generator in {option}", name, generators)
 
 
 def columns_of(corpus: Corpus, name: str) -> Corpus:

@@ -17,10 +17,9 @@ from textassay.comparison.columns import columns_of
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
-from textassay.comparison.measure import Progress, cell_key
+from textassay.comparison.measure import EstimateStore, Progress, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
-from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.metric import (
@@ -30,7 +29,6 @@ from textassay.metric import (
     check_level,
     dd,
     guessing_variance,
-    prepare_sides,
     variance_factor,
 )
 from textassay.resampling import newcombe_interval
@@ -88,13 +86,14 @@ def explain(
     EmptyCorpusError, TooFewSentencesError
         If a side has too few texts, or groups.
     OptionError
-        If a setting is out of range or the vocabularies differ.
+        If a setting is out of range.
     """
     check_range("top", top, 0)
     halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
-    generated, real, _ = prepare_sides(generated, real, **text)
+    corpora = corpora_from_texts({"real": real, "generated": generated}, **text)
+    generated, real = corpora["generated"], corpora["real"]
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)

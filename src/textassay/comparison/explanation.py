@@ -7,6 +7,7 @@ from typing import Any
 from textassay.display import Displayed
 
 HALF = 0.5
+FLAT = 0.02  # a smaller increase of dd by the last doubling of the sample counts as levelled off
 
 
 @dataclass(frozen=True)

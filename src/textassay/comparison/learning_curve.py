@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from textassay.comparison.explanation import CurvePoint
+from textassay.comparison.explanation import FLAT, CurvePoint
 from textassay.corpus import Corpus
 from textassay.discriminator import CrossFit
 from textassay.errors import TooFewSentencesError
@@ -31,7 +31,6 @@ Rows = npt.NDArray[np.bool_]
 
 # How often the sample is halved at each effort: with 4, the smallest point has a sixteenth of the texts.
 HALVINGS: Mapping[Effort, int] = {"quick": 1, "default": 4, "max": 1}
-FLAT = 0.02  # a smaller increase counts as levelled off
 _FAR = 1 << 40  # offset that keeps group numbers apart from those of single texts
 
 

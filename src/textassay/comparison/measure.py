@@ -1,14 +1,36 @@
-"""The cells of a comparison, one for each metric and corpus, computed once and stored."""
+"""The cells of a comparison, one for each metric and corpus, computed once and kept in a folder.
 
+Each estimate is one file, named by the content it was computed from, so that a comparison can resume: its JSON
+document, its warnings, and the arrays of its evidence. The name is a hash of metric, settings, both corpora, seed and
+version. A file is written under a temporary name and then renamed, so a killed run leaves nothing half-written and two
+runs in one folder cannot harm each other. An unreadable file counts as absent. An explanation is a JSON document.
+
+A folder holds one set of settings: its report is not replaced by one with another seed, real text or settings.
+Generators, metrics and the version of textassay may change.
+"""
+
+import hashlib
+import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
 
-from textassay.comparison.store import EstimateStore, estimate_key
-from textassay.corpus import Corpus
-from textassay.errors import TooFewSentencesError, UnavailableError
-from textassay.estimate import Estimate
+import numpy as np
+
+from textassay.comparison.comparison import Comparison, RealText
+from textassay.corpus import Corpus, parse_json
+from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
+from textassay.estimate import Estimate, Evidence
 from textassay.metric import Metric, Shared
+from textassay.storage import atomic_write, remove_stale_drafts
+
+RESULTS = "results.json"
+_ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
 Progress = Callable[[str, int, int], None]
 
@@ -35,6 +57,109 @@ class Cell:
     estimate: Estimate | None
     error: str | None
     warnings: tuple[str, ...] = ()
+
+
+def estimate_key(*parts: object) -> str:
+    """Return the name under which an estimate is kept: a hash of everything that decides its value."""
+    return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
+
+
+class EstimateStore:
+    """Estimates in a folder; without a folder, in memory."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._memory: dict[str, tuple[Estimate, tuple[str, ...]]] = {}
+        self._new_folders: list[Path] = []  # folders that were not there before, inner ones first
+        self._written: list[Path] = []
+        if folder is not None:
+            with _writing(folder):
+                self._new_folders = [each for each in (folder, *folder.parents) if not each.exists()]
+                folder.mkdir(parents=True, exist_ok=True)
+                remove_stale_drafts(folder)
+
+    def __enter__(self) -> Self:
+        """Return the store; if the input is refused inside the ``with`` block, its files are removed afterwards."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the files written by this store if the input was refused; after a full disk, complete files stay."""
+        if self._folder is None:
+            return
+        with suppress(OSError):
+            remove_stale_drafts(self._folder)
+        if isinstance(error, TextassayError) and not isinstance(error, OutputError):
+            with suppress(OSError):
+                for path in self._written:
+                    path.unlink(missing_ok=True)
+                for folder in self._new_folders:
+                    folder.rmdir()  # raises where others have put something in
+
+    def load(self, key: str) -> tuple[Estimate, tuple[str, ...]] | None:
+        """Return the estimate stored under `key` and its warnings, or None."""
+        if self._folder is None:
+            return self._memory.get(key)
+        try:
+            with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                document = parse_json(str(kept["document"]))
+                estimate = Estimate.from_dict(document["estimate"])
+                arrays = {name: kept.get(name) for name in _ARRAYS}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
+
+    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
+        """Store `estimate` and its warnings under `key`."""
+        if self._folder is None:
+            self._memory[key] = (estimate, warnings)
+            return
+        evidence = estimate.evidence or Evidence(None, None)
+        arrays = {name: getattr(evidence, name) for name in _ARRAYS}
+        document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
+        with self._file(f"{key}.npz") as file:
+            np.savez(
+                file,
+                document=np.array(document),
+                **{name: array for name, array in arrays.items() if array is not None},
+            )
+
+    def load_document(self, key: str) -> Any:
+        """Return the JSON document stored under `key`, or None; documents are stored in folders only."""
+        if self._folder is None:
+            return None
+        try:
+            return parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
+        except (OSError, ValueError):
+            return None
+
+    def save_document(self, key: str, document: Mapping[str, Any]) -> None:
+        """Store a JSON-ready document under `key`."""
+        if self._folder is None:
+            return
+        with self._file(f"{key}.json") as file:
+            file.write(json.dumps(document, allow_nan=False).encode("ascii"))
+
+    @contextmanager
+    def _file(self, name: str) -> Iterator[BinaryIO]:
+        """Open a file of the folder for writing; it appears complete or not at all."""
+        assert self._folder is not None
+        path = self._folder / name
+        with _writing(self._folder):
+            is_new = not path.exists()
+            with atomic_write(path) as file:
+                yield file
+        if is_new:
+            self._written.append(path)
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot write to {folder}: {error.strerror or error}; choose another --out") from error
 
 
 def measure_cells(
@@ -116,3 +241,52 @@ def _cell(metric: Metric, task: Task, *, seed: int, store: EstimateStore, strict
     messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     store.save(key, estimate, messages)
     return Cell(estimate, None, messages)
+
+
+def check_same_comparison(folder: Path, comparison: Comparison) -> None:
+    """Raise where `folder` holds the report of another real text or of other settings than `comparison` has."""
+    check_same_settings(
+        folder, real=comparison.real, level=comparison.level, seed=comparison.seed, settings=comparison.settings
+    )
+
+
+def check_same_settings(
+    folder: Path, *, real: RealText | None, level: float, seed: int, settings: Mapping[str, Any]
+) -> None:
+    """Raise if `folder` holds the report of another real text or of other settings; unknown settings pass.
+
+    Without `real`, only settings are compared.
+    """
+    before = _before(folder)
+    old_settings = {"seed": before.get("seed"), "level": before.get("level"), **_mapping(before.get("settings"))}
+    new_settings = {"seed": seed, "level": level, **settings}
+    changed = [
+        f"{name} {old_settings[name]}, now {new_settings[name]}"
+        for name in new_settings
+        if old_settings.get(name) is not None
+        and new_settings[name] is not None
+        and old_settings[name] != new_settings[name]
+    ]
+    old_real = _mapping(before.get("real"))
+    prepared_alike = old_settings.get("tokenizer") in (None, settings.get("tokenizer"))
+    if real is not None and old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
+        old_text, new_text = (
+            f"{text.get('n_sentences')} sentences of {text.get('name')}" for text in (old_real, asdict(real))
+        )
+        changed.append(f"real text {old_text}, now {new_text if new_text != old_text else 'others'}")
+    if changed:
+        raise InputError(
+            f"{folder} holds results of other settings ({'; '.join(changed)}): choose another --out, give the same "
+            f"settings, or delete {folder / RESULTS}"
+        )
+
+
+def _before(folder: Path) -> Mapping[str, Any]:
+    try:
+        return _mapping(json.loads((folder / RESULTS).read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

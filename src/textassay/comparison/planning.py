@@ -20,14 +20,14 @@ from scipy.special import ndtri
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
-from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
+from textassay.comparison.verdicts import MARGIN, POWER
+from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric import Effort, check_level, variance_factor
 from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
-MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, 0.02), (0.1, 0.05, 0.02)
-POWER = 0.8
+MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
 _TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
 _LEAST_SHARED = 0.1  # smallest share of real texts in the variance of a difference: below it, rounding dominates
 
@@ -171,7 +171,7 @@ def plan(
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        corpora = prepare_corpora({FLOOR: real, **generated}, **text)
+        corpora = corpora_from_texts({FLOOR: real, **generated}, **text)
         pilot = run_pilot(
             corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, seed=seed, progress=progress
         )
@@ -211,18 +211,6 @@ def plan(
         assumptions=(dd_assumption, *_assumptions(factor, folds, pilot, correlation)),
         pilot=pilot,
     )
-
-
-def sentences_to_settle(
-    difference: float, half_width: float, n: int, *, level: float, power: float = POWER, n_tests: int = 1
-) -> int:
-    """Return roughly how many texts a side would show a difference by any metric, from the interval with `n` texts.
-
-    The half width of an interval shrinks with the square root of the number of texts.
-    """
-    error = half_width / float(ndtri((1 + level) / 2))
-    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
-    return math.ceil(n * (z * error / difference) ** 2)
 
 
 def run_pilot(

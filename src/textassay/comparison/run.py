@@ -20,22 +20,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.caveats import (
+from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
+from textassay.comparison.explanation import Explanation
+from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
+from textassay.comparison.pairs import (
     MATCHED,
     heldout_differs,
     mixed_log_probs,
+    pair_differences,
+    rank_intervals,
     supported,
     train_differs,
     unequal_sizes,
     unlike_clusters,
 )
-from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
-from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.explanation import Explanation
-from textassay.comparison.measure import Cell, Progress, Task, measure_cells
-from textassay.comparison.pairs import pair_differences, rank_intervals
-from textassay.comparison.same_settings import check_same_settings
-from textassay.comparison.store import EstimateStore
 from textassay.corpus import (
     AUTO,
     Corpus,
@@ -43,9 +42,9 @@ from textassay.corpus import (
     TextFile,
     Texts,
     Tokenizer,
+    as_texts,
+    corpora_from_texts,
     halves,
-    prepare_corpora,
-    read_if_path,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -58,6 +57,7 @@ from textassay.metric import (
     Metric,
     MetricLike,
     check_effort,
+    check_level,
     default_metrics,
     limits_of,
     parse_metrics,
@@ -162,11 +162,11 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = read_if_path(real)
+    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = prepare_corpora(
+        corpora = corpora_from_texts(
             {name: source for name, source in texts.items() if source is not None},
             tokenizer=tokenizer,
             lowercase=lowercase,
@@ -306,8 +306,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] |
             raise OptionError(f"a generator's name must be a str, got {name!r}")
         if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
-    if not 0 < level < 1:
-        raise OptionError(f"level must be inside (0, 1), got {level}")
+    check_level(level)
     if isinstance(metrics, str):
         raise OptionError(f"metrics must be a list of names, such as [{metrics!r}], got a str")
 
@@ -416,8 +415,8 @@ def _result(
     )
 
 
-def _name_of(source: Any) -> str:
-    return source.name if isinstance(source, TextFile) else "real"
+def _name_of(real: Corpus | TextFile) -> str:
+    return real.name if isinstance(real, TextFile) and real.name != FLOOR else "real"
 
 
 def _warnings(

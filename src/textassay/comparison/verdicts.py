@@ -29,11 +29,12 @@ among thirty metrics. If first place goes to a text that is mostly (`MOSTLY`) re
 import math
 from typing import Literal
 
-from textassay.comparison.planning import DETECTABLE, POWER, sentences_to_settle
+from scipy.special import ndtri
 
 Verdict = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
 
-MARGIN = min(DETECTABLE)
+MARGIN = 0.02
+POWER = 0.8
 RATIO_MARGIN = 0.05
 MOSTLY = 0.5
 _MOST_TIMES = 100  # beyond this multiple, the number of texts needed is not given
@@ -86,11 +87,23 @@ def more_sentences(
         return None
     if (half_width / effect) ** 2 > _MOST_TIMES:
         return f"more than {_MOST_TIMES} times as many {what}", effect
-    needed = sentences_to_settle(effect, half_width, n, level=level, power=POWER, n_tests=n_tests)
+    needed = sentences_to_settle(effect, half_width, n, level=level, n_tests=n_tests)
     more = needed - n
     if more <= 0:
         return None
     return f"about {_rounded(more):,} more {what}", effect
+
+
+def sentences_to_settle(
+    difference: float, half_width: float, n: int, *, level: float, power: float = POWER, n_tests: int = 1
+) -> int:
+    """Return roughly how many texts a side would show a difference by any metric, from the interval with `n` texts.
+
+    The half width of an interval shrinks with the square root of the number of texts.
+    """
+    error = half_width / float(ndtri((1 + level) / 2))
+    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
+    return math.ceil(n * (z * error / difference) ** 2)
 
 
 def _rounded(n: int) -> int:

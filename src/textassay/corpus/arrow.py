@@ -8,8 +8,7 @@ from typing import Any
 from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long
 from textassay.corpus.source import io_errors
-from textassay.corpus.tables import Rows
-from textassay.corpus.texts import choose_column
+from textassay.corpus.tables import Rows, choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 _BLOCK = 1 << 23  # bytes decompressed at once

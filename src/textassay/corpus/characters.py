@@ -9,8 +9,8 @@ import os
 from itertools import pairwise
 
 from textassay.corpus.limits import running_text
-from textassay.corpus.reader import read_texts
 from textassay.corpus.split import contiguous_bounds
+from textassay.corpus.texts import read_texts
 from textassay.errors import EmptyCorpusError
 
 

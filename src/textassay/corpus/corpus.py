@@ -5,20 +5,39 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.encoding import encode
-from textassay.corpus.spacing import AUTO, choose_tokenizer, warn_of_spacing
+from textassay.corpus.encoding import UNK, Vocabulary, encode
+from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.texts import as_texts
-from textassay.corpus.tokenizer import Tokenizer, resolve_tokenizer
-from textassay.corpus.vocabulary import UNK, Vocabulary
+from textassay.corpus.tokenizer import (
+    AUTO,
+    Tokenizer,
+    choose_tokenizer,
+    join_tokens,
+    resolve_tokenizer,
+    warn_of_spacing,
+)
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 _BLOCK = 1 << 16  # texts or tokens hashed at once
 _REAL_NAMES = ("(real)", "real")  # names of the set for which ``auto`` chooses the tokenizer
+
+Texts: TypeAlias = Any
+"""Many texts: a list of str, a column (NumPy, pandas, polars, Arrow, `datasets`), a table with one column of texts, a
+path or address (see `read_texts`), what `read_texts` returned, or a `Corpus`."""
+
+
+class TextOptions(TypedDict, total=False):
+    """How all texts are prepared before they are measured."""
+
+    tokenizer: str | Tokenizer
+    lowercase: bool
+    normalize: bool
+    max_tokens: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -228,27 +247,56 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return view
 
 
+def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
+    """Return `corpus` with every text cut after `max_tokens` tokens.
+
+    A cut text is its tokens, joined by `join_tokens`; the name of the tokeniser gets the suffix ``+max-tokens=N``.
+    """
+    if max_tokens < 1:
+        raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")
+    lengths = np.minimum(corpus.lengths, max_tokens)
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
+    texts = list(corpus.texts)
+    for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
+        texts[index] = join_tokens(corpus.tokenizer, corpus.sentence(index)[:max_tokens])
+    return Corpus(
+        corpus.tokens[positions],
+        offsets,
+        corpus.vocabulary,
+        tuple(texts),
+        tokenizer=f"{corpus.tokenizer}+max-tokens={max_tokens}",
+        groups=corpus.groups,
+    )
+
+
 def corpora_from_texts(
-    texts: Mapping[str, Any],
+    texts: Mapping[str, Texts],
     *,
     tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
+    normalize: bool = False,
+    max_tokens: int | None = None,
     groups: Mapping[str, npt.NDArray[np.int64]] | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> dict[str, Corpus]:
-    """Return one corpus for each named set of texts, all sharing one vocabulary.
+    """Return one corpus for each named set of texts, all prepared alike and sharing one vocabulary.
+
+    Corpora that share one already are returned as they are where nothing is asked for.
 
     Parameters
     ----------
     texts
-        Name to texts: lists of str, pandas columns, results of `read_texts` and the like.
+        Name to texts of any kind: see `Texts`.
     tokenizer
         Name of a tokeniser, or a callable from a text to its tokens. ``auto`` splits at white space, or into
         characters if words are not separated by spaces, as in Chinese or Thai. The set called ``(real)`` or ``real``,
         else the first, decides for all sets. A warning says if characters were chosen, and if a named tokeniser splits
         such text at spaces.
-    lowercase
-        Whether to lower-case before tokenising.
+    lowercase, normalize
+        Whether to lower-case, and to `normalize`, before tokenising.
+    max_tokens
+        How many tokens of each text are kept; all by default.
     groups
         Name to group numbers, shape (N,), instead of those of the texts.
     vocabulary
@@ -262,8 +310,14 @@ def corpora_from_texts(
     """
     if not (isinstance(tokenizer, str) and tokenizer == AUTO):
         resolve_tokenizer(tokenizer)
+    elif not (lowercase or normalize or max_tokens is not None or groups or vocabulary):
+        made = {name: source for name, source in texts.items() if isinstance(source, Corpus)}
+        if made.keys() == texts.keys() and len({id(corpus.vocabulary) for corpus in made.values()}) == 1:
+            return made
     groups = {} if groups is None else groups
     sources = {name: as_texts(source, name) for name, source in texts.items()}
+    if normalize:
+        sources = {name: replace(file, texts=tuple(map(normalize_text, file.texts))) for name, file in sources.items()}
     if isinstance(tokenizer, str):
         real_name = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
         real = () if real_name is None else sources[real_name].texts
@@ -281,11 +335,13 @@ def corpora_from_texts(
             offsets,
             shared,
             sources[name].texts,
-            tokenizer=tokenize.name,
+            tokenizer=f"{tokenize.name}+normalize" if normalize else tokenize.name,  # recorded in signatures
             groups=groups.get(name, sources[name].groups),
         )
         for name, (tokens, offsets) in arrays.items()
     }
+    if max_tokens is not None:
+        corpora = {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}
     if vocabulary is None:
         return corpora
     return {name: corpus.with_vocabulary(vocabulary) for name, corpus in corpora.items()}

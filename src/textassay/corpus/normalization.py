@@ -1,4 +1,4 @@
-"""Normalisation and truncation, which make differently prepared texts comparable.
+"""Normalisation, which makes differently prepared texts comparable.
 
 `normalize` first splits off every punctuation mark, so that attached and separate marks become the same, and then joins
 contractions, decimal numbers and ellipses: ``don't``, ``do n't`` and ``don ' t`` all become ``don't``.
@@ -9,12 +9,6 @@ Unicode compatibility forms: Unicode Standard Annex 15 (NFKC).
 import html
 import re
 import unicodedata
-
-import numpy as np
-
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.tokenizer import join_tokens
-from textassay.errors import OptionError
 
 _MAX_PASSES = 10
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
@@ -70,29 +64,6 @@ def normalize(text: str) -> str:
         if text == before:
             break
     return text
-
-
-def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
-    """Return `corpus` with every text cut after `max_tokens` tokens.
-
-    A cut text is its tokens, joined by `join_tokens`; the name of the tokeniser gets the suffix ``+max-tokens=N``.
-    """
-    if max_tokens < 1:
-        raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")
-    lengths = np.minimum(corpus.lengths, max_tokens)
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
-    texts = list(corpus.texts)
-    for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
-        texts[index] = join_tokens(corpus.tokenizer, corpus.sentence(index)[:max_tokens])
-    return Corpus(
-        corpus.tokens[positions],
-        offsets,
-        corpus.vocabulary,
-        tuple(texts),
-        tokenizer=f"{corpus.tokenizer}+max-tokens={max_tokens}",
-        groups=corpus.groups,
-    )
 
 
 def _unify(text: str) -> str:

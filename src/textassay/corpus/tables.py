@@ -10,7 +10,6 @@ from typing import Any
 from textassay.corpus.documents import json_error, parse_json
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.source import Source
-from textassay.corpus.texts import choose_column
 from textassay.errors import EmptyCorpusError, InputError
 
 Rows = tuple[list[str], list[Any] | None]  # texts and, if there is a group column, labels
@@ -20,6 +19,8 @@ _LINE_FACTOR = 16  # how many times as long as a text its line may be, with all 
 _MAX_FIELD = 2**31 - 1  # the largest limit that the csv module accepts
 _MAX_LEVELS = 20  # of nested objects whose columns are listed
 _OTHER_DELIMITERS = (",", ";", "\t", "|")
+_USUAL_COLUMNS = ("text", "sentence", "content")
+_MAX_LISTED = 12  # columns named in a message
 
 
 def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:
@@ -231,3 +232,21 @@ def _kind(value: Any) -> str:
         return "null"
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return names[type(value)]
+
+
+def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
+    """Return `column`, by default the only column, or the only one called text, sentence or content."""
+    if column is not None:
+        if column in columns:
+            return column
+        raise InputError(f"{place} has no column '{column}'; it has: {listed_columns(columns)}")
+    candidates = columns if len(columns) == 1 else [name for name in columns if name in _USUAL_COLUMNS]
+    if len(candidates) == 1:
+        return candidates[0]
+    raise InputError(f"{place}: which column holds the texts? Name it with --column; it has: {listed_columns(columns)}")
+
+
+def listed_columns(columns: Sequence[str]) -> str:
+    """Return the names of the columns for a message, the first twelve of many."""
+    more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
+    return ", ".join(columns[:_MAX_LISTED]) + more if columns else "none"

@@ -9,10 +9,17 @@ from typing import Any, Self
 
 from textassay.corpus.byte_pairs import BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.spacing import AUTO, choose_tokenizer
+from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
 from textassay.corpus.texts import as_texts
-from textassay.corpus.tokenizer import TOKENIZERS, NamedTokenizer, SubwordTokenizer, Tokenizer, resolve_tokenizer
-from textassay.corpus.vocabulary import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus.tokenizer import (
+    AUTO,
+    TOKENIZERS,
+    NamedTokenizer,
+    SubwordTokenizer,
+    Tokenizer,
+    choose_tokenizer,
+    resolve_tokenizer,
+)
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_type, unknown_name
 
 _LEARNT = re.compile(r"bpe-(\d+)")

@@ -1,21 +1,40 @@
-"""Texts with their source, from Python iterables, arrays, columns and tables."""
+"""Texts with their source: a file, a dataset folder, an address, or a Python object such as a list or a column."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
+from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits, text_too_long
+from textassay.corpus.source import Source, check_exists
+from textassay.corpus.tables import Rows, choose_column, listed_columns, read_csv, read_json, read_json_lines
 from textassay.errors import InputError, OptionError
 
-_USUAL_COLUMNS = ("text", "sentence", "content")
-_MAX_LISTED = 12  # columns named in a message
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
+
+_TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
+    ".jsonl": read_json_lines,
+    ".json": read_json,
+    ".csv": partial(read_csv, delimiter=","),
+    ".tsv": partial(read_csv, delimiter="\t"),
+}
+SUFFIXES = (".txt", *_TABLES, ".parquet")
+# fmt: off
+_NOT_LINES = frozenset((
+    ".7z", ".arrow", ".bin", ".bz2", ".doc", ".docx", ".epub", ".feather", ".h5", ".hdf5", ".htm", ".html", ".ipynb",
+    ".md", ".npy", ".npz", ".odt", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".pptx", ".pt", ".py", ".rst", ".rtf",
+    ".sqlite", ".tar", ".tex", ".tgz", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml", ".zip", ".zst",
+))
+# fmt: on
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +81,105 @@ class TextFile:
         return self.texts[place]
 
 
-def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
-    """Return the texts of a Python object; the strings are shared, not copied.
+def read_texts(
+    source: str | os.PathLike[str], *, column: str | None = None, group_column: str | None = None
+) -> TextFile:
+    r"""Return all texts of a file, in order.
 
-    `source`: an iterable of str, an array or column (with ``tolist``, ``to_list`` or ``to_pylist``), a table (with
-    ``column_names`` or ``columns``, indexed by name: of pandas, polars, pyarrow or datasets), or a `TextFile`.
+    Parameters
+    ----------
+    source
+        A path ending in .txt (one text per line; only ``\n`` and ``\r\n`` end a line; an empty line is an empty
+        text), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-`` for standard
+        input (.txt); a Hugging Face dataset saved to disk; an http(s) address, which is downloaded into the user's
+        cache. A file with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless the ending belongs to
+        a document, table, archive or program (.docx, .xlsx, .html, .zip, ...).
+    column
+        The column of the texts, dotted for nested ones (``a.b``). By default the only column, or the only one called
+        text, sentence or content. Ignored for files without columns (.txt, JSON strings).
+    group_column
+        The column that names the group (document, author, ...) of each text. Ignored likewise.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a text is null or not a
+        string; one line with file, position and remedy.
+    EmptyCorpusError
+        If it holds no text.
+    MissingExtraError
+        If it needs pyarrow (.parquet, dataset folders) and that is not installed.
+    """
+    if source == "-":
+        return _read_lines(Source(None))
+    if is_url(source):
+        return read_texts(download(str(source)), column=column, group_column=group_column)
+    path = Path(source)
+    check_exists(path)
+    if path.is_dir():
+        if not is_dataset(path):
+            raise InputError(f"{path} is a folder, but not a saved dataset; give a file{_inside(path)}")
+        return _text_file(path, *read_dataset(path, column, group_column))
+    if not path.is_file():  # a pipe, such as the shell's <(...)
+        return _read_lines(Source(path))
+    kind = _kind(path)
+    if kind == ".txt":
+        return _read_lines(Source(path))
+    if kind == ".parquet":
+        return _text_file(path, *read_parquet(path, column, group_column))
+    return _text_file(path, *_TABLES[kind](Source(path), column, group_column))
+
+
+def _read_lines(source: Source) -> TextFile:
+    return TextFile(source.name, tuple(source.lines(max_line=current_limits().max_text)), path=source.path)
+
+
+def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFile:
+    groups = None if labels is None else number_groups(labels, f"{path} groups")
+    return TextFile(path.name, tuple(texts), groups, path)
+
+
+def _kind(path: Path) -> str:
+    """Return which of `SUFFIXES` the file has; ``.txt`` for others that are not known, such as ``.de``."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    if suffixes[-1:] and suffixes[-1] in SUFFIXES:
+        return suffixes[-1]
+    if suffixes[-1:] and suffixes[-1] in _NOT_LINES:
+        raise InputError(
+            f"{path}: unknown kind of file (suffix '{suffixes[-1]}'); valid: {', '.join(SUFFIXES)}, each also with .gz"
+        )
+    return ".txt"
+
+
+def _inside(folder: Path) -> str:
+    """Return a hint with up to three readable files in `folder`."""
+    try:
+        names = sorted(
+            path.name for path in folder.iterdir() if path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
+        )
+    except OSError:
+        names = []
+    more = ", ..." if len(names) > 3 else ""
+    return f": {', '.join(names[:3])}{more}" if names else ""
+
+
+def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
+    """Return the texts of a path, an address or a Python object; the strings are shared, not copied.
+
+    `source`: what `read_texts` reads, an iterable of str, an array or column (with ``tolist``, ``to_list`` or
+    ``to_pylist``), a table (with ``column_names`` or ``columns``, indexed by name: of pandas, polars, pyarrow or
+    datasets), a `Corpus` or a `TextFile`.
     """
     if isinstance(source, TextFile):
         return source
+    from textassay.corpus.corpus import Corpus  # which is made of texts
+
+    if isinstance(source, Corpus):
+        return TextFile(name, tuple(source), source.groups)
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
+        return read_texts(source, column=column, group_column=group_column)
     if isinstance(source, str | bytes):
         raise InputError(f"{name}: expected many texts, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
@@ -85,6 +195,13 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
     if column is not None or group_column is not None:
         raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
     return TextFile(name, _strings(source, name))
+
+
+def _is_path(text: str) -> bool:
+    """Return whether a string is meant as a path or an address, and not as a text."""
+    if "\n" in text or "\0" in text:
+        return False
+    return is_url(text) or text.lower().removesuffix(".gz").endswith(SUFFIXES) or os.path.exists(text)  # noqa: PTH110
 
 
 def _columns(source: Any) -> dict[str, Any] | None:
@@ -111,20 +228,8 @@ def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
         return textual[0]
     raise InputError(
         f"{name}: which column holds the texts? Give that one, as in table['{next(iter(columns), 'text')}']; it "
-        f"has: {_listed([*columns])}"
+        f"has: {listed_columns([*columns])}"
     )
-
-
-def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:
-    """Return `column`, by default the only column, or the only one called text, sentence or content."""
-    if column is not None:
-        if column in columns:
-            return column
-        raise InputError(f"{place} has no column '{column}'; it has: {_listed(columns)}")
-    candidates = columns if len(columns) == 1 else [name for name in columns if name in _USUAL_COLUMNS]
-    if len(candidates) == 1:
-        return candidates[0]
-    raise InputError(f"{place}: which column holds the texts? Name it with --column; it has: {_listed(columns)}")
 
 
 def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
@@ -174,8 +279,3 @@ def _strings(source: Any, name: str) -> tuple[str, ...]:
 def _is_missing(item: Any) -> bool:
     """Return whether `item` is None, NaN or pandas' NA."""
     return item is None or (isinstance(item, float) and item != item) or type(item).__name__ in ("NAType", "NaTType")
-
-
-def _listed(columns: Sequence[str]) -> str:
-    more = f" and {len(columns) - _MAX_LISTED} more" if len(columns) > _MAX_LISTED else ""
-    return ", ".join(columns[:_MAX_LISTED]) + more if columns else "none"

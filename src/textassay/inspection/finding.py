@@ -1,4 +1,4 @@
-"""Findings of inspection, and excerpts of texts in them."""
+"""Findings of inspection."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -9,7 +9,6 @@ Severity = Literal["warning", "note"]
 
 REAL = "(real)"
 HELDOUT = "(real-heldout)"
-_WIDTH = 160
 
 
 @dataclass(frozen=True)
@@ -55,26 +54,3 @@ class Finding(Displayed):
 
 class Findings(Displayed, list[Finding]):
     """A list of findings that is printed and displayed as one report."""
-
-
-def own_finding(
-    kind: str, severity: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
-) -> Finding:
-    """Return a finding about one side by itself; names in parentheses, such as ``(real)``, are real text."""
-    if name.startswith("("):
-        return Finding(kind, severity, name, message, 0, count, 0, size, None, example, remedy)
-    return Finding(kind, severity, name, message, count, 0, size, 0, example, None, remedy)
-
-
-def excerpt(text: str, spot: str | None = None) -> str:
-    """Return about 160 characters of `text` around `spot`, in one line, with unprintable characters escaped."""
-    at = -1 if spot is None else text.rfind(spot)
-    if at < 0 and spot is not None:
-        at = text.lower().rfind(spot)
-    start = min(max(at + len(spot or "") // 2 - _WIDTH // 2, 0), max(len(text) - _WIDTH, 0))
-    stop = start + _WIDTH
-    cut = ("…" if start else "") + text[start:stop] + ("…" if stop < len(text) else "")
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
-        for character in cut
-    )

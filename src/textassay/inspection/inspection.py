@@ -5,21 +5,20 @@ comparison of shares allows four standard errors for chance; `docs/inspection.md
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Unpack
 
 import numpy as np
 
-from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, prepare_corpora
-from textassay.errors import EmptyCorpusError, InputError
-from textassay.inspection import copy_checks, marker_checks, size_checks, spacing_checks, style_checks
-from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings, own_finding
+from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora_from_texts
+from textassay.errors import EmptyCorpusError
+from textassay.inspection import checks
+from textassay.inspection.checks import OWN_SHARE, own_finding
+from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
-from textassay.inspection.surface import Mask, Pair, Surface, surfaces
-from textassay.inspection.token_traits import Trait
+from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
 
 _TRAIN = "(train)"
-_OWN_SHARE = 0.01
 _OWN_REMEDIES = {
     "empty-sentences": "Remove them if they are stray blank lines: every empty line counts as a text.",
     "repeated-sentences": "Nothing to repair if they are genuine: a generator should repeat itself as often.",
@@ -61,22 +60,18 @@ def inspect(
     ------
     EmptyCorpusError
         If a corpus has no text.
-    InputError
-        If the corpora do not share one vocabulary.
     """
     sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated}
-    sources = {name: source for name, source in sources.items() if source is not None}
-    if text or not all(isinstance(source, Corpus) for source in sources.values()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SpacingWarning)  # the findings report it
-            sources = prepare_corpora(sources, **text)
-    _check(list(sources.values()))
-    train_keys = sentence_keys(sources.pop(_TRAIN)) if train is not None else None
-    all_surfaces = surfaces(list(sources.values()))
-    others = [name for name in sources if name != REAL]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings report it
+        corpora = corpora_from_texts({name: each for name, each in sources.items() if each is not None}, **text)
+    _check_filled(corpora.values())
+    train_keys = sentence_keys(corpora.pop(_TRAIN)) if train is not None else None
+    all_surfaces = surfaces(list(corpora.values()))
+    others = [name for name in corpora if name != REAL]
     findings = _own_findings(all_surfaces[0], REAL)
     if train_keys is not None:
-        memorised = copy_checks.real_in_train(all_surfaces[0], train_keys)
+        memorised = checks.real_in_train(all_surfaces[0], train_keys)
         findings += [] if memorised is None else [memorised]
     findings = _warnings_first(findings)
     for number, name in enumerate(others, start=1):
@@ -85,31 +80,21 @@ def inspect(
     return Findings(findings)
 
 
-def inspect_pair(real: Corpus, generated: Corpus, *, name: str) -> list[Finding]:
-    """Return the differences between `generated`, the text of `name`, and `real`; warnings first."""
-    _check([real, generated])
-    all_surfaces = surfaces([generated, real])
-    return _compare(Pair(all_surfaces[0], all_surfaces[1], name), None)
-
-
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
     """Return the problems of one corpus by itself; warnings first. A `name` in parentheses means real text."""
-    _check([corpus])
+    _check_filled([corpus])
     return _warnings_first(_own_findings(surfaces([corpus])[0], name))
 
 
-def _check(corpora: Sequence[Corpus]) -> None:
-    for corpus in corpora:
-        if not len(corpus):
-            raise EmptyCorpusError("a corpus to inspect needs at least one text, got 0")
-        if corpus.vocabulary is not corpora[0].vocabulary:
-            raise InputError("corpora to compare must share one vocabulary: build them with one corpora_from_texts")
+def _check_filled(corpora: Iterable[Corpus]) -> None:
+    if not all(map(len, corpora)):
+        raise EmptyCorpusError("a corpus to inspect needs at least one text, got 0")
 
 
 def _own_findings(side: Surface, name: str) -> list[Finding]:
     """Return the problems of one side by itself."""
-    few = size_checks.few_sentences(side.corpus, name)
-    unspaced = spacing_checks.unspaced_text(side, name)
+    few = checks.few_sentences(side.corpus, name)
+    unspaced = checks.unspaced_text(side, name)
     findings = [one for one in (few, unspaced) if one is not None]
     filled = side.filled
     filled_keys = side.keys[filled]
@@ -118,14 +103,14 @@ def _own_findings(side: Surface, name: str) -> list[Finding]:
     n_repeats = len(filled_keys) - n_distinct(filled_keys)
     if (~filled).any():
         findings.append(_own_share("empty-sentences", "are empty", side, name, ~filled))
-    if n_repeats >= _OWN_SHARE * len(side):
+    if n_repeats >= OWN_SHARE * len(side):
         findings.append(_own_share("repeated-sentences", "repeat an earlier one", side, name, repeats, count=n_repeats))
     if side.words is not side.corpus:
-        spaced = size_checks.spaced(side.corpus)
-        if spaced.sum() >= _OWN_SHARE * len(side):
+        spaced = checks.spaced(side.corpus)
+        if spaced.sum() >= OWN_SHARE * len(side):
             findings.append(_own_share("whitespace", "have a space at an end or two in a row", side, name, spaced))
     special = side.shows(Trait.SPECIAL)
-    if special.sum() >= _OWN_SHARE * len(side) and special.any():
+    if special.sum() >= OWN_SHARE * len(side) and special.any():
         findings.append(_own_share("special-tokens", "have a special token left in", side, name, special))
     return findings
 
@@ -138,30 +123,30 @@ def _own_share(kind: str, what: str, side: Surface, name: str, shown: Mask, *, c
 
 
 def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
-    same = copy_checks.same_text(pair)
+    same = checks.same_text(pair)
     if same is not None:
         return [same]
-    cut = size_checks.cut_length(pair)
+    cut = checks.cut_length(pair)
     findings = [
-        size_checks.few_sentences(pair.generated.corpus, pair.name),
-        size_checks.unequal_samples(pair),
-        size_checks.empty_sentences(pair),
-        spacing_checks.word_spacing(pair),
-        style_checks.case(pair),
-        style_checks.glued_punctuation(pair),
-        cut[0] if cut is not None else size_checks.length(pair),
-        style_checks.final_punctuation(pair, None if cut is None else cut[1]),
-        marker_checks.unknown_tokens(pair),
-        marker_checks.masked_digits(pair),
-        marker_checks.digits(pair),
-        marker_checks.special_tokens(pair),
-        marker_checks.alphabet(pair),
-        size_checks.outer_space(pair),
-        copy_checks.repeated(pair),
-        copy_checks.shared(pair),
+        checks.few_sentences(pair.generated.corpus, pair.name),
+        checks.unequal_samples(pair),
+        checks.empty_sentences(pair),
+        checks.word_spacing(pair),
+        checks.case(pair),
+        checks.glued_punctuation(pair),
+        cut[0] if cut is not None else checks.length(pair),
+        checks.final_punctuation(pair, None if cut is None else cut[1]),
+        checks.unknown_tokens(pair),
+        checks.masked_digits(pair),
+        checks.digits(pair),
+        checks.special_tokens(pair),
+        checks.alphabet(pair),
+        checks.outer_space(pair),
+        checks.repeated(pair),
+        checks.shared(pair),
     ]
     if train is not None:
-        findings.append(copy_checks.memorised(pair, train))
+        findings.append(checks.memorised(pair, train))
     return _warnings_first([one for one in findings if one is not None])
 
 

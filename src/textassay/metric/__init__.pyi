@@ -10,7 +10,6 @@ from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import jackknifed as jackknifed
 from textassay.metric.base import make_signature as make_signature
 from textassay.metric.base import measure as measure
-from textassay.metric.base import prepare_sides as prepare_sides
 from textassay.metric.bleu import bleu as bleu
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
 from textassay.metric.bleu_nearest import bleu_train as bleu_train

@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, g
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts, prepare_corpora
+from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.embedding import Encoder, resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
@@ -330,13 +330,14 @@ def declare_metric(
         def measured(
             generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **settings: Any
         ) -> Estimate:
-            text = {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings}
+            text = cast(TextOptions, {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings})
             given = {key: settings.pop(key, None) for key in _TEXTS if key in declaration.parameters}
             if real is None and declaration.looks_at_real:
                 raise OptionError(f"{name} compares with real text: give it as the second argument")
-            generated, real, others = prepare_sides(generated, real, given, **text)
+            corpora = _corpora({"generated": generated, "real": real, **given}, text)
+            others = {key: corpora.get(key) for key in given}
             chosen = declaration.with_settings(level=level, **settings, **others)
-            return measure(chosen, generated, real, seed=seed)
+            return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed)
 
         measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
         function = cast(MetricFunction, measured)
@@ -376,34 +377,28 @@ def measure(
     metric
         From `parse_metric`, or one of your own.
     generated, real
-        Lists of str, columns, paths or corpora; two corpora must share a vocabulary. `real` may be left out where the
-        metric does not use it.
+        Texts of any kind, as in `compare`. `real` may be left out where the metric does not use it.
     seed
         At least 0.
     text
         `tokenizer`, `lowercase`, `normalize` and `max_tokens`, as in `compare`.
     """
     chosen = metric if isinstance(metric, Metric) else metric.declaration.with_settings()
-    generated, real, _ = prepare_sides(generated, real, **text)
-    estimate = chosen.estimate(generated, generated if real is None else real, seed=seed)
+    corpora = _corpora({"generated": generated, "real": real}, text)
+    return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed)
+
+
+def _corpora(texts: Mapping[str, Texts], text: TextOptions) -> dict[str, Corpus]:
+    """Return the texts that are there as corpora that share a vocabulary."""
+    return corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
+
+
+def _measured(metric: Metric, generated: Corpus, real: Corpus | None, *, seed: int) -> Estimate:
+    """Return the estimate; of a metric that does not look at real text, without its size."""
+    estimate = metric.estimate(generated, generated if real is None else real, seed=seed)
     if real is not None:
         return estimate
     return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
-
-
-def prepare_sides(
-    generated: Texts, real: Texts, others: Mapping[str, Texts] | None = None, **text: Unpack[TextOptions]
-) -> tuple[Corpus, Any, dict[str, Corpus | None]]:
-    """Return both sides, and `others`, as corpora that share a vocabulary; None for a text that is None.
-
-    Corpora stay unchanged if all texts are corpora; metrics then check their vocabularies.
-    """
-    sides = {"generated": generated, "real": real}
-    sources = {name: source for name, source in {**sides, **(others or {})}.items() if source is not None}
-    if text or not all(isinstance(source, Corpus) for source in sources.values()):
-        sources = prepare_corpora(sources, **text)
-    corpora = {name: sources.get(name) for name in others or {}}
-    return sources["generated"], sources.get("real"), corpora
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:

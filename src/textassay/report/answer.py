@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from textassay.comparison import FLOOR, MOSTLY, TRAIN, Verdict, more_sentences
 from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
-from textassay.metric import N_CLUSTERINGS
 from textassay.report.digest import Digest
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
@@ -113,7 +112,7 @@ def command_line(digest: Digest) -> str:
         parts += [f"--{option} {shlex.quote(f'{name}=FILE')}" for name in judged]
     parts.append(f"--metrics {shlex.quote(','.join(metrics))}")
     parts += ["--encoder MODEL"] * one_model
-    effort = digest.setting("effort") or _EFFORTS.get(digest.setting("clusterings") or "")
+    effort = digest.setting("effort") or _effort_of(digest.setting("clusterings"))
     parts += [f"--effort {effort}"] * (effort not in (None, "default"))
     if tokenizer:
         parts.append(f"--tokenizer {shlex.quote(tokenizer)}")
@@ -121,8 +120,13 @@ def command_line(digest: Digest) -> str:
     return " ".join([*parts, f"--level {comparison.level:g}", f"--seed {comparison.seed}"])
 
 
-# Of mauve, by which the effort can be told where dd is not among the metrics.
-_EFFORTS = {str(n): effort for effort, n in N_CLUSTERINGS.items() if effort != "default"}
+def _effort_of(clusterings: str | None) -> str | None:
+    """Return the effort at which mauve averages so many clusterings: how it is known without dd."""
+    if clusterings is None:
+        return None
+    from textassay.metric import N_CLUSTERINGS  # loads the encoders
+
+    return next((effort for effort, n in N_CLUSTERINGS.items() if str(n) == clusterings), None)
 
 
 def _encoder(metric: str) -> str | None:

@@ -1,11 +1,14 @@
 """Cells of numbers, with their value in full precision behind the text."""
 
 import math
+from typing import TYPE_CHECKING
 
 from textassay.estimate import Estimate, Interval
-from textassay.generator import Quantity
 from textassay.report.document import Cell
 from textassay.report.number import count, decimals, interval, number, value_and_half_width
+
+if TYPE_CHECKING:
+    from textassay.generator import Quantity
 
 
 def number_cell(value: float | None, places: int | None = None, *, spread: float | None = None) -> Cell:
@@ -30,13 +33,13 @@ def interval_cell(bounds: Interval | None, places: int) -> Cell:
     return Cell() if bounds is None else Cell(interval(bounds, places), bounds.low)
 
 
-def quantity_cells(quantity: Quantity) -> tuple[Cell, Cell]:
+def quantity_cells(quantity: "Quantity") -> tuple[Cell, Cell]:
     """Return a value and its interval, both with the decimals that the interval carries."""
     places = quantity_places(quantity)
     return number_cell(quantity.value, places), interval_cell(quantity.interval, places)
 
 
-def quantity_places(quantity: Quantity) -> int:
+def quantity_places(quantity: "Quantity") -> int:
     """Return how many decimals a value with an interval is shown with."""
     bounds = quantity.interval
     return decimals(quantity.value, None if bounds is None else (bounds.high - bounds.low) / 2)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from textassay.corpus import csv_text
 from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
-from textassay.report.drawing import draw_png, draw_svg
 from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown
 from textassay.report.page import to_html
@@ -21,6 +20,8 @@ def document_files(
     `brief_markdown`: whether Markdown goes without what is marked as extra. `png`: whether to write ``figures/*.png``,
     too.
     """
+    from textassay.report.drawing import draw_png, draw_svg  # loads Matplotlib
+
     document = with_unique_names(document)
     drawings = {figure.name: draw_svg(figure) for figure in document.figures}
     files: dict[str, Content] = {f"{table.name}.csv": to_csv(table) for table in document.records}

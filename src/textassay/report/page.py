@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
-from textassay.report.drawing import draw_svg
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import on_white, to_inline
@@ -125,6 +124,8 @@ def _lead(document: Document) -> Figure | None:
 
 def _drawn_on_white(figure: Figure) -> Markup:
     """Return a figure for a place whose styles are not ours; its ids differ from those of others of its name."""
+    from textassay.report.drawing import draw_svg  # loads Matplotlib
+
     svg = on_white(draw_svg(figure))
     name = f"{slug(figure.name)}-{zlib.crc32(svg.encode()):08x}"
     return Markup(to_inline(svg, name=name, title=_described(figure), themed=False))
@@ -135,6 +136,8 @@ def _described(figure: Figure) -> str:
 
 
 def _drawer(drawings: Mapping[str, str]) -> Callable[[Figure], Markup]:
+    from textassay.report.drawing import draw_svg  # loads Matplotlib
+
     def drawn(figure: Figure) -> Markup:
         svg = drawings.get(figure.name) or draw_svg(figure)
         return Markup(to_inline(svg, name=slug(figure.name), title=_described(figure)))

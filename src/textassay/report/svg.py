@@ -6,11 +6,11 @@ Colours: two hues of Okabe and Ito, "Color Universal Design" (2008), darkened un
 import io
 import re
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK = "#1c2127"
 MUTED = "#5d6875"
@@ -30,8 +30,13 @@ _NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
-def canvas(width: float, height: float, *, left: float, right: float, top: float, bottom: float) -> tuple[Figure, Axes]:
+def canvas(
+    width: float, height: float, *, left: float, right: float, top: float, bottom: float
+) -> "tuple[Figure, Axes]":
     """Return a transparent figure of `width` by `height` inches and its axes inside the margins, also in inches."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG  # here, so that a page without figures needs none
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height))
     FigureCanvasSVG(figure)
     figure.patch.set_visible(False)
@@ -39,8 +44,8 @@ def canvas(width: float, height: float, *, left: float, right: float, top: float
 
 
 def add_axes(
-    figure: Figure, *, left: float, right: float, top: float, bottom: float, beside: Axes | None = None
-) -> Axes:
+    figure: "Figure", *, left: float, right: float, top: float, bottom: float, beside: "Axes | None" = None
+) -> "Axes":
     """Return new axes inside the margins, in inches, with the limits of the axes `beside` them, if any."""
     width, height = figure.get_size_inches()
     axes = figure.add_axes(
@@ -57,7 +62,7 @@ def add_axes(
     return axes
 
 
-def to_svg(figure: Figure) -> str:
+def to_svg(figure: "Figure") -> str:
     """Return the figure as an SVG document in the reader's own sans-serif."""
     buffer = io.StringIO()
     with warnings.catch_warnings():

@@ -1,0 +1,674 @@
+"""The checks: one function a trivial difference of two texts, or a problem of one.
+
+A difference is the gap between the shares of texts that show it (see `surface`). Of copies a count alone says little,
+since short and common sentences occur in any corpus of a kind: there the baseline is the real text itself, how many of
+its texts occur again in it, or in the training text.
+"""
+
+import math
+import unicodedata
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus import SPLIT_AT_SPACES, Corpus
+from textassay.inspection.finding import REAL, Finding, Severity
+from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
+from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, Trait, excerpt, gap, severity_of
+
+CHARACTERS, UNSPACED, SPACING = "characters", "unspaced-text", "word-spacing"
+
+# Thresholds of notes and of warnings, where they are not the usual ones
+_EMPTY_NOTE, _EMPTY_WARNING = 0.001, 0.02
+_LENGTH_NOTE, _LENGTH_WARNING = 0.1, 0.3
+_MARKER_NOTE, _MARKER_WARNING = 0.005, 0.05
+_SHARED_NOTE, _SHARED_WARNING = 0.01, 0.1
+_UNSPACED_WARNING = 0.2
+OWN_SHARE = 0.01  # of the texts of one side
+
+_FEW, _VERY_FEW = 1000, 200
+_UNEQUAL = 10
+_MIN_AT_EDGE, _MIN_SHARE_AT_EDGE = 10, 0.002
+_CHANCE = 1e-4  # that lengths seem to differ
+_STYLE_CHANGE = 0.1
+_SAME_SHARE = 0.9
+_RARER = 0.1
+_MIN_OCCURRENCES = 10
+_N_NAMED = 6
+
+_PUNCTUATION = (
+    ("a final mark", Trait.STOP_GLUED, Trait.STOP),
+    ("commas", Trait.COMMA_GLUED, Trait.COMMA),
+    ("quotes or brackets", Trait.QUOTE_GLUED, Trait.QUOTE),
+    ("apostrophes", Trait.APOSTROPHE_GLUED, Trait.APOSTROPHE),
+    ("hyphens", Trait.HYPHEN_GLUED, Trait.HYPHEN),
+    ("long or decimal numbers", Trait.NUMBER_GLUED, Trait.NUMBER_SPLIT),
+)
+_ARTEFACTS = {
+    Trait.ENTITY: "escaped characters such as &apos;",
+    Trait.JOINER: "joiners such as @-@",
+    Trait.SUBWORD: "marks of subword tokenisers",
+    Trait.MOJIBAKE: "wrongly decoded characters",
+    Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
+}
+_NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
+for _trait in _ARTEFACTS:
+    _NAMED_ELSEWHERE |= _trait
+
+
+def few_sentences(corpus: Corpus, name: str) -> Finding | None:
+    """Return a finding if `corpus` has too few texts for precise estimates."""
+    n_sentences = len(corpus)
+    if n_sentences >= _FEW:
+        return None
+    return own_finding(
+        "small-sample",
+        "warning" if n_sentences < _VERY_FEW else "note",
+        name,
+        f"Few texts: {n_sentences}; intervals are wide and small differences cannot be seen.",
+        n_sentences,
+        n_sentences,
+        None,
+        f"Give at least {_FEW} texts per side; with 10,000 a Distributional Discrepancy is precise to about 0.01.",
+    )
+
+
+def unequal_samples(pair: Pair) -> Finding | None:
+    """Return a finding if one side has more than ten times as many texts as the other."""
+    n_generated, n_real = len(pair.generated), len(pair.real)
+    if max(n_generated, n_real) <= _UNEQUAL * min(n_generated, n_real):
+        return None
+    sizes = n_generated, n_real
+    return pair.plain_finding(
+        "unequal-samples",
+        "note",
+        f"Very unequal samples: {n_generated} generated and {n_real} real texts; the smaller side limits the "
+        "precision, and metrics that depend on sample size differ for that reason alone.",
+        sizes,
+        sizes,
+        (None, None),
+        "Give about as many texts on both sides, or compare generators with equal numbers of texts.",
+    )
+
+
+def empty_sentences(pair: Pair) -> Finding | None:
+    """Return a finding if generated texts are empty, or only real ones are."""
+    everything = _everything(pair)
+    contrast = pair.contrast((~pair.generated.filled, ~pair.real.filled), everything)
+    severity = severity_of(contrast.gap, note=_EMPTY_NOTE, warning=_EMPTY_WARNING)
+    if severity is None and not contrast.counts[0]:
+        return None
+    return pair.plain_finding(
+        "empty-sentences",
+        severity or "note",
+        f"Empty texts: {contrast}.",
+        contrast.counts,
+        contrast.sizes,
+        (None, None),
+        "They count as texts: remove them from both files if they are stray blank lines.",
+    )
+
+
+def outer_space(pair: Pair) -> Finding | None:
+    """Return a finding if white space in texts differs and the tokeniser lets metrics see it."""
+    if pair.real.words is pair.real.corpus:
+        return None
+    contrast = pair.contrast((spaced(pair.generated.corpus), spaced(pair.real.corpus)))
+    severity = severity_of(contrast.gap)
+    if severity is None:
+        return None
+    return pair.finding(
+        "whitespace",
+        severity,
+        f"White space differs: {contrast} begin or end with a space, or have two in a row.",
+        contrast,
+        "Use --normalize, which leaves single spaces on both sides.",
+    )
+
+
+def length(pair: Pair) -> Finding | None:
+    """Return a finding if the texts of one side are much longer."""
+    sides = [side.corpus.lengths for side in pair.sides]
+    sizes = [len(side) * side.weight for side in pair.sides]
+    top = int(max(sides[0].max(), sides[1].max())) + 1
+    below = [np.cumsum(np.bincount(lengths, minlength=top)) / len(lengths) for lengths in sides]
+    at = int(np.argmax(np.abs(below[0] - below[1])))
+    margin = math.sqrt(-math.log(_CHANCE / 2) / 2 * (sizes[0] + sizes[1]) / (sizes[0] * sizes[1]))
+    severity = severity_of(
+        max(abs(below[0][at] - below[1][at]) - margin, 0.0), note=_LENGTH_NOTE, warning=_LENGTH_WARNING
+    )
+    if severity is None:
+        return None
+    contrast = pair.contrast((sides[0] > at, sides[1] > at), _everything(pair))
+    return pair.finding(
+        "length",
+        severity,
+        f"Lengths differ: generated texts have {sides[0].mean():.1f} tokens on average, real ones "
+        f"{sides[1].mean():.1f}; {contrast} have more than {at}.",
+        contrast,
+        "Check that both sides were prepared and split into texts the same way; if so, it is how the generator writes.",
+    )
+
+
+def cut_length(pair: Pair) -> tuple[Finding, int | None] | None:
+    """Return a finding if the texts of one side are cut at a length that the other side exceeds.
+
+    Also returns the length in tokens (None if the cut is in characters). None without a finding.
+    """
+    in_tokens = _cut(pair, [side.corpus.lengths for side in pair.sides])
+    if in_tokens is not None:
+        return _cut_finding(pair, *in_tokens, unit="tokens"), in_tokens[1]
+    characters = [np.fromiter(map(len, side.corpus.texts), dtype=np.int64, count=len(side)) for side in pair.sides]
+    in_characters = _cut(pair, characters)
+    if in_characters is not None:
+        return _cut_finding(pair, *in_characters, unit="characters"), None
+    return None
+
+
+def spaced(corpus: Corpus) -> Mask:
+    """Return which texts begin or end with a space or have two in a row, shape (N,)."""
+    return np.array([text != text.strip() or "  " in text for text in corpus.texts], dtype=np.bool_)
+
+
+def _cut(pair: Pair, lengths: list[npt.NDArray[np.int64]]) -> tuple[int, int, list[npt.NDArray[np.int64]]] | None:
+    """Return which side is cut (0 generated, 1 real), at what length, and the lengths; None if neither is.
+
+    A side is cut if many of its texts have the greatest length, unlike the tail of a distribution, and the other side
+    has significantly more texts beyond that length.
+    """
+    for cut in (0, 1):
+        edge = int(lengths[cut].max())
+        n_at_edge = int(np.count_nonzero(lengths[cut] == edge))
+        if edge == 0 or n_at_edge < max(_MIN_AT_EDGE, _MIN_SHARE_AT_EDGE * len(lengths[cut])):
+            continue
+        beyond = int(np.count_nonzero(lengths[0] > edge)), int(np.count_nonzero(lengths[1] > edge))
+        if abs(pair.gap(beyond, (len(lengths[0]), len(lengths[1])))) >= NOTE:
+            return cut, edge, lengths
+    return None
+
+
+def _cut_finding(pair: Pair, cut: int, edge: int, lengths: list[npt.NDArray[np.int64]], *, unit: str) -> Finding:
+    beyond = pair.contrast((lengths[0] > edge, lengths[1] > edge), _everything(pair))
+    at_edge = lengths[0] == edge, lengths[1] == edge
+    counts = int(np.count_nonzero(at_edge[0])), int(np.count_nonzero(at_edge[1]))
+    side, other = ("generated", "real") if cut == 0 else ("real", "generated")
+    severity = severity_of(beyond.gap)
+    remedy = (
+        f"Use --max-tokens {edge}, which cuts both sides, or prepare both sides with the same limit."
+        if unit == "tokens"
+        else "Prepare both sides with the same limit, or generate without one."
+    )
+    return pair.plain_finding(
+        "cut-length",
+        severity or "note",
+        f"The {side} texts are cut at {edge} {unit}: {counts[cut]} of them have exactly that many and none has "
+        f"more, while {beyond.counts[1 - cut]} of {beyond.sizes[1 - cut]} {other} texts have more.",
+        counts,
+        beyond.sizes,
+        (
+            pair.generated.example(at_edge[0] if cut == 0 else lengths[0] > edge),
+            pair.real.example(at_edge[1] if cut == 1 else lengths[1] > edge),
+        ),
+        remedy,
+    )
+
+
+def _everything(pair: Pair) -> tuple[Mask, Mask]:
+    return np.ones(len(pair.generated), dtype=np.bool_), np.ones(len(pair.real), dtype=np.bool_)
+
+
+def unspaced_text(side: Surface, name: str) -> Finding | None:
+    """Return a finding if words of one side have no spaces between them, but the tokeniser splits at spaces.
+
+    If tokens are characters for this reason, it is a note that says so.
+    """
+    spacing, tokenizer = side.spacing, side.corpus.tokenizer.split("+")[0]
+    n_texts = len(side)
+    if tokenizer == "chars" and spacing.needs_characters:
+        message = (
+            f"{_count_of(spacing.n_lacking, n_texts)} have no spaces between words: tokens are characters on all sides."
+        )
+        remedy = "Nothing to repair. To compare words, segment both sides into words and use --tokenizer whitespace."
+        return own_finding(CHARACTERS, "note", name, message, spacing.n_lacking, n_texts, None, remedy)
+    if tokenizer not in SPLIT_AT_SPACES:
+        return None
+    n_lacking, lacking = spacing.n_lacking, spacing.lacking
+    what = f"have no spaces between words, and {tokenizer} makes whole texts or phrases single tokens"
+    if spacing.n_alone > n_lacking:
+        n_lacking, lacking = spacing.n_alone, spacing.single
+        what = "are one token each, and most of these tokens occur only once"
+    severity = severity_of(n_lacking / max(1, spacing.n_filled), warning=_UNSPACED_WARNING)
+    if severity is None:
+        return None
+    return own_finding(
+        UNSPACED,
+        severity,
+        name,
+        f"{_count_of(n_lacking, n_texts)} {what}: no metric of tokens can see a difference inside them.",
+        n_lacking,
+        n_texts,
+        excerpt(side.corpus.texts[int(np.argmax(lacking))]),
+        "Use --tokenizer chars, which compares characters on all sides, or segment both sides into words.",
+    )
+
+
+def word_spacing(pair: Pair) -> Finding | None:
+    """Return a finding if only one side has spaces between words."""
+    contrast = pair.contrast((pair.generated.spacing.unspaced, pair.real.spacing.unspaced))
+    severity = severity_of(contrast.gap)
+    if severity is None:
+        return None
+    return pair.finding(
+        SPACING,
+        severity,
+        f"Spaces between words differ: {contrast} have none.",
+        contrast,
+        "Use spaces between words on both sides, or on neither.",
+    )
+
+
+def _count_of(n: int, n_texts: int) -> str:
+    return f"{n} of {n_texts} texts ({100 * n / n_texts:.1f} %)"
+
+
+def case(pair: Pair) -> Finding | None:
+    """Return a finding if case differs: lower, upper, or no capital at the start."""
+    lettered = _both(pair, Trait.LETTER)
+    mostly = pair.generated.mostly_upper, pair.real.mostly_upper
+    initial = _begins(pair, Trait.INITIAL_UPPER)
+    ways = (
+        ("are mostly in capitals", pair.contrast(mostly, lettered)),
+        ("have a capital letter", pair.contrast(_both(pair, Trait.UPPER), lettered)),
+        ("begin with a capital letter", pair.contrast(initial, _begins(pair, Trait.LETTER))),
+    )
+    for number, (what, contrast) in enumerate(ways):
+        severity = severity_of(contrast.gap)
+        if severity is None:
+            continue
+        remedy = "Use --lowercase, which makes both sides lower-case, or prepare both sides the same way."
+        if number and _same_share(pair, Trait.UPPER):
+            severity = "note"
+            remedy = (
+                "Nothing to repair: capitals are as frequent but in other places, which is how the generator writes; "
+                "--lowercase leaves them out of the comparison."
+            )
+        message = f"Case differs: {contrast} {what}."
+        return pair.finding("case", severity, message, contrast, remedy, spots=(Trait.UPPER, Trait.UPPER))
+    return None
+
+
+def glued_punctuation(pair: Pair) -> Finding | None:
+    """Return a finding if punctuation is attached to words on one side and separate on the other.
+
+    A kind of mark counts if, among the texts that have it, the attached form is much more frequent on one side, and if
+    this concerns enough of all texts to move a metric.
+    """
+    differing: list[tuple[str, Contrast, Contrast, Trait, Trait]] = []
+    for what, glued, split in _PUNCTUATION:
+        masks = [_with_mark(side, glued, split) for side in pair.sides]
+        shown = masks[0][0], masks[1][0]
+        among = pair.contrast(shown, (masks[0][0] | masks[0][1], masks[1][0] | masks[1][1]))
+        overall = pair.contrast(shown)
+        if abs(among.gap) >= _STYLE_CHANGE and abs(overall.gap) >= NOTE and among.gap * overall.gap > 0:
+            differing.append((what, among, overall, glued, split))
+    if not differing:
+        return None
+    what, among, overall, glued, split = max(differing, key=lambda item: abs(item[2].gap))
+    others = [item[0] for item in differing if item[0] != what]
+    also = f" (also {', '.join(others)})" if others else ""
+    severity = severity_of(overall.gap)
+    return pair.finding(
+        "glued-punctuation",
+        severity or "note",
+        f"Punctuation is attached to words on one side and separate on the other: of the texts with {what}, "
+        f"{among} have it attached{also}.",
+        among,
+        "Use --normalize, which splits punctuation off on both sides, or --tokenizer words.",
+        spots=(glued, split) if overall.gap > 0 else (split, glued),
+    )
+
+
+def final_punctuation(pair: Pair, shorter_than: int | None) -> Finding | None:
+    """Return a finding if the texts of one side lack final punctuation."""
+    stop = Trait.STOP | Trait.STOP_GLUED
+    among = _shorter(pair.generated, shorter_than), _shorter(pair.real, shorter_than)
+    lacks = (pair.generated.last & int(stop)) == 0, (pair.real.last & int(stop)) == 0
+    contrast = pair.contrast(lacks, among)
+    severity = severity_of(contrast.gap)
+    if severity is None:
+        return None
+    remedy = "Keep final punctuation on both sides, or remove it on both."
+    if _same_share(pair, stop):
+        severity = "note"
+        remedy = "Nothing to repair: the marks are as frequent but in other places, which is how the generator writes."
+    message = f"Final punctuation differs: {contrast} end without it."
+    return pair.finding("missing-final-punctuation", severity, message, contrast, remedy)
+
+
+def _both(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
+    return pair.generated.shows(traits), pair.real.shows(traits)
+
+
+def _begins(pair: Pair, traits: Trait) -> tuple[Mask, Mask]:
+    """Return which texts of each side begin with a token that has any of `traits`."""
+    return (pair.generated.first & int(traits)) != 0, (pair.real.first & int(traits)) != 0
+
+
+def _shorter(side: Surface, length: int | None) -> Mask:
+    return side.filled if length is None else side.filled & (side.corpus.lengths < length)
+
+
+def _with_mark(side: Surface, glued: Trait, split: Trait) -> tuple[Mask, Mask]:
+    """Return which texts have the mark attached and which separate; of full stops only the final one counts."""
+    if glued is Trait.STOP_GLUED:
+        return (side.last & int(glued)) != 0, (side.last & int(split)) != 0
+    return side.shows(glued), side.shows(split)
+
+
+def _same_share(pair: Pair, traits: Trait) -> bool:
+    """Return whether about as many tokens have `traits` on both sides."""
+    shares = []
+    for side in pair.sides:
+        counts = np.bincount(side.words.tokens, minlength=len(side.traits))
+        shares.append(int(counts[(side.traits & int(traits)) != 0].sum()) / max(len(side.words.tokens), 1))
+    return min(shares) > _SAME_SHARE * max(shares)
+
+
+def unknown_tokens(pair: Pair) -> Finding | None:
+    """Return a finding if tokens such as ``<unk>`` replace rare words more often on one side."""
+    return _marker(
+        pair,
+        Trait.UNKNOWN,
+        "unknown-tokens",
+        "have a token that replaces an unknown word",
+        "Give both sides the same vocabulary: replace rare words by the same token on both sides, or on neither.",
+    )
+
+
+def masked_digits(pair: Pair) -> Finding | None:
+    """Return a finding if numbers are masked (``_num_``, ``N``, ``##``, ``000``) more often on one side.
+
+    The last three also occur in ordinary text: they count only if the other side has more plain digits.
+    """
+    weak = pair.traits(Trait.WEAK_MASK).gap * pair.traits(Trait.DIGIT).gap < 0
+    for trait in (Trait.MASK, Trait.WEAK_MASK) if weak else (Trait.MASK,):
+        finding = _marker(
+            pair,
+            trait,
+            "masked-digits",
+            "have a masked number",
+            "Mask numbers on both sides in the same way, or on neither.",
+        )
+        if finding is not None:
+            return finding
+    return None
+
+
+def digits(pair: Pair) -> Finding | None:
+    """Return a finding if one side has almost no digits and the other does."""
+    contrast = pair.traits(Trait.DIGIT)
+    severity = severity_of(contrast.gap)
+    shares = sorted(count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True))
+    if severity is None or shares[0] > _RARER * shares[1]:
+        return None
+    return pair.finding(
+        "digits",
+        severity,
+        f"Numbers are written differently: {contrast} have a digit from 1 to 9.",
+        contrast,
+        "Write numbers the same way on both sides: as digits, as words or as one mask.",
+        spots=(Trait.DIGIT, Trait.DIGIT),
+    )
+
+
+def special_tokens(pair: Pair) -> Finding | None:
+    """Return a finding if tokens such as ``</s>`` or ``[PAD]`` were left in, on one side or on both."""
+    finding = _marker(
+        pair,
+        Trait.SPECIAL,
+        "special-tokens",
+        "have a special token left in",
+        "Strip special tokens from both sides: they are not part of the text.",
+    )
+    contrast = pair.traits(Trait.SPECIAL)
+    shares = [count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True)]
+    if finding is not None or min(shares) < OWN_SHARE:
+        return finding
+    return pair.finding(
+        "special-tokens",
+        "note",
+        f"Both sides have special tokens left in: {contrast}.",
+        contrast,
+        "Strip them from both sides: shared tokens make n-gram overlap look better than it is.",
+        spots=(Trait.SPECIAL, Trait.SPECIAL),
+    )
+
+
+def alphabet(pair: Pair) -> Finding | None:
+    """Return a finding if one side has characters or tokeniser marks that the other lacks.
+
+    Letters are compared without case; ASCII letters and digits, markers such as ``<unk>`` and numbers such as ``1,600``
+    have checks of their own. A side lacks a character if it is less than a tenth as frequent there.
+    """
+    only: list[Mask] = []
+    names: list[list[str]] = []
+    words = _compared(pair.real)
+    codes = np.frombuffer("".join(words).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    types = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    counts = [_occurrences(side, codes, types) for side in pair.sides]
+    for here, there, sign in ((0, 1, 1), (1, 0, -1)):
+        lacking = _lacking(counts[here], counts[there])
+        chosen = np.zeros(len(words), dtype=np.bool_)
+        chosen[types[np.isin(codes, lacking)]] = True
+        artefacts = []
+        for trait, name in _ARTEFACTS.items():
+            if sign * pair.traits(trait).gap >= _MARKER_NOTE:
+                chosen |= (pair.real.traits & int(trait)) != 0
+                artefacts.append(name)
+        only.append(chosen)
+        names.append(artefacts + [_character_name(code) for code in lacking])
+    contrasts = [pair.contrast((_has(pair.generated, chosen), _has(pair.real, chosen))) for chosen in only]
+    worst = int(abs(contrasts[1].gap) > abs(contrasts[0].gap))
+    severity: Severity | None = severity_of(contrasts[worst].gap, note=_MARKER_NOTE, warning=_MARKER_WARNING)
+    if severity is None or (contrasts[worst].gap > 0) != (worst == 0):
+        return None
+    side, other = ("generated", "real") if worst == 0 else ("real", "generated")
+    listed = ", ".join(names[worst][:_N_NAMED]) + (" and others" if len(names[worst]) > _N_NAMED else "")
+    return pair.finding(
+        "alphabet",
+        severity,
+        f"The {side} text has what the {other} text lacks: {contrasts[worst]} have one or more of: {listed}.",
+        contrasts[worst],
+        "Use --normalize, which unifies quotes, dashes, escapes and character widths; prepare anything else "
+        "the same way on both sides.",
+        spots=(only[worst], only[worst]),
+    )
+
+
+def _marker(pair: Pair, trait: Trait, kind: str, what: str, remedy: str) -> Finding | None:
+    contrast: Contrast = pair.traits(trait)
+    severity = severity_of(contrast.gap, note=_MARKER_NOTE, warning=_MARKER_WARNING)
+    if severity is None:
+        return None
+    return pair.finding(kind, severity, f"{contrast} {what}.", contrast, remedy, spots=(trait, trait))
+
+
+def _compared(side: Surface) -> list[str]:
+    """Return the tokens of the vocabulary in lower case; those that other checks report are empty strings."""
+    ordinary = (side.traits & int(_NAMED_ELSEWHERE)) == 0
+    return [
+        token.lower() if compared else ""
+        for token, compared in zip(side.words.vocabulary.tokens, ordinary.tolist(), strict=True)
+    ]
+
+
+def _occurrences(side: Surface, codes: npt.NDArray[np.uint32], types: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return the number of occurrences of each character, shape (largest code + 1,)."""
+    n_tokens = np.bincount(side.words.tokens, minlength=len(side.traits))
+    return np.bincount(codes, weights=n_tokens[types]).astype(np.float64)
+
+
+def _lacking(here: npt.NDArray[np.float64], there: npt.NDArray[np.float64]) -> list[int]:
+    """Return the characters frequent in `here` that `there` lacks, most frequent first."""
+    n_here, n_there = int(here.sum()), int(there.sum())
+    if not n_here or not n_there:
+        return []
+    candidates = np.flatnonzero((here >= _MIN_OCCURRENCES) & (_RARER * here / n_here > there / n_there))
+    lacking = [
+        code
+        for code in candidates.tolist()
+        if not (chr(code).isascii() and (chr(code).isalnum() or chr(code) in ".!?"))
+        and gap(int(here[code]), n_here, int(there[code]), n_there) > 0
+    ]
+    return sorted(lacking, key=lambda code: -here[code])
+
+
+def _has(side: Surface, types: Mask) -> Mask:
+    """Return which texts have a token of `types`, shape (N,)."""
+    mask = np.zeros(len(side), dtype=np.bool_)
+    filled = np.flatnonzero(side.words.lengths)
+    if len(filled):
+        mask[filled] = np.logical_or.reduceat(types[side.words.tokens], side.words.offsets[filled])
+    return mask
+
+
+def _character_name(code: int) -> str:
+    character = chr(code)
+    name = unicodedata.name(character, f"U+{code:04X}")
+    return f"{character} ({name.lower()})" if character.isprintable() else name.lower()
+
+
+def same_text(pair: Pair) -> Finding | None:
+    """Return a finding if both sides are the same texts, in any order."""
+    generated, real = pair.generated.keys, pair.real.keys
+    if len(generated) != len(real) or not np.array_equal(np.sort(generated), np.sort(real)):
+        return None
+    n_sentences = len(real)
+    everything = np.ones(n_sentences, dtype=np.bool_)
+    order = "" if np.array_equal(generated, real) else ", in another order"
+    sizes = n_sentences, n_sentences
+    return pair.plain_finding(
+        "same-text",
+        "warning",
+        f"The generated and the real side are the same {n_sentences} texts{order}.",
+        sizes,
+        sizes,
+        (pair.generated.example(everything), pair.real.example(everything)),
+        "Check the file names: a text compared with itself scores as perfect on every overlap metric, and its dd is "
+        "meaningless.",
+    )
+
+
+def repeated(pair: Pair) -> Finding | None:
+    """Return a finding if generated texts repeat one another; a note if real ones do so as often."""
+    filled = pair.generated.filled, pair.real.filled
+    generated, real = pair.generated.keys[filled[0]], pair.real.keys[filled[1]]
+    n_drawn = min(len(generated), len(real))
+    if not n_drawn:
+        return None
+    shares = expected_repeats(generated, n_drawn), expected_repeats(real, n_drawn)
+    difference = gap(round(shares[0] * n_drawn), n_drawn, round(shares[1] * n_drawn), n_drawn)
+    severity = severity_of(difference)
+    if severity is None and shares[0] < OWN_SHARE:
+        return None
+    n_repeats = len(generated) - n_distinct(generated), len(real) - n_distinct(real)
+    if difference == 0:
+        remedy = "Nothing to repair: real text repeats itself about as often."
+    elif difference < 0:
+        severity = "note"
+        remedy = "Check whether repeats were removed from the generated side: equal texts are legitimate samples."
+    else:
+        remedy = (
+            "Nothing to repair: repetition counts against the generator; the details of dd hold the value over "
+            "distinct texts, which shows what else differs."
+        )
+    at_size = f"; among {n_drawn} of each:" if len(generated) != len(real) else ":"
+    return pair.plain_finding(
+        "repeated-sentences",
+        severity or "note",
+        f"Repeated texts: {n_repeats[0]} of {len(generated)} generated and {n_repeats[1]} of {len(real)} real ones "
+        f"repeat an earlier one{at_size} {100 * shares[0]:.1f} % and {100 * shares[1]:.1f} %.",
+        n_repeats,
+        (len(generated), len(real)),
+        (
+            _most_frequent(pair.generated, generated, filled[0]),
+            _most_frequent(pair.real, real, filled[1]),
+        ),
+        remedy,
+    )
+
+
+def shared(pair: Pair) -> Finding | None:
+    """Return a finding if more generated texts occur in the real text than real ones occur twice in it."""
+    masks = occurs_in(pair.generated.keys, pair.real.keys), occurs_elsewhere(pair.real.keys)
+    return _copied(
+        pair,
+        masks,
+        "shared-sentences",
+        "also occur in the real text (a second time, for real ones)",
+        "Overlap metrics take copies of the real text for quality, and dd's classifiers recognise them: give real text "
+        "that the generator has never seen.",
+    )
+
+
+def memorised(pair: Pair, train: Keys) -> Finding | None:
+    """Return a finding if more generated than real texts occur in the training text."""
+    masks = occurs_in(pair.generated.keys, train), occurs_in(pair.real.keys, train)
+    return _copied(
+        pair,
+        masks,
+        "memorised-sentences",
+        "also occur in the training text",
+        "The generator repeats what it was trained on: compare it with real text that is not in the training text.",
+    )
+
+
+def real_in_train(real: Surface, train: Keys) -> Finding | None:
+    """Return a finding if real texts occur in the training text more often than training texts repeat."""
+    keys = real.keys
+    mask = occurs_in(keys, train)
+    repeats = occurs_elsewhere(train)
+    n_seen = int(np.count_nonzero(mask))
+    difference = gap(n_seen, len(keys), int(np.count_nonzero(repeats)), len(train))
+    severity = severity_of(difference, note=_SHARED_NOTE, warning=_SHARED_WARNING)
+    if severity is None or difference < 0:
+        return None
+    return own_finding(
+        "memorised-sentences",
+        severity,
+        REAL,
+        f"{n_seen} of {len(keys)} real texts ({100 * n_seen / len(keys):.1f} %) occur in the training text, where "
+        f"{100 * np.count_nonzero(repeats) / len(train):.1f} % of the texts occur more than once.",
+        n_seen,
+        len(keys),
+        real.example(mask),
+        "Give real text that the generator was not trained on; otherwise metrics take memorising for quality.",
+    )
+
+
+def _copied(pair: Pair, masks: tuple[Mask, Mask], kind: str, what: str, remedy: str) -> Finding | None:
+    contrast = pair.contrast(masks)
+    severity = severity_of(contrast.gap, note=_SHARED_NOTE, warning=_SHARED_WARNING)
+    if severity is None or contrast.gap < 0:
+        return None
+    return pair.finding(kind, severity, f"{contrast} {what}.", contrast, remedy)
+
+
+def _most_frequent(side: Surface, keys: Keys, filled: Mask) -> str | None:
+    """Return the most frequent text with its count, or None; `keys` are those of the `filled` texts."""
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    best = int(np.argmax(counts))
+    if counts[best] < 2:
+        return None
+    one = np.zeros(len(side), dtype=np.bool_)
+    one[np.flatnonzero(filled)[first[best]]] = True
+    return f"{side.example(one)} ({counts[best]} times)"
+
+
+def own_finding(
+    kind: str, severity: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
+) -> Finding:
+    """Return a finding about one side by itself; names in parentheses, such as ``(real)``, are real text."""
+    if name.startswith("("):
+        return Finding(kind, severity, name, message, 0, count, 0, size, None, example, remedy)
+    return Finding(kind, severity, name, message, count, 0, size, 0, example, None, remedy)
