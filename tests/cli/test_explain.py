@@ -64,7 +64,7 @@ def test_explain_writes_and_resumes(run: Run, folder: Path, monkeypatch: pytest.
         (["lstm.txt", "--folds", "0"], "--folds must be at least 1, got 0"),
         (["lstm.txt", "--tokenizer", "word"], "unknown tokenizer 'word'"),
         (["real.txt"], "--real and real are the same file"),
-        (["lstm.txt", "--folds", "40"], "dd(folds=40) needs at least 400 texts a side"),
+        (["lstm.txt", "--folds", "40"], "dd needs at least 400 texts a side"),
         (["lstm.txt", "--group-column", "doc"], "none of the files has columns"),
         ([], "no generated text is given"),
     ],
