@@ -147,6 +147,12 @@ def test_a_single_number_has_no_interval_and_a_wrong_shape_is_refused(texts: dic
         wrong(texts["same"], texts["real"])
 
 
+@pytest.mark.parametrize(("name", "message"), [("dd", "has a metric called 'dd'"), ("a b", "must be letters")])
+def test_a_name_that_is_taken_or_cannot_be_read_is_refused(name: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        declare_metric(name)(lambda generated, real: 0.0)
+
+
 def test_what_is_computed_once_is_computed_once(texts: dict[str, list[str]]) -> None:
     calls: list[int] = []
 

@@ -6,6 +6,7 @@ number, one number a generated text (their mean is the value), or `Computed`: th
 
 import inspect
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -300,6 +301,8 @@ def declare_metric(
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
+        if not str(compute.__module__).startswith("textassay."):
+            _check_name(name)
         declaration = Declaration(
             name=name,
             summary=summary or (inspect.getdoc(compute) or name).split("\n")[0].rstrip("."),
@@ -347,6 +350,16 @@ def declare_metric(
         return function
 
     return declare
+
+
+def _check_name(name: str) -> None:
+    """Raise unless a user's metric may be called `name`."""
+    from textassay.metric.catalog import CATALOG  # which imports this module
+
+    if not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        raise OptionError(f"a metric's name must be letters, digits and hyphens, got '{name}'")
+    if name in list(CATALOG):
+        raise OptionError(f"textassay has a metric called '{name}': choose another name")
 
 
 DECLARED: dict[str, MetricFunction] = {}  # all metrics that were declared so far, by name
