@@ -337,6 +337,7 @@ def corpora_from_texts(
             sources[name].texts,
             tokenizer=f"{tokenize.name}+normalize" if normalize else tokenize.name,  # recorded in signatures
             groups=groups.get(name, sources[name].groups),
+            columns=source.columns if isinstance(source := texts[name], Corpus) else {},
         )
         for name, (tokens, offsets) in arrays.items()
     }
