@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +152,21 @@ def test_a_single_number_has_no_interval_and_a_wrong_shape_is_refused(texts: dic
 def test_a_name_that_is_taken_or_cannot_be_read_is_refused(name: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         declare_metric(name)(lambda generated, real: 0.0)
+
+
+def test_shared_work_tells_columns_apart_where_a_metric_reads_them(texts: dict[str, list[str]]) -> None:
+    def total(real: Corpus) -> float:
+        return float(sum(column.sum() for column in real.columns.values()))
+
+    def declared(name: str, reads: bool) -> MetricFunction:
+        return declare_metric(name, reads_columns=reads)(lambda generated, real: compute_once(total, real))
+
+    corpora = ta.corpora_from_texts({"real": texts["real"], "same": texts["same"]})
+    reals = [replace(corpora["real"], columns={"x": np.full(400, value)}) for value in (1.0, 2.0)]
+    with Shared().used():
+        read = [declared("reads-columns", True)(corpora["same"], real).value for real in reals]
+        unread = [declared("reads-none", False)(corpora["same"], real).value for real in reals]
+    assert (read, unread) == ([400.0, 800.0], [0.0, 0.0])
 
 
 def test_what_is_computed_once_is_computed_once(texts: dict[str, list[str]]) -> None:

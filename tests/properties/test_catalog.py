@@ -195,6 +195,22 @@ def test_corpora_made_apart_get_a_common_vocabulary_at_the_door_and_are_refused_
         assert again.value == pytest.approx(measure(metric, corpora["shifted"], corpora["real"]).value, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", METRICS)
+def test_metrics_that_cannot_see_which_words_are_used_are_those_declared(name: str) -> None:
+    generated = sentences(N, 3, shift=0.5)
+    texts = {"train": sentences(N, 6) + generated[:40], "real": sentences(N, 1), "generated": generated}
+    renamed = [" ".join(f"x{word}y" for word in text.split()) for text in texts["generated"]]
+    pair = with_inputs(texts)
+    other = with_inputs({**texts, "generated": renamed})
+    columns = {**other, "generated": replace(other["generated"], columns=pair["generated"].columns)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = [measure(named(name, each), each["generated"], each["real"]).value for each in (pair, columns)]
+    is_equal = values[0] == pytest.approx(values[1], abs=1e-9)
+    if name != "huse":  # of which nothing but columns counts
+        assert is_equal == ("words" in CATALOG[name.split("(")[0]].cannot_see)
+
+
 DAMAGE = [
     ("dd", "shuffled", "same", 0.3),
     ("dd", "collapsed", "same", 0.5),

@@ -189,6 +189,14 @@ class Corpus:
             digest.update(np.ascontiguousarray(column).tobytes())
         return digest.hexdigest()
 
+    def without_columns(self) -> "Corpus":
+        """Return the corpus without its columns."""
+        if not self.columns:
+            return self
+        bare = replace(self, columns={})
+        bare.__dict__["fingerprint"] = self.fingerprint  # columns are no part of it, and it takes time
+        return bare
+
     @property
     def unk_rate(self) -> float:
         """Fraction of tokens that are ``<unk>``, in [0, 1]; NaN, with a warning, without tokens."""

@@ -17,7 +17,7 @@ from textassay.resampling import cluster_terms
     better="lower",
     bounds=(0, 1),
     symmetric=True,
-    cannot_see=("word order", "frequency", "words", "content"),
+    cannot_see=("word order", "words"),
     cost="n log n",
 )
 def length(generated: Corpus, real: Corpus) -> Computed:

@@ -23,8 +23,7 @@ class Shared:
     def get(self, function: Callable[..., T], args: tuple[object, ...], settings: dict[str, object]) -> T:
         """Return ``function(*args, **settings)``, computed at the first call."""
         arguments = (*args, *settings.values())
-        columns = any(map(_reads_columns, arguments))
-        key = (function, tuple(settings), *(_key(each, columns) for each in arguments))
+        key = (function, tuple(settings), *map(_key, arguments))
         with self._lock:
             entry = self._entries.setdefault(key, _Entry(arguments))
         with entry.lock:
@@ -65,21 +64,15 @@ _ACTIVE: ContextVar[Shared | None] = ContextVar("textassay_shared", default=None
 def compute_once(function: Callable[P, T], *args: P.args, **settings: P.kwargs) -> T:
     """Return ``function(*args, **settings)``; inside ``with Shared().used()`` it is computed once for these arguments.
 
-    Corpora are told apart by their texts and vocabularies, and by their columns where an encoder or a discriminator
-    among the arguments reads them.
+    Corpora are told apart by their texts, vocabularies and columns; a metric gets columns only if it reads them.
     """
     shared = _ACTIVE.get()
     return function(*args, **settings) if shared is None else shared.get(function, args, dict(settings))
 
 
-def _reads_columns(value: object) -> bool:
-    """Return whether an encoder or a discriminator says that it reads columns."""
-    return any(getattr(value, name, False) for name in ("reads_columns", "reads_log_probs"))
-
-
-def _key(value: object, columns: bool) -> Hashable:
+def _key(value: object) -> Hashable:
     if isinstance(value, Corpus):
-        return (value.fingerprint, id(value.vocabulary), value.columns_fingerprint if columns else "")
+        return (value.fingerprint, id(value.vocabulary), value.columns_fingerprint)
     if isinstance(value, Encoder):
         return value.name
     if hasattr(value, "prob_real"):  # a discriminator

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 from textassay.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric, jackknifed
+from textassay.metric.sharing import compute_once
 from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
@@ -62,9 +63,10 @@ def zipf(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     expected log rank is the observed one. The interval comes from leaving out each of 50 groups of sentences, the
     words ranked anew each time.
     """
-    counts, real_counts = np.bincount(generated.tokens), np.bincount(real.tokens)
-    n_ranks, n_real_ranks = _n_ranks(counts), _n_ranks(real_counts)
-    value, real_value = zipf_exponent(counts, n_ranks), zipf_exponent(real_counts, n_real_ranks)
+    counts = np.bincount(generated.tokens)
+    n_ranks = _n_ranks(counts)
+    value = zipf_exponent(counts, n_ranks)
+    real_value, n_real_ranks = compute_once(_of_real, real)
     groups = assign_groups(len(generated), stream(seed, "groups", "generated"), units=generated.groups)
     group_of_token = np.repeat(groups, generated.lengths)
     without = np.full(groups.max() + 1, math.nan)
@@ -108,6 +110,13 @@ def zipf_exponent(counts: IntArray, n_ranks: int) -> float:
     if excess(0.0) <= 0:  # all words equally often: ranks say nothing
         return 0.0
     return float(brentq(excess, 0.0, _STEEPEST, xtol=1e-10)) if excess(_STEEPEST) < 0 else _STEEPEST
+
+
+def _of_real(real: Corpus) -> tuple[float, int]:
+    """Return the exponent of real text, and the number of ranks it rests on."""
+    counts = np.bincount(real.tokens)
+    n_ranks = _n_ranks(counts)
+    return zipf_exponent(counts, n_ranks), n_ranks
 
 
 def _n_ranks(counts: IntArray) -> int:
