@@ -1,3 +1,7 @@
+from textassay.comparison.caveats import supported as supported
+from textassay.comparison.caveats import train_differs as train_differs
+from textassay.comparison.caveats import unequal_sizes as unequal_sizes
+from textassay.comparison.caveats import unlike_clusters as unlike_clusters
 from textassay.comparison.columns import SideColumns as SideColumns
 from textassay.comparison.columns import attach_columns as attach_columns
 from textassay.comparison.columns import check_names as check_names
@@ -34,10 +38,6 @@ from textassay.comparison.measure import estimate_key as estimate_key
 from textassay.comparison.measure import measure_cells as measure_cells
 from textassay.comparison.pairs import pair_differences as pair_differences
 from textassay.comparison.pairs import rank_intervals as rank_intervals
-from textassay.comparison.pairs import supported as supported
-from textassay.comparison.pairs import train_differs as train_differs
-from textassay.comparison.pairs import unequal_sizes as unequal_sizes
-from textassay.comparison.pairs import unlike_clusters as unlike_clusters
 from textassay.comparison.planning import MARGINS as MARGINS
 from textassay.comparison.planning import Pilot as Pilot
 from textassay.comparison.planning import PilotCurve as PilotCurve

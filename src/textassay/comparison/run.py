@@ -20,21 +20,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
-from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.explanation import Explanation
-from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
-from textassay.comparison.pairs import (
+from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
     mixed_log_probs,
-    pair_differences,
-    rank_intervals,
     supported,
     train_differs,
     unequal_sizes,
     unlike_clusters,
 )
+from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
+from textassay.comparison.explanation import Explanation
+from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
+from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.corpus import (
     AUTO,
     Corpus,
