@@ -45,7 +45,7 @@ def inspection_sections(findings: Sequence[Finding], *, brief_notes: bool = Fals
         else:
             parts += _in_full(group)
     if notes:
-        parts.append(Paragraph("`textassay inspect` shows examples of the notes, and what to do.", "note"))
+        parts.append(Paragraph("textassay inspect shows examples of the notes, and what to do.", "note"))
         parts.append(section("Examples of the notes, and what to do", *notes, extra=True))
     return (Section(_TITLE, tuple(parts)),)
 
