@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textassay.cli.declarations import (
     All,
     Device,
+    DryRun,
     Effort,
     Encoder,
     Explain,
@@ -67,6 +68,7 @@ class Compare(Reading, Running, Output):
     device: Device = "auto"
     fail_if: FailIf = None
     all: All = False
+    dry_run: DryRun = False
 
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
@@ -96,6 +98,8 @@ class Compare(Reading, Running, Output):
         measured = self._metrics_of(conditions, metrics, beside)
         with show_progress(quiet=self.quiet) as progress:
             files = self._read(generators)
+            if self.dry_run:
+                return self._say_cost(generators, files, metrics, beside)
             comparison = compare(
                 {name: files[name] for name in generators},
                 files[FLOOR],
@@ -129,6 +133,37 @@ class Compare(Reading, Running, Output):
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
+
+    def _say_cost(
+        self,
+        generators: Mapping[str, str],
+        files: "Mapping[str, TextFile]",
+        metrics: Sequence[str] | None,
+        beside: Mapping[str, Mapping[str, Path]],
+    ) -> int:
+        """Print what the run would cost; return 0."""
+        from textassay.cli.results import print_result
+        from textassay.comparison import cost
+        from textassay.metric import check_effort, default_metrics
+        from textassay.report import cost_document
+
+        extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
+        found = cost(
+            {name: files[name] for name in generators},
+            files[FLOOR],
+            real_heldout=files.get(HELDOUT),
+            train=files.get("--train"),
+            metrics=default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics,
+            effort=check_effort(self.effort),
+            explain=self.explain,
+            workers=self.workers,
+            tokenizer=self.tokenizer,
+            lowercase=self.lowercase,
+            normalize=self.normalize,
+            max_tokens=self.max_tokens,
+        )
+        print_result(cost_document(found), found.to_dict(), as_json=self.json)
+        return 0
 
     def _print(self, comparison: "Comparison") -> None:
         if self.json:
