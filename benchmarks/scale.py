@@ -2,9 +2,9 @@
 
     python benchmarks/scale.py REAL GENERATED [--sizes 10000 30000 100000] [--stages bleu "dd quick"] [--write]
 
-REAL and GENERATED are files of one sentence a line, with as many lines as the largest size. Each stage runs in a process
-of its own on the first lines of both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the
-megabytes that the stage takes beyond the texts it measures. ``--write`` puts the figures into
+REAL and GENERATED are files of one sentence a line, with as many lines as the largest size. Each stage runs in a
+process of its own on the first lines of both, with two threads. Printed, as Markdown: processor seconds, wall seconds,
+and the megabytes that the stage takes beyond the texts it measures. ``--write`` puts the figures into
 `src/textassay/comparison/costs.json`, beside those of other stages and sizes. Linux only: the peak of memory comes
 from /proc. Run it on an idle machine: wall seconds decide what more threads are thought to bring.
 """
@@ -82,26 +82,27 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.embedding import feature_store
     from textassay.execution import workers
     from textassay.inspection import inspect
-    from textassay.metric import default_metrics, parse_metrics
+    from textassay.metric import check_effort, default_metrics, parse_metrics
 
-    name, _, effort = stage.partition(" ")
+    name, _, of_effort = stage.partition(" ")
+    effort = check_effort(of_effort or "default")
     files = {"real": real, "generated": generated}
     warm_up()
     with workers(WORKERS), feature_store(None), EstimateStore(None) as store:
         before = Start()
         corpora = corpora_from_texts(files)
+        full = None
+        if name == "explanation":
+            full = judge(*corpora.values(), effort=effort, folds=5, level=0.95, seed=0)
         if name != "reading":
-            full = (
-                judge(*corpora.values(), effort=effort, folds=5, level=0.95, seed=0) if name == "explanation" else None
-            )
             before = Start()
         if name == "inspection":
             inspect({"generated": corpora["generated"]}, corpora["real"])
         elif name == "explanation":
             explain(corpora["generated"], corpora["real"], effort=effort, full=full)
         elif name != "reading":
-            given = {"effort": effort} if effort else {}
-            metrics = [one for one in parse_metrics(default_metrics(), **given) if one.declaration.family == name]
+            metrics = parse_metrics(default_metrics(), effort=effort)
+            metrics = [metric for metric in metrics if metric.declaration.family == name]
             task = Task("generated", corpora["generated"], corpora["real"])
             measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
         spent = before.spent()

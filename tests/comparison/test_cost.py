@@ -74,7 +74,7 @@ def test_every_run_that_compare_makes_is_counted(points: dict[str, Any], monkeyp
 
     monkeypatch.setattr(Metric, "estimate", counting)
     texts = {"g": GENERATED, "few": FEWER}
-    others = {"real_heldout": sentences(300, 5), "train": sentences(900, 6)}
+    others: dict[str, Any] = {"real_heldout": sentences(300, 5), "train": sentences(900, 6)}
     compare(texts, REAL, metrics=["length"], **others)
     points["length"] = [_point(1, 1, 1, 1)]
     found = cost(texts, REAL, metrics=["length"], **others)
@@ -93,8 +93,9 @@ def test_stages_that_were_never_measured_are_named(points: dict[str, Any]) -> No
 def test_explanations_are_counted_where_compare_makes_them(points: dict[str, Any]) -> None:
     names = [stage.name for stage in cost({"g": GENERATED}, REAL, metrics=["dd"]).stages]
     assert "explanations" in names
-    for others in ({"metrics": ["length"]}, {"metrics": ["dd"], "explain": False}):
-        assert "explanations" not in [stage.name for stage in cost({"g": GENERATED}, REAL, **others).stages]
+    for metrics, explain in ((["length"], True), (["dd"], False)):
+        found = cost({"g": GENERATED}, REAL, metrics=metrics, explain=explain)
+        assert "explanations" not in [stage.name for stage in found.stages]
 
 
 def test_the_costs_of_every_default_metric_were_measured() -> None:
