@@ -1,3 +1,5 @@
+from textassay.corpus.array_files import GrowingArray as GrowingArray
+from textassay.corpus.array_files import new_array as new_array
 from textassay.corpus.byte_pairs import MIN_SIZE as MIN_SIZE
 from textassay.corpus.byte_pairs import BytePairs as BytePairs
 from textassay.corpus.byte_pairs import learn_byte_pairs as learn_byte_pairs
@@ -46,6 +48,7 @@ from textassay.corpus.limits import set_limits as set_limits
 from textassay.corpus.normalization import normalize as normalize
 from textassay.corpus.number_files import read_features as read_features
 from textassay.corpus.number_files import read_side_columns as read_side_columns
+from textassay.corpus.packed_texts import PackedTexts as PackedTexts
 from textassay.corpus.parallel import ParallelText as ParallelText
 from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form

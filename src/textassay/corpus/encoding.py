@@ -7,7 +7,8 @@ space is what `str.split` splits at. `Vocabulary` says what each number means.
 Source of the hash: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm", RFC 9923 (FNV-1a, 64 bits).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from textassay.corpus.array_files import GrowingArray
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
 from textassay.errors import InputError, OptionError
 
@@ -27,7 +30,8 @@ SPECIAL_TOKENS = ("<pad>", "<eos>", "<sos>", "<unk>")
 PAD, EOS, SOS, UNK = range(4)
 
 Arrays = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
-_BLOCK = 1 << 20  # characters handled at once: memory beyond text and tokens stays small
+_BLOCK = 1 << 20  # bytes handled at once: memory beyond text and tokens stays small
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # the bytes of a lone surrogate, which are not valid UTF-8
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
@@ -49,6 +53,9 @@ class Unit(IntEnum):
     CHARACTER = 2
 
 
+_UNITS = ((str.split, Unit.WORD), (list, Unit.CHARACTER))  # tokenisers that the interner itself can do
+
+
 class Interner:
     """Distinct tokens in order of first appearance, as bytes, with their hashes; `n_tokens` so far."""
 
@@ -61,16 +68,23 @@ class Interner:
 
     def add(self, texts: Sequence[str], unit: Unit) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the number of each token, shape (T,), and the number of tokens of each text, shape (n_texts,)."""
-        joined = "".join(texts)
-        data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        if not joined.isascii():
-            _to_byte_lengths(data, lengths)
-        most = {Unit.WORD: (len(data) + len(texts)) // 2, Unit.STRING: len(texts), Unit.CHARACTER: len(joined)}[unit]
+        encoded = [text.encode() for text in texts]
+        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+        return self.add_bytes(np.frombuffer(b"".join(encoded), dtype=np.uint8), lengths, unit)
+
+    def add_bytes(
+        self, data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], unit: Unit
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the same for the UTF-8 bytes of all texts, read-only, and the number of bytes of each."""
+        most = {
+            Unit.WORD: (len(data) + len(lengths)) // 2,
+            Unit.STRING: len(lengths),
+            Unit.CHARACTER: len(data),
+        }[unit]
         numbers = np.empty(most, dtype=np.int32)
-        counts = np.empty(len(texts), dtype=np.int64)
+        counts = np.empty(len(lengths), dtype=np.int64)
         n_done, position, n_numbers = 0, 0, 0
-        while n_done < len(texts):
+        while n_done < len(lengths):
             self._make_room(int(lengths[n_done]))
             n_done, position, n_numbers, self.n_tokens = _scan(
                 data, lengths, int(unit), numbers, counts, n_done, position, n_numbers,
@@ -196,37 +210,30 @@ def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple
     interner.add(SPECIAL_TOKENS, Unit.STRING)
     arrays = {}
     for name, sentences in sets.items():
-        numbers, counts = [np.empty(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
-        for start, stop in _blocks(sentences):
+        tokens, offsets = GrowingArray(np.int32), GrowingArray(np.int64)
+        offsets.append(np.zeros(1, dtype=np.int64))
+        n_texts = n_tokens = 0
+        for block in PackedTexts.of(sentences).blocks(_BLOCK):
             try:
-                block_numbers, block_counts = _encode_block(sentences[start:stop], tokenize, interner)
+                numbers, counts = _encode_block(block, tokenize, interner)
             except UnicodeEncodeError:
-                raise _surrogate_error(name, sentences, start) from None
-            numbers.append(block_numbers)
-            counts.append(block_counts)
-        arrays[name] = (np.concatenate(numbers), np.cumsum(np.concatenate(counts)))
+                raise _surrogate_error(name, sentences, n_texts) from None
+            tokens.append(numbers)
+            offsets.append(n_tokens + np.cumsum(counts))
+            n_texts += len(counts)
+            n_tokens += len(numbers)
+        arrays[name] = (tokens.array(), offsets.array())
     return arrays, Vocabulary.from_interner(interner)
 
 
-def _blocks(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of texts with about `_BLOCK` characters each."""
-    ends = np.cumsum(np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)))
-    start = 0
-    while start < len(sentences):
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + _BLOCK)))
-        yield start, stop
-        start = stop
-
-
-def _encode_block(texts: Sequence[str], tokenize: NamedTokenizer, interner: Interner) -> Arrays:
+def _encode_block(block: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
     """Return token numbers, shape (T,), and the number of tokens of each text, shape (N,)."""
-    if tokenize.lowercase:
-        texts = [text.lower() for text in texts]
-    if tokenize.function is list:
-        return interner.add(texts, Unit.CHARACTER)
-    if tokenize.function is str.split:
-        return interner.add(texts, Unit.WORD)
+    unit = next((unit for function, unit in _UNITS if tokenize.function is function), None)
+    if unit is not None and not tokenize.lowercase and _SURROGATE.search(block.data.tobytes()) is None:
+        return interner.add_bytes(block.data, block.lengths, unit)
+    texts: Sequence[str] = [text.lower() for text in block] if tokenize.lowercase else list(block)
+    if unit is not None:
+        return interner.add(texts, unit)
     for function, space in SPACERS.items():
         if tokenize.function is function:
             return interner.add(space(texts), Unit.WORD)
@@ -262,25 +269,6 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
                     "character; write the text as valid UTF-8"
                 )
     return InputError(f"{name}: the tokenizer returned a lone surrogate, which is not a character")
-
-
-@njit(cache=True, nogil=True)
-def _to_byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
-    """Replace the number of characters of each text by its number of bytes."""
-    position = 0
-    for text in range(len(lengths)):
-        start = position
-        for _ in range(lengths[text]):
-            position += _width(data[position])
-        lengths[text] = position - start
-
-
-@njit(cache=True, nogil=True)
-def _width(first):  # type: ignore[no-untyped-def]
-    """Return the number of bytes of the character that begins with byte `first`."""
-    if first < 0x80:
-        return 1
-    return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
 
 
 @njit(cache=True, nogil=True)
