@@ -21,6 +21,7 @@ from numba import njit
 from textassay.corpus.array_files import GrowingArray
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
+from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _FOLD = np.uint64(32)
 _N_SLOTS = 1 << 13
-# what a byte can begin: 0 no white space, 1 ASCII white space, 2 perhaps white space of several bytes
-_KINDS = np.zeros(256, dtype=np.uint8)
-_KINDS[[0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20]] = 1
-_KINDS[[0xC2, 0xE1, 0xE2, 0xE3]] = 2
 
 Number = TypeVar("Number", np.uint8, np.int64, np.uint64)
 
@@ -272,22 +269,6 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
 
 
 @njit(cache=True, nogil=True)
-def _space_width(data, position):  # type: ignore[no-untyped-def]
-    """Return the number of bytes of the non-ASCII white space at `position`, 0 if there is none."""
-    first, second = data[position], data[position + 1]
-    if first == 0xC2:
-        return 2 if second == 0x85 or second == 0xA0 else 0
-    third = data[position + 2]
-    if first == 0xE2 and second == 0x80:
-        return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
-    if first == 0xE2:
-        return 3 if second == 0x81 and third == 0x9F else 0
-    if first == 0xE1:
-        return 3 if second == 0x9A and third == 0x80 else 0
-    return 3 if second == 0x80 and third == 0x80 else 0
-
-
-@njit(cache=True, nogil=True)
 def _scan(  # type: ignore[no-untyped-def]
     data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
 ):
@@ -310,9 +291,9 @@ def _scan(  # type: ignore[no-untyped-def]
             key = _FNV_OFFSET
             while position < stop:
                 if unit == 0:
-                    kind = _KINDS[data[position]]
+                    kind = KINDS[data[position]]
                     if kind != 0:
-                        width = 1 if kind == 1 else _space_width(data, position)
+                        width = 1 if kind == 1 else space_width(data, position)
                         if width > 0:
                             break
                 elif unit == 2 and position > start and data[position] & 0xC0 != 0x80:

@@ -159,6 +159,15 @@ class TextPacker:
         self._offsets.append(self._n_bytes + np.cumsum(lengths))
         self._n_bytes += len(data)
 
+    def add_lines(self, block: str) -> None:
+        r"""Add the lines of `block`, without their ends, which are ``\n`` or ``\r\n`` only."""
+        data = np.frombuffer(block.replace("\r\n", "\n").encode(), dtype=np.uint8)
+        is_end = data == ord("\n")
+        stops = np.flatnonzero(is_end)
+        if len(data) and not is_end[-1]:
+            stops = np.append(stops, len(data))
+        self.add_bytes(data[~is_end], np.diff(stops, prepend=-1) - 1)
+
     def texts(self) -> PackedTexts:
         """Return all texts; no more can be added."""
         offsets = self._offsets.array()

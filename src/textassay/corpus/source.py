@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long, text_too_long
+from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long, text_too_long
 from textassay.errors import EmptyCorpusError, InputError
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
@@ -45,7 +45,7 @@ class Source:
 
     def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
         r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark."""
-        limit = current_limits().max_input if max_bytes is None else max_bytes
+        limit = self._limit() if max_bytes is None else max_bytes
         with self.open() as stream:
             self._check_size(limit)
             n_bytes, n_lines, n_read = 0, 0, 0
@@ -88,6 +88,10 @@ class Source:
             if not lines[-1]:
                 lines.pop()
             yield from lines
+
+    def _limit(self) -> int:
+        """Return how many bytes may be read."""
+        return input_limit(self.path.stat().st_size if self.path is not None and self.path.is_file() else 0)
 
     def _check_size(self, limit: int) -> None:
         """Raise before reading if the file is known to be too long."""

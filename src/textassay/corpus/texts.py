@@ -14,7 +14,7 @@ import numpy.typing as npt
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits, text_too_long
-from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.source import Source, check_exists
 from textassay.corpus.tables import Rows, choose_column, listed_columns, read_csv, read_json, read_json_lines
 from textassay.errors import InputError, OptionError
@@ -133,10 +133,13 @@ def read_texts(
 
 
 def _read_lines(source: Source) -> TextFile:
-    return TextFile(source.name, PackedTexts.of(source.lines(max_line=current_limits().max_text)), path=source.path)
+    packer = TextPacker()
+    for block in source.text_blocks(max_line=current_limits().max_text):
+        packer.add_lines(block)
+    return TextFile(source.name, packer.texts(), path=source.path)
 
 
-def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFile:
+def _text_file(path: Path, texts: PackedTexts, labels: list[Any] | None) -> TextFile:
     groups = None if labels is None else number_groups(labels, f"{path} groups")
     return TextFile(path.name, texts, groups, path)
 
