@@ -1,6 +1,9 @@
 """Arrays in files: the same numbers as in memory, and no file is left behind."""
 
 import gc
+import gzip
+import importlib
+import json
 import os
 import pickle
 import signal
@@ -106,6 +109,33 @@ def test_a_full_disk_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("os.posix_fallocate", full, raising=False)
     with pytest.raises(OutputError, match=r"^cannot write to .*: No space left on device; set TMPDIR to a folder"):
         new_array(1000, np.int64)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.jsonl", "a.json", "a.csv", "a.parquet"])
+@pytest.mark.parametrize("limit", [100, 1 << 30])
+def test_a_file_gives_the_corpus_of_the_same_list(name: str, limit: int, tmp_path: Path) -> None:
+    texts = ["a b", "", "c\u3000d é", "漢字 \U0001f600", *(f"word{number} x" for number in range(2000))]
+    path = tmp_path / name
+    if name.endswith(".parquet"):
+        arrow = pytest.importorskip("pyarrow")
+        importlib.import_module("pyarrow.parquet").write_table(arrow.table({"text": texts}), path)
+    else:
+        content = {
+            "txt": "".join(f"{text}\n" for text in texts),
+            "jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts),
+            "json": json.dumps(texts),
+            "csv": "text,n\n" + "".join(f"{text},1\n" for text in texts),
+        }[name.split(".")[1]].encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    of_list = Corpus.from_texts(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(array_files, "MAX_IN_MEMORY", limit)
+        corpus = Corpus.from_texts(path)
+    assert list(corpus.texts) == texts
+    assert np.array_equal(corpus.tokens, of_list.tokens)
+    assert np.array_equal(corpus.offsets, of_list.offsets)
+    assert corpus.fingerprint == of_list.fingerprint
+    assert corpus.vocabulary.tokens == of_list.vocabulary.tokens
 
 
 @pytest.mark.usefixtures("folder")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textassay.corpus import Corpus, PackedTexts, array_files, packed_texts
+from textassay.corpus.packed_texts import TextPacker
 
 any_text = st.text(st.characters(exclude_categories=()) | st.sampled_from("\ud83d\ude00é漢\n"), max_size=12)
 any_texts = st.lists(any_text, max_size=12)
@@ -74,6 +75,17 @@ def test_blocks_cover_all_and_equality_sees_every_text(texts: list[str], others:
     for other in (others, tuple(others), PackedTexts.of(others)):
         assert (packed == other) == (texts == others)
     assert packed != "".join(texts)
+
+
+@given(st.lists(st.text(st.sampled_from("ab é\r\n\x85\u2028"), max_size=9), max_size=9))
+def test_lines_end_at_line_feeds_only(blocks: list[str]) -> None:
+    packer = TextPacker()
+    expected = []
+    for block in [f"{block}\n" for block in blocks] + ["".join(blocks)]:
+        packer.add_lines(block)
+        lines = block.replace("\r\n", "\n").split("\n")
+        expected += lines[:-1] + ([lines[-1]] if lines[-1] else [])
+    assert list(packer.texts()) == expected
 
 
 def test_joined_bytes_do_not_make_other_texts_equal() -> None:
