@@ -341,18 +341,18 @@ def corpora_from_texts(
     tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
     if not groups.keys() <= sources.keys():
         raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - sources.keys()))}")
-    arrays, shared = encode({name: source.texts for name, source in sources.items()}, tokenize)
+    encoded, shared = encode({name: PackedTexts.of(source.texts) for name, source in sources.items()}, tokenize)
     corpora = {
         name: Corpus(
             tokens,
             offsets,
             shared,
-            sources[name].texts,
+            packed,
             tokenizer=f"{tokenize.name}+normalize" if normalize else tokenize.name,  # recorded in signatures
             groups=groups.get(name, sources[name].groups),
             columns=source.columns if isinstance(source := texts[name], Corpus) else {},
         )
-        for name, (tokens, offsets) in arrays.items()
+        for name, (packed, tokens, offsets) in encoded.items()
     }
     if max_tokens is not None:
         corpora = {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}

@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.array_files import GrowingArray
+from textassay.corpus.kept_texts import KeptTexts
 from textassay.corpus.packed_texts import PackedTexts
-from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
+from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
 from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
 
@@ -31,6 +32,7 @@ SPECIAL_TOKENS = ("<pad>", "<eos>", "<sos>", "<unk>")
 PAD, EOS, SOS, UNK = range(4)
 
 Arrays = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
+"""Token ids of some texts, shape (T,), and offsets, shape (N + 1,), or the number of tokens of each, shape (N,)."""
 _BLOCK = 1 << 20  # bytes handled at once: memory beyond text and tokens stays small
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # the bytes of a lone surrogate, which are not valid UTF-8
 
@@ -201,26 +203,62 @@ class Vocabulary:
         return [tokens[number] for number in numbers]
 
 
-def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple[dict[str, Arrays], Vocabulary]:
-    """Return token ids, shape (T,), and offsets, shape (N + 1,), of each set of texts, and their shared vocabulary."""
+def encode(
+    sets: Mapping[str, PackedTexts], tokenize: NamedTokenizer
+) -> tuple[dict[str, tuple[PackedTexts, *Arrays]], Vocabulary]:
+    """Return each set of texts with its token ids and offsets, and their shared vocabulary."""
     interner = Interner()
     interner.add(SPECIAL_TOKENS, Unit.STRING)
-    arrays = {}
-    for name, sentences in sets.items():
-        tokens, offsets = GrowingArray(np.int32), GrowingArray(np.int64)
-        offsets.append(np.zeros(1, dtype=np.int64))
-        n_texts = n_tokens = 0
-        for block in PackedTexts.of(sentences).blocks(_BLOCK):
-            try:
-                numbers, counts = _encode_block(block, tokenize, interner)
-            except UnicodeEncodeError:
-                raise _surrogate_error(name, sentences, n_texts) from None
-            tokens.append(numbers)
-            offsets.append(n_tokens + np.cumsum(counts))
-            n_texts += len(counts)
-            n_tokens += len(numbers)
-        arrays[name] = (tokens.array(), offsets.array())
-    return arrays, Vocabulary.from_interner(interner)
+    is_named = any(tokenize.function is function for function in TOKENIZERS.values())  # and so known by its name
+    kept = KeptTexts.of_this_run(tokenize.name, list(sets.values())) if is_named else None
+    encoded: dict[str, tuple[PackedTexts, *Arrays]] = {}
+    for name, texts in sets.items():
+        if kept is None:
+            encoded[name] = (texts, *_encode(name, texts, tokenize, interner))
+            continue
+        arrays = kept.read(texts)
+        if arrays is None:
+            arrays = kept.write(_all_arrays(name, texts, tokenize, interner))
+        else:
+            interner.add_bytes(arrays["words"], np.diff(arrays["ends"]), Unit.STRING)
+        packed = PackedTexts(arrays["bytes"], arrays["bounds"][:-1], arrays["bounds"][1:])
+        encoded[name] = (packed, arrays["tokens"], arrays["offsets"])
+    return encoded, Vocabulary.from_interner(interner)
+
+
+def _all_arrays(
+    name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner
+) -> dict[str, npt.NDArray[Any]]:
+    """Return all arrays of a set of texts that are kept."""
+    tokens, offsets = _encode(name, texts, tokenize, interner)
+    words, ends = interner.encoded
+    texts = texts.compact()
+    bounds = np.concatenate((np.zeros(1, dtype=np.int64), texts.stops))
+    return {
+        "bytes": texts.data,
+        "bounds": bounds,
+        "tokens": tokens,
+        "offsets": offsets,
+        "words": np.frombuffer(words, dtype=np.uint8),
+        "ends": ends,
+    }
+
+
+def _encode(name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
+    """Return token ids and offsets of a set of texts."""
+    tokens, offsets = GrowingArray(np.int32), GrowingArray(np.int64)
+    offsets.append(np.zeros(1, dtype=np.int64))
+    n_texts = n_tokens = 0
+    for block in texts.blocks(_BLOCK):
+        try:
+            numbers, counts = _encode_block(block, tokenize, interner)
+        except UnicodeEncodeError:
+            raise _surrogate_error(name, texts, n_texts) from None
+        tokens.append(numbers)
+        offsets.append(n_tokens + np.cumsum(counts))
+        n_texts += len(counts)
+        n_tokens += len(numbers)
+    return tokens.array(), offsets.array()
 
 
 def _encode_block(block: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
