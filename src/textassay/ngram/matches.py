@@ -1,9 +1,9 @@
-"""Clipped n-gram matches of each text with all others, the numerator of BLEU's modified precision; and distinct n-grams.
+"""Clipped n-gram matches of each text with all others, BLEU's numerators, and the number of distinct n-grams.
 
 Both take time linear in the number of tokens, and memory for the positions of a few first tokens at a time. The
 positions of all n-grams with the same first token are grouped, and each group is split by the next token, n-gram after
-n-gram, down to the longest; no n-gram needs a number or a hash, so counts are exact. First tokens are dealt out in parts
-of about `_PART_POSITIONS` positions, which are collected, counted and dropped one after another.
+n-gram, down to the longest; no n-gram needs a number or a hash, so counts are exact. First tokens are dealt out in
+parts of a few million positions, which are collected, counted and dropped one after another.
 
 Matches: of all references only the largest count of an n-gram matters, and to leave one text out, the two largest. A
 group on one side only (or, if a corpus is matched with itself, in one text only) is dropped with all longer n-grams.
@@ -31,8 +31,9 @@ T = TypeVar("T")
 _LOW = np.int64(0xFFFFFFFF)
 _NONE = np.int64(-1)
 _MAX_GROUPS = 254  # so that a mark fits a byte
-_PART_POSITIONS = 1 << 22  # positions that a part has at most; a first token is never divided
-_N_PARTS, _PART_TOKENS = 4, 50_000  # so that threads have some parts; with fewer tokens one is fastest
+_PART_POSITIONS = 1 << 22  # in each part, about: a first token is never divided
+_MAX_PARTS = 16  # each reads all tokens once
+_MIN_PARTS, _PART_TOKENS = 4, 50_000  # so that threads have some parts; with fewer tokens one is fastest
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,16 @@ def count_distinct(corpus: Corpus, *, max_order: int, groups: IntArray) -> tuple
     of_text, n_types = _checked(groups, corpus), len(corpus.vocabulary)
     n_distinct = np.zeros(max_order, dtype=np.int64)
     n_sole = np.zeros((max_order, int(groups.max(initial=-1)) + 1), dtype=np.int64)
+    longest = max(1, int(corpus.lengths.max(initial=0)))  # no n-gram is longer
 
     def count_part(tokens: npt.NDArray[np.int32], starts: IntArray, places: IntArray) -> tuple[IntArray, IntArray]:
-        distinct, sole = np.zeros_like(n_distinct), np.zeros_like(n_sole)
+        distinct, sole = np.zeros_like(n_distinct[:longest]), np.zeros_like(n_sole[:longest])
         _count_part(tokens, starts, places, n_types, of_text, distinct, sole)
         return distinct, sole
 
     for distinct, sole in _each_part([corpus], count_part):
-        n_distinct += distinct
-        n_sole += sole
+        n_distinct[:longest] += distinct
+        n_sole[:longest] += sole
     return n_distinct, n_sole
 
 
@@ -112,9 +114,7 @@ def _checked(groups: IntArray, corpus: Corpus) -> Numbers:
     return groups.astype(np.uint8)
 
 
-def _each_part(
-    corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], IntArray, IntArray], T]
-) -> list[T]:
+def _each_part(corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], IntArray, IntArray], T]) -> list[T]:
     """Return what `of_part` makes of the positions of a few first tokens, for all parts.
 
     It gets the tokens of all texts in one row; where in `places` the positions of each first token start, and the end
@@ -126,7 +126,8 @@ def _each_part(
         np.zeros(len(corpora[0].vocabulary), dtype=np.int64),
     )
     n_positions = int(totals.sum())
-    n_parts = max(-(-n_positions // _PART_POSITIONS), _N_PARTS if n_positions >= _PART_TOKENS else 1)
+    n_parts = min(-(-n_positions // _PART_POSITIONS), _MAX_PARTS)
+    n_parts = max(n_parts, _MIN_PARTS if n_positions >= _PART_TOKENS else 1)
     bounds = np.searchsorted(np.cumsum(totals), np.linspace(0, n_positions, n_parts + 1)[:-1], side="right")
     bounds = np.unique(np.append(bounds, len(totals)))
 
@@ -403,7 +404,7 @@ def _mark(places, one_side, n_hypotheses, groups, marks, row):  # type: ignore[n
         entry = end
     n_here = entry
     # The largest count in a reference, the group it is in, and the largest count in any other group.
-    most, owner, second = 0, -1, 0
+    most, owner, second = 0, _NONE, 0
     while entry < len(places) and second < largest:
         group = np.int64(groups[places[entry] >> 32])
         end = _run_end(places, entry)
@@ -456,7 +457,7 @@ def _mark_each_other(places, groups, marks, row):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _best_run(groups, places, largest, but_run, but_group):  # type: ignore[no-untyped-def]
-    """Return the first run with the largest count, and the count, excluding one run and one group; -1 and 0 for none."""
+    """Return the first run with the largest count, and the count, but one run and one group; -1 and 0 for none."""
     best, most, entry = int(_NONE), 0, 0
     while entry < len(places):
         end = _run_end(places, entry)
