@@ -138,7 +138,7 @@ class Compare(Reading, Running, Output):
         generators: Mapping[str, str],
         files: "Mapping[str, TextFile]",
         metrics: Sequence[str] | None,
-        beside: Mapping[str, Mapping[str, Path]],
+        beside: Mapping[str, Mapping[str, Any]],
     ) -> int:
         """Print what the run would cost; return 0."""
         from textassay.cli.results import print_result
