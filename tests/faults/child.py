@@ -70,13 +70,15 @@ def _prepare(command: str) -> None:
 
 
 def _on_changes(fault: dict[str, Any], out: Path) -> list[int]:
-    """Count the changes of files under `out`, and do what is to be done at one of them; return where they are counted."""
+    """Do what is to be done at one of the changes of files under `out`; return the place where they are counted."""
     number = itertools.count(1)
     counted = [0]
     real_time = time.time
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in _CHANGES and not (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING):
+        if event not in _CHANGES and not (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        ):
             return
         if not isinstance(arguments[0], str | bytes | os.PathLike):
             return

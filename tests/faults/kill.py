@@ -9,7 +9,22 @@ import signal
 import sys
 from collections import Counter
 
-from runs import Ended, Scratch, Whole, chosen, contents, differences, draws, end, one_line, parser, say, scratch, signal_at, table
+from runs import (
+    Ended,
+    Scratch,
+    Whole,
+    chosen,
+    contents,
+    differences,
+    draws,
+    end,
+    one_line,
+    parser,
+    say,
+    scratch,
+    signal_at,
+    table,
+)
 
 _CACHE = "torchinductor_"  # a folder of PyTorch's own
 STATUS = {"KILL": -9, "INT": 130, "TERM": 143}

@@ -27,7 +27,7 @@ def main() -> int:
                 ended = place.run(command, out, {"memory": limit})
                 problems = []
                 kind = "ended, equal"
-                if ended.status < 0 or ended.status == 1 and not one_line(ended):
+                if ended.status < 0 or (ended.status == 1 and not one_line(ended)):
                     kind = f"status {ended.status} of a library"
                     say(f"  {command}, {limit:,} bytes: status {ended.status}: {ended.stderr[-600:]}")
                 elif ended.status != 0:

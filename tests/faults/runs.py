@@ -63,8 +63,13 @@ class Process(Protocol):
 class Copy:
     """A copy of this process, in which everything is imported already, that runs a command."""
 
-    def __init__(self, fault: Mapping[str, object], words: list[str], folder: Path, environment: Mapping[str, str]) -> None:
-        self._files = [tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") for _ in range(2)]
+    def __init__(
+        self, fault: Mapping[str, object], words: list[str], folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        self._files = [
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  (closed by `communicate`)
+            for _ in range(2)
+        ]
         self._status: int | None = None
         sys.stdout.flush()
         sys.stderr.flush()
@@ -278,7 +283,14 @@ def _import_everything() -> None:
     """Import the package and what it imports where it is used."""
     os.environ["OMP_NUM_THREADS"] = "1"
     package = import_module("textassay")
-    others = ("matplotlib.backends.backend_svg", "scipy.stats", "sklearn.linear_model", "torch", "rich.console", "pandas")
+    others = (
+        "matplotlib.backends.backend_svg",
+        "scipy.stats",
+        "sklearn.linear_model",
+        "torch",
+        "rich.console",
+        "pandas",
+    )
     for name in [*others, *(module.name for module in walk_packages(package.__path__, "textassay."))]:
         if not name.endswith("__main__"):
             with suppress(ImportError):

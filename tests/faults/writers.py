@@ -8,9 +8,24 @@ import shutil
 import sys
 from collections import Counter
 from pathlib import Path
-
-from runs import COMMANDS, Contents, Scratch, Whole, chosen, contents, differences, draws, end, finishes, parser, say, scratch, table
 from time import sleep
+
+from runs import (
+    COMMANDS,
+    Contents,
+    Scratch,
+    Whole,
+    chosen,
+    contents,
+    differences,
+    draws,
+    end,
+    finishes,
+    parser,
+    say,
+    scratch,
+    table,
+)
 
 _KEPT = ("estimates/",)
 
@@ -33,7 +48,9 @@ def main() -> int:
             rows.append({"commands": f"{command} twice", **outcome})
             say(table([rows[-1]]))
             if command == "compare":
-                rows.append({"commands": "compare a, compare b", **_two_generators(place, options.times, random.random())})
+                rows.append(
+                    {"commands": "compare a, compare b", **_two_generators(place, options.times, random.random())}
+                )
                 say(table([rows[-1]]))
     for row in rows:
         row["wrong"] = row.pop("wrong", 0)

@@ -12,7 +12,7 @@ Generators, metrics and the version of textassay may change.
 import hashlib
 import json
 import warnings
-import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -106,9 +106,9 @@ class EstimateStore:
                 document = parse_json(str(kept["document"]))
                 estimate = Estimate.from_dict(document["estimate"])
                 arrays = {name: kept.get(name) for name in _ARRAYS}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
+        except Exception:  # a damaged file raises anything
             return None
-        return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
 
     def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
         """Store `estimate` and its warnings under `key`."""
@@ -130,8 +130,9 @@ class EstimateStore:
         if self._folder is None:
             return None
         try:
-            return parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
-        except (OSError, ValueError):
+            kept = parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
+            return kept["document"] if kept["checksum"] == _checksum(kept["document"]) else None
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def save_document(self, key: str, document: Mapping[str, Any]) -> None:
@@ -139,7 +140,7 @@ class EstimateStore:
         if self._folder is None:
             return
         with self._file(f"{key}.json") as file:
-            file.write(json.dumps(document, allow_nan=False).encode("ascii"))
+            file.write(json.dumps({"checksum": _checksum(document), "document": document}).encode("ascii"))
 
     @contextmanager
     def _file(self, name: str) -> Iterator[BinaryIO]:
@@ -152,6 +153,10 @@ class EstimateStore:
                 yield file
         if is_new:
             self._written.append(path)
+
+
+def _checksum(document: Any) -> int:
+    return zlib.crc32(json.dumps(document, allow_nan=False).encode("ascii"))
 
 
 @contextmanager
