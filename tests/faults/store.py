@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from random import Random
 
 from runs import Scratch, Whole, chosen, contents, differences, draws, finishes, parser, refusal, say, scratch, table
@@ -17,8 +18,11 @@ DAMAGES: Mapping[str, Callable[[bytes, Random], bytes]] = {
     "zeros": lambda content, _: bytes(len(content)),
     "random": lambda content, random: random.randbytes(len(content)),
     "empty": lambda *_: b"",
-    "one bit": lambda content, random: _flipped(content, random),
 }
+
+
+_NOT_READ = (".md", ".html", ".svg", ".tex")  # reports, which are written anew or, of a model, stay as they are
+_CHECKED = ("estimates", "values", "cells")  # folders of files with a checksum
 
 
 def main() -> int:
@@ -48,9 +52,10 @@ def _damage(
     """Return what came of damage to one file, what is wrong with that, and which file it was."""
     out = place.new()
     place.run(command, out, {"die_at": random.randint(whole.n_changes // 3, whole.n_changes)} if was_killed else {})
-    name = random.choice(sorted(contents(out)))
-    damage = random.choice(list(DAMAGES))
-    (out / name).write_bytes(DAMAGES[damage]((out / name).read_bytes(), random))
+    name = random.choice([name for name in contents(out) if Path(name).suffix not in _NOT_READ])
+    changes = {**DAMAGES, **({"one bit": _flipped} if name.split("/")[0] in _CHECKED else {})}
+    damage = random.choice(list(changes))
+    (out / name).write_bytes(changes[damage]((out / name).read_bytes(), random))
     damaged = contents(out)
     ended = place.run(command, out)
     what = f"{name} of a run that {'was killed' if was_killed else 'had ended'}, {damage}"

@@ -191,7 +191,7 @@ def _judge(name: str) -> Reader:
 
 def _pickle() -> Reader:
     """Return the judge's reader behind its checksum, as somebody may write it by hand."""
-    from textassay.discriminator import saved_checksum
+    from textassay.discriminator import load_fitted, saved_checksum
 
     whole = _judge("discriminator.bin")
     first_line, _, objects = whole.seeds[0].partition(b"\n")
@@ -201,7 +201,7 @@ def _pickle() -> Reader:
         objects, arrays = path.read_bytes(), (path.parent / "discriminator.safetensors").read_bytes()
         content = begin + saved_checksum(arrays, objects) + objects
         (path.parent / "discriminator.bin").write_bytes(content)
-        return whole.read(path)
+        return load_fitted(path.parent)
 
     return Reader("objects", read, (objects,), whole.others)
 
