@@ -257,8 +257,9 @@ def finishes(place: Scratch, command: str, out: Path, whole: Whole) -> list[str]
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return rows as a Markdown table; a key that a row lacks is 0."""
+    """Return rows as a Markdown table, "wrong" last; a key that a row lacks is 0."""
     heads = list(dict.fromkeys(key for row in rows for key in row))
+    heads.sort(key="wrong".__eq__)
     lines = [heads, ["---"] * len(heads), *([str(row.get(head, 0)) for head in heads] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -39,7 +39,8 @@ def main() -> int:
                 for problem in problems:
                     say(f"  {command}, {kind}, change {at} of {whole.n_changes}, jump {jump}: {problem}")
                 shutil.rmtree(out, ignore_errors=True)
-            rows.append({"command": command, **dict(sorted(outcome.items(), reverse=True)), "wrong": outcome["wrong"]})
+            n_wrong = outcome.pop("wrong", 0)
+            rows.append({"command": command, **dict(sorted(outcome.items())), "wrong": n_wrong})
             say(table([rows[-1]]))
     print(table(rows))
     return int(any(row["wrong"] for row in rows))

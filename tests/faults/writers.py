@@ -45,15 +45,12 @@ def main() -> int:
                 outcome["wrong" if problems else "both ended, equal"] += 1
                 for problem in problems:
                     say(f"  {command}, {delay:.2f} s apart: {problem}")
-            rows.append({"commands": f"{command} twice", **outcome})
+            rows.append({"commands": f"{command} twice", **outcome, "wrong": outcome["wrong"]})
             say(table([rows[-1]]))
             if command == "compare":
-                rows.append(
-                    {"commands": "compare a, compare b", **_two_generators(place, options.times, random.random())}
-                )
+                two = _two_generators(place, options.times, random.random())
+                rows.append({"commands": "compare a, compare b", **two, "wrong": two["wrong"]})
                 say(table([rows[-1]]))
-    for row in rows:
-        row["wrong"] = row.pop("wrong", 0)
     print(table(rows))
     return int(any(row["wrong"] for row in rows))
 
