@@ -254,6 +254,13 @@ def _members(content: bytes) -> bytes:
         return path.read_bytes()
 
 
+def _zst(content: bytes) -> bytes:
+    import pyarrow
+
+    return bytes(pyarrow.compress(content, codec="zstd", asbytes=True))
+
+
+_BOMB = b"a\n" * 2_000_000
 _MATRIX = np.arange(12.0).reshape(3, 4)
 _SIDES = {"real": [0.1, 0.2, 0.3], "generated": [1.0, 2.0]}
 
@@ -263,7 +270,10 @@ READERS: Mapping[str, Callable[[], Reader]] = {
     "json": lambda: _text("a.json", json.dumps(_objects(), indent=1).encode(), b'["a", "b"]'),
     "csv": lambda: _table("a.csv", ","),
     "tsv": lambda: _table("a.tsv", "\t"),
-    "gz": lambda: _text("a.txt.gz", gzip.compress(_LINES.encode(), mtime=0), gzip.compress(b"a\n" * 5000, mtime=0)),
+    "gz": lambda: _text("a.txt.gz", gzip.compress(_LINES.encode(), mtime=0), gzip.compress(_BOMB, mtime=0)),
+    "zst": lambda: _text("a.txt.zst", _zst(_LINES.encode()), _zst(_BOMB)),
+    "jsonl.zst": lambda: _text("a.jsonl.zst", _zst(_json_lines())),
+    "parquet.zst": lambda: _text("a.parquet.zst", _zst(_parquet_file())),
     "jsonl.gz": lambda: _text("a.jsonl.gz", gzip.compress(_json_lines(), mtime=0)),
     "parquet": lambda: _text("a.parquet", _parquet_file()),
     "parquet.gz": lambda: _text("a.parquet.gz", gzip.compress(_parquet_file(), mtime=0)),

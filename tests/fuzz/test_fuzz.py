@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_no_reader_is_surprised(tmp_path: Path) -> None:
     script = Path(__file__).with_name("fuzz.py")
-    command = [sys.executable, script, "--plain", "--seconds", "1", "--found", tmp_path / "found"]
+    command: list[str | Path] = [sys.executable, script, "--plain", "--seconds", "1", "--found", tmp_path / "found"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) == 31
+    assert len(done.stdout.splitlines()) == 34
