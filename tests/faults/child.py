@@ -62,7 +62,7 @@ def _prepare(command: str) -> None:
     if command == "study":
         from textassay.study.dd import SCALES, Scale
 
-        SCALES["micro"] = Scale(
+        SCALES["micro"] = Scale(  # type: ignore[index]
             name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True,
             fractions=(0.5, 1.0), preset="tiny", original="tiny", networks_unseen=False, reverse_network=False,
             min_count=1, initialisations=1,
