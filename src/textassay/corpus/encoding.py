@@ -19,6 +19,7 @@ from numba import njit
 
 from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
 from textassay.errors import InputError, OptionError
+from textassay.execution import sent_once
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
@@ -108,6 +109,7 @@ def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
     return larger
 
 
+@sent_once
 class Vocabulary:
     """Tokens with their ids; ids 0-3 are ``<pad>``, ``<eos>``, ``<sos>`` and ``<unk>``."""
 
