@@ -170,7 +170,7 @@ def explain_generators(
                 tell(sides)
                 explanations[name] = replace(kept, generator=name)
 
-    settings = {"top": top, "effort": effort, "folds": folds, "level": level, "seed": seed, "halvings": halvings}
+    settings: Any = {"top": top, "effort": effort, "folds": folds, "level": level, "seed": seed, "halvings": halvings}
     for sides, explained in map_tasks(partial(_explained, **settings), missing(), tell=tell):
         if isinstance(explained, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {explained}"

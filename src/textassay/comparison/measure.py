@@ -65,8 +65,30 @@ def estimate_key(*parts: object) -> str:
     return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
+class StoredEvidence(Evidence):
+    """Evidence in a file of the store, read whenever it is asked for: of hundreds of generators it fills the memory."""
+
+    def __init__(self, path: Path) -> None:
+        object.__setattr__(self, "_path", path)
+
+    def __getattribute__(self, name: str) -> Any:
+        return self._read()[name] if name in _ARRAYS else super().__getattribute__(name)
+
+    def __reduce__(self) -> tuple[type[Evidence], tuple[Any, ...]]:
+        """Return the arrays themselves: where it is sent, the file may not be."""
+        return Evidence, tuple(self._read().values())
+
+    def _read(self) -> dict[str, Any]:
+        path: Path = super().__getattribute__("_path")
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                return {name: kept.get(name) for name in _ARRAYS}
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}, from which this comparison reads, is not there any more or damaged") from error
+
+
 class EstimateStore:
-    """Estimates in a folder; without a folder, in memory."""
+    """Estimates in a folder, which then holds their evidence; without a folder, in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -103,19 +125,21 @@ class EstimateStore:
         if self._folder is None:
             return self._memory.get(key)
         try:
-            with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            path = self._folder / f"{key}.npz"
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 document = parse_json(str(kept["document"]))
                 estimate = Estimate.from_dict(document["estimate"])
-                arrays = {name: kept.get(name) for name in _ARRAYS}
+                for name in _ARRAYS:
+                    kept.get(name)  # raises where it is damaged
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
-        return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
+        return replace(estimate, evidence=StoredEvidence(path)), tuple(document["warnings"])
 
-    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
-        """Store `estimate` and its warnings under `key`."""
+    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> Estimate:
+        """Store `estimate` and its warnings under `key`, and return it, its evidence where it is stored."""
         if self._folder is None:
             self._memory[key] = (estimate, warnings)
-            return
+            return estimate
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
@@ -125,6 +149,7 @@ class EstimateStore:
                 document=np.array(document),
                 **{name: array for name, array in arrays.items() if array is not None},
             )
+        return replace(estimate, evidence=estimate.evidence and StoredEvidence(self._folder / f"{key}.npz"))
 
     def load_document(self, key: str) -> Any:
         """Return the JSON document stored under `key`, or None; documents are stored in folders only."""
@@ -214,9 +239,9 @@ def measure_cells(
     measure = _Measure({metric.name: metric for metric in metrics}, seed, strict)
     for part, measured in map_tasks(measure, missing(), tell=tell):
         for name, cell in measured.items():
-            cells[part.task.name, name] = cell
             if cell.estimate is not None:
-                store.save(part.keys[name], cell.estimate, cell.warnings)
+                cell = replace(cell, estimate=store.save(part.keys[name], cell.estimate, cell.warnings))
+            cells[part.task.name, name] = cell
         done += 1
     if progress is not None:
         progress("done", total, total)

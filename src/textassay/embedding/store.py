@@ -47,7 +47,7 @@ class FeatureStore:
         self._features: _Recent[npt.NDArray[Any]] = _Recent(n_bytes, lambda vectors: vectors.nbytes)
 
     def __reduce__(self) -> tuple[type["FeatureStore"], tuple[Path | None]]:
-        return FeatureStore, (self._folder,)
+        return FeatureStore, (None if self._folder is None else self._folder.absolute(),)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
         """Return `encoder` fitted to `real`."""

@@ -10,7 +10,9 @@ import logging
 import os
 import pickle
 import shutil
+import signal
 import tempfile
+import threading
 import traceback
 import warnings
 from collections import OrderedDict
@@ -19,7 +21,6 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -35,6 +36,7 @@ MAX_RETRIES = 3  # how often a task is run again whose process or node died
 _AHEAD = 2  # tasks handed out for each that can run: the next one waits where the last one ends
 _KEPT = 16  # objects that a process keeps open
 _SECONDS_BETWEEN_LOOKS = 1.0
+_NO_MORE: Any = object()
 
 _Packed = tuple[npt.NDArray[np.uint8], list[npt.NDArray[np.uint8]]]  # a pickle, and the arrays that it leaves out
 
@@ -86,6 +88,7 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
     if address == AUTO:
         address = os.environ.get("RAY_ADDRESS", "")
     folder = None
+    before = signal.getsignal(signal.SIGTERM)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -98,12 +101,31 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
         raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:  # Ray has put its own there, with its own exit status
+        signal.signal(signal.SIGTERM, before if callable(before) else _stop)
     try:
         yield
     finally:
         ray.shutdown()
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stop(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _here() -> Iterator[None]:
+    """Let no task be handed out inside the ``with`` block."""
+    token = CLUSTER.set(None)
+    try:
+        yield
+    finally:
+        CLUSTER.reset(token)
 
 
 class _RayCluster:
@@ -124,13 +146,14 @@ class _RayCluster:
         waiting = iter(items)
         running: dict[Any, Item] = {}
         is_last = False
+        told: Any = None
         try:
             while True:
                 n_cpus, n_places = self._room()
                 while not is_last and len(running) < _AHEAD * n_places:
-                    try:
-                        item = next(waiting)
-                    except StopIteration:
+                    with _here():  # these tasks run, and what `items` itself hands out would wait behind them
+                        item = next(waiting, _NO_MORE)
+                    if item is _NO_MORE:
                         is_last = True
                         break
                     packed, needs = self._pack(item)
@@ -139,7 +162,10 @@ class _RayCluster:
                     running[task.remote(state.key, list(needs), packed, *needs.values())] = item
                 if not running:
                     return
-                tell(next(iter(running.values())))
+                first = next(iter(running))
+                if told != (first, len(running)):
+                    told = first, len(running)
+                    tell(running[first])
                 done, _ = ray.wait(list(running), num_returns=1, timeout=_SECONDS_BETWEEN_LOOKS)
                 for task in done:
                     outcome = self._outcome(task)
@@ -237,7 +263,7 @@ def _pickler(sender: _RayCluster, root: object) -> Any:
     """Return a pickler that leaves arrays out, and sends objects marked `sent_once` by themselves."""
     from ray import cloudpickle
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc,name-defined]
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def __init__(self) -> None:
             self.file = io.BytesIO()
             self.buffers: list[memoryview] = []
@@ -265,7 +291,7 @@ _alive: WeakValueDictionary[str, Any] = WeakValueDictionary()  # and all of it t
 
 class _Unpickler(pickle.Unpickler):
     def __init__(self, packed: _Packed, parts: Mapping[str, _Packed]) -> None:
-        super().__init__(io.BytesIO(packed[0]), buffers=packed[1])
+        super().__init__(io.BytesIO(packed[0].data), buffers=packed[1])
         self._parts = parts
 
     def persistent_load(self, key: str) -> Any:

@@ -1,11 +1,12 @@
-"""Independent pieces of work: done here, in order or by threads, or on a cluster. Who hands them out does not know which.
+"""Independent pieces of work: done here, in order or by threads, or on a cluster; callers do not know which.
 
 This file knows nothing of a cluster but that it has a method `map`; `textassay.execution.cluster` is one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from textassay.execution.threads import CLUSTER, DEVICE, WORKERS, allowed_workers
@@ -30,7 +31,7 @@ class Cluster(Protocol):
 
 
 def sent_once(kind: Class) -> Class:
-    """Let objects of this class be sent to a cluster once, however many tasks hold them; a task's copy is one object."""
+    """Let objects of this class be sent to a cluster once, however many tasks hold them."""
     SENT_ONCE.append(kind)
     return kind
 
@@ -67,6 +68,13 @@ def map_tasks(
             yield item, function(item)
 
 
+def map_in_order(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+    """Return ``[function(item) for item in items]``, computed by threads or as tasks on a cluster (see `map_tasks`)."""
+    tasks = list(items)
+    outcomes = dict(map_tasks(lambda place: function(tasks[place]), range(len(tasks)), threads=True))
+    return [outcomes[place] for place in range(len(tasks))]
+
+
 def _by_threads(
     function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
 ) -> Iterator[tuple[Item, Outcome]]:
@@ -75,10 +83,17 @@ def _by_threads(
         tell(item)
         return function(item)
 
-    pool = ThreadPoolExecutor(allowed_workers())
+    n_threads = allowed_workers()
+    pool = ThreadPoolExecutor(n_threads)
+    running: dict[Future[Outcome], Item] = {}
+    waiting = iter(items)
     try:
-        futures: dict[Future[Outcome], Item] = {pool.submit(copy_context().run, work, item): item for item in items}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        while True:
+            for item in islice(waiting, 2 * n_threads - len(running)):
+                running[pool.submit(copy_context().run, work, item)] = item
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
