@@ -952,5 +952,5 @@ def _last_held_out(file: TextFile) -> tuple[TextFile, TextFile]:
 
 def _contexts(contexts: Contexts) -> dict[str, list[str]]:
     if isinstance(contexts, str | os.PathLike):
-        return read_contexts(Path(contexts))
+        return read_contexts(contexts)
     return {str(name): [str(value) for value in contexts[name]] for name in contexts}

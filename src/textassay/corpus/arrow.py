@@ -1,13 +1,12 @@
 """Read texts and group labels from Parquet files and from Hugging Face datasets saved to disk; needs pyarrow."""
 
-import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long
-from textassay.corpus.source import io_errors
+from textassay.corpus.source import Source, io_errors
 from textassay.corpus.tables import Rows, choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -17,28 +16,29 @@ _MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
-def read_parquet(path: Path, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a Parquet file, gzipped or not; only the columns needed are read.
+def read_parquet(source: Source, column: str | None, group_column: str | None) -> Rows:
+    """Return the texts of a Parquet file, compressed or not; only the columns needed are read.
 
     `column`, `group_column`: column names, dotted for fields of a structure (``a.b``).
     """
     arrow = _arrow("reading Parquet files")
     from pyarrow import parquet
 
-    with io_errors(str(path)):
-        content = arrow.BufferReader(_decompressed(path)) if path.suffix.lower() == ".gz" else path
+    place = source.place
+    with io_errors(place):
+        packed = arrow.BufferReader(_decompressed(source)) if source.compression else None
         try:
-            with parquet.ParquetFile(content) as file:
+            with parquet.ParquetFile(packed or source.path or source.open_as_it_is()) as file:
                 names = list(_leaves(arrow, file.schema_arrow))
-                wanted = [choose_column(names, column, str(path))]
+                wanted = [choose_column(names, column, place)]
                 if group_column is not None:
-                    wanted.append(choose_column(names, group_column, str(path)))
+                    wanted.append(choose_column(names, group_column, place))
                 columns = [name.split(".")[0] for name in wanted]
-                _check_sizes(file.metadata, columns, str(path))
+                _check_sizes(file.metadata, columns, place)
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
-                return _collect(arrow, batches, wanted, str(path))
+                return _collect(arrow, batches, wanted, place)
         except arrow.ArrowInvalid as error:
-            raise InputError(f"{path} is not a valid Parquet file: {_first_line(error)}") from None
+            raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
 
 
 def is_dataset(folder: Path) -> bool:
@@ -97,17 +97,19 @@ def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) 
     return columns[0], columns[1] if len(columns) > 1 else None
 
 
-def _decompressed(path: Path) -> bytearray:
-    """Return the content of a gzipped Parquet file; stop at the first block if it is not Parquet."""
+def _decompressed(source: Source) -> bytearray:
+    """Return the content of a compressed Parquet file; stop at the first block if it is not Parquet."""
     limit = document_limit()
     content = bytearray()
-    with gzip.open(path) as stream:
+    with source.open() as stream:
         while block := stream.read(_BLOCK):
             content += block
             if not content.startswith(_MAGIC):
-                raise InputError(f"{path} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}")
+                raise InputError(
+                    f"{source.place} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}"
+                )
             if len(content) > limit:
-                raise input_too_long(str(path), limit)
+                raise input_too_long(source.place, limit)
     return content
 
 
