@@ -9,6 +9,7 @@ from textassay.execution.threads import check_device as check_device
 from textassay.execution.threads import default_workers as default_workers
 from textassay.execution.threads import device as device
 from textassay.execution.threads import device_name as device_name
+from textassay.execution.threads import on_cluster as on_cluster
 from textassay.execution.threads import one_blas_thread as one_blas_thread
 from textassay.execution.threads import parallel_map as parallel_map
 from textassay.execution.threads import workers as workers

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -30,12 +31,14 @@ import numpy.typing as npt
 from textassay.errors import ClusterError, MissingExtraError, OptionError
 from textassay.execution.tasks import CARRIED, SENT_ONCE, Item, Outcome
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, device_name, workers
+from textassay.storage import is_running
 
 AUTO = "auto"
 MAX_RETRIES = 3  # how often a task is run again whose process or node died
 _AHEAD = 2  # tasks handed out for each that can run: the next one waits where the last one ends
 _KEPT = 16  # objects that a process keeps open
 _SECONDS_BETWEEN_LOOKS = 1.0
+_PREFIX = "textassay-ray-"
 _NO_MORE: Any = object()
 
 _Packed = tuple[npt.NDArray[np.uint8], list[npt.NDArray[np.uint8]]]  # a pickle, and the arrays that it leaves out
@@ -95,10 +98,10 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
             if address:
                 ray.init(address, **quiet)
             else:
-                folder = tempfile.mkdtemp(prefix="textassay-ray-")
+                folder = _new_folder()
                 processors = default_workers()
-                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=folder, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
+    except (OSError, RuntimeError, ValueError) as error:
         where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
         raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
     is_main = threading.current_thread() is threading.main_thread()
@@ -112,6 +115,15 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _new_folder() -> Path:
+    """Return a folder for Ray's own files; those of processes that were killed are removed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if process.isdecimal() and not is_running(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
 def _stop(number: int, frame: object) -> None:

@@ -46,9 +46,14 @@ CLUSTER: ContextVar[Any] = ContextVar("cluster", default=None)  # what takes the
 DEVICE: ContextVar[_Device | None] = ContextVar("device", default=None)
 
 
+def on_cluster() -> bool:
+    """Return whether tasks run on a cluster, whose machines need not share files."""
+    return CLUSTER.get() is not None
+
+
 def default_workers() -> int:
     """Return the number of processors this process may use; for a task on a cluster, which has many tasks, one."""
-    if CLUSTER.get() is not None:
+    if on_cluster():
         return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
