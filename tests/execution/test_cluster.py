@@ -24,7 +24,10 @@ from textassay.metric import declare_metric
 from textassay.study import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,  # on a busy machine Ray takes minutes to start
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 TEXTS = {"a": sentences(300, 1), "b": shuffled(sentences(300, 2), 3), "c": sentences(200, 4, shift=0.5)}
 REAL = sentences(300, 5)
@@ -39,6 +42,7 @@ def nodes() -> Iterator[Any]:
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with tempfile.TemporaryDirectory(prefix="ray-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "600")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = Cluster(

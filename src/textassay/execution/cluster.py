@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import ClusterError, MissingExtraError, OptionError
+from textassay.errors import ClusterError, MissingExtraError, OptionError, TextassayError
 from textassay.execution.tasks import CARRIED, SENT_ONCE, Item, Outcome
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, device_name, workers
 from textassay.storage import is_running
@@ -73,7 +73,7 @@ def cluster(address: str | None = AUTO) -> Iterator[None]:
     except ImportError:
         raise MissingExtraError("a cluster", "ray") from None
     with _joined(ray, address):
-        token = CLUSTER.set(_RayCluster(ray))
+        token = CLUSTER.set(RayCluster(ray))
         try:
             yield
         finally:
@@ -140,7 +140,7 @@ def _here() -> Iterator[None]:
         CLUSTER.reset(token)
 
 
-class _RayCluster:
+class RayCluster:
     """Where the tasks of a process go that has joined a cluster."""
 
     def __init__(self, ray: Any) -> None:
@@ -271,7 +271,7 @@ def _carried() -> dict[str, Any]:
     return {name: context[variable] for name, variable in CARRIED.items() if variable in context}
 
 
-def _pickler(sender: _RayCluster, root: object) -> Any:
+def _pickler(sender: RayCluster, root: object) -> Any:
     """Return a pickler that leaves arrays out, and sends objects marked `sent_once` by themselves."""
     from ray import cloudpickle
 
@@ -344,7 +344,8 @@ def _run(key: str, keys: list[str], item: _Packed, *values: _Packed) -> bytes:
                 raise OptionError(f"a node of the cluster has textassay {here}, not {state.version}: install the same")
             outcome = copy_context().run(_work, state, _Unpickler(item, parts).load())
         except Exception as raised:
-            raised.add_note("on the cluster:\n" + "".join(traceback.format_exception(raised)))
+            if not isinstance(raised, TextassayError):  # which is the user's
+                raised.add_note("on the cluster:\n" + "".join(traceback.format_exception(raised)))
             error = _Failure.of(raised)
     messages = tuple(dict.fromkeys(each.message for each in caught if isinstance(each.message, Warning)))
     result = _Result(outcome, error, messages)
