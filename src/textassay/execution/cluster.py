@@ -101,7 +101,9 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
                 folder = _new_folder()
                 processors = default_workers()
                 ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # of many kinds
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
         where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
         raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
     is_main = threading.current_thread() is threading.main_thread()
