@@ -83,7 +83,7 @@ class StoredEvidence(Evidence):
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 return {name: kept.get(name) for name in _ARRAYS}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except Exception as error:  # a damaged file raises anything
             raise InputError(f"{path}, from which this comparison reads, is not there any more or damaged") from error
 
 
