@@ -12,7 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 
 class TextassayError(Exception):
-    """Root of all errors that textassay raises on purpose."""
+    """Root of all errors that textassay raises on purpose; the message is one line, whatever names a file brings in."""
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())
 
 
 class InputError(TextassayError, ValueError):
@@ -37,6 +40,10 @@ class OptionError(TextassayError, ValueError):
 
 class OutputError(TextassayError, ValueError):
     """A result cannot be written to the path given."""
+
+
+class ClusterError(TextassayError, RuntimeError):
+    """A cluster could not run a task, though it tried again."""
 
 
 class MissingExtraError(TextassayError, ImportError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
     All,
+    Clustered,
     Device,
     DryRun,
     Effort,
@@ -47,7 +48,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Reading, Running, Output):
+class Compare(Reading, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
     generators: Generators = None
@@ -95,10 +96,10 @@ class Compare(Reading, Running, Output):
         )
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
-        with show_progress(quiet=self.quiet) as progress:
+        if self.dry_run:
+            return self._say_cost(generators, metrics, beside)
+        with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(generators)
-            if self.dry_run:
-                return self._say_cost(generators, files, metrics, beside)
             comparison = compare(
                 {name: files[name] for name in generators},
                 files[FLOOR],
@@ -136,7 +137,6 @@ class Compare(Reading, Running, Output):
     def _say_cost(
         self,
         generators: Mapping[str, str],
-        files: "Mapping[str, TextFile]",
         metrics: Sequence[str] | None,
         beside: Mapping[str, Mapping[str, Any]],
     ) -> int:
@@ -146,6 +146,7 @@ class Compare(Reading, Running, Output):
         from textassay.metric import check_effort, default_metrics
         from textassay.report import cost_document
 
+        files = self._read(generators)
         extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
         found = cost(
             {name: files[name] for name in generators},
