@@ -39,6 +39,10 @@ class OutputError(TextassayError, ValueError):
     """A result cannot be written to the path given."""
 
 
+class NotPutError(OutputError):
+    """Results are made, and are in a folder of this machine, but could not be put at their address."""
+
+
 class MissingExtraError(TextassayError, ImportError):
     """An optional dependency is not installed."""
 
