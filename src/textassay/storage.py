@@ -15,10 +15,10 @@ import shutil
 import socket
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, TypeVar, cast
 
 from textassay.addresses import address_errors, file_system, place_of
@@ -53,8 +53,8 @@ def write_files(folder: Path, contents: Mapping[str, Content], *, stale: Sequenc
             for name, content in contents.items():
                 _write(staging / "new" / name, content)
             with _only_writer(folder):
-                removed = _move_into_place(staging, folder, list(contents), stale)
-                _put(folder, [*contents, *removed])
+                _move_into_place(staging, folder, list(contents), stale)
+                _put(folder, list(contents), stale)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
@@ -85,11 +85,12 @@ def draft_of(path: Path) -> Iterator[Path]:
             draft.unlink(missing_ok=True)
 
 
-def _put(folder: Path, names: Sequence[str]) -> None:
-    """Put files that were written or removed at their addresses, if they have any."""
+def _put(folder: Path, names: Sequence[str], stale: Sequence[str] = ()) -> None:
+    """Put files that were written at their addresses, if they have any, and remove those that are `stale` there."""
     for copy in _COPIES:
         if folder.is_relative_to(copy.folder):
-            copy.put(str((folder / name).relative_to(copy.folder)) for name in names)
+            inside = folder.relative_to(copy.folder)
+            copy.put([str(inside / name) for name in names], [str(inside / pattern) for pattern in stale])
 
 
 @contextmanager
@@ -160,21 +161,63 @@ class _WorkingCopy:
             return [name for path in self._system.find(self._root) if _is_kept(name := path[len(self._root) + 1 :])]
         return []
 
-    def put(self, names: Iterable[str]) -> None:
-        """Put these files, or remove them there if they are gone here; what fails is left to the end."""
+    def put(self, names: Sequence[str], stale: Sequence[str]) -> None:
+        """Put these files and remove others there that match `stale`; what fails is left to the end."""
         if time.monotonic() < self._wait_until:
             return
         try:
-            for name in names:
-                self._put_one(name)
+            with self._only_writer() if len(names) > 1 else nullcontext():
+                self._remove(stale, but=names)
+                for name in names:
+                    self._put_one(name)
         except TextassayError:
             self._wait_until = time.monotonic() + _RETRY_SECONDS
 
     def put_all(self) -> None:
-        """Put whatever is not the same there."""
+        """Put whatever is not the same there, and remove there what is gone here."""
         here = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
-        for name in sorted({name for name in here if _is_kept(name)} | set(self._there)):
-            self._put_one(name)
+        here = {name for name in here if _is_kept(name)}
+        names = sorted(name for name in here if self._there.get(name) != _identity(self.folder / name))
+        with self._only_writer() if len(names) > 1 else nullcontext():
+            for name in [*names, *(self._there.keys() - here)]:
+                self._put_one(name)
+
+    def _remove(self, patterns: Sequence[str], *, but: Sequence[str]) -> None:
+        """Remove what matches the patterns there, such as figures that another run has put there."""
+        with address_errors(self.address, writing=True):
+            for name in self._names() if patterns else []:
+                if name not in but and any(_matches(name, pattern) for pattern in patterns):
+                    self._system.rm_file(f"{self._root}/{name}")
+                    self._there.pop(name, None)
+
+    @contextmanager
+    def _only_writer(self) -> Iterator[None]:
+        """Let one run at a time put files that belong together, where the store can tell which was first."""
+        lock, owner = f"{self._root}/{_LOCK}", f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+        def take() -> bool:
+            with suppress(FileExistsError):
+                self._system.pipe_file(lock, owner.encode(), mode="create")
+                return True
+            return False
+
+        def holder() -> str:
+            with suppress(FileNotFoundError):
+                return str(self._system.cat_file(lock).decode())
+            return ""
+
+        def remove(_: str) -> None:
+            with suppress(FileNotFoundError):
+                self._system.rm_file(lock)
+
+        with address_errors(self.address, writing=True):
+            _take_lock(owner, take=take, holder=holder, remove=remove)
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                if holder() == owner:
+                    remove(owner)
 
     def _put_one(self, name: str) -> None:
         path, place = self.folder / name, f"{self._root}/{name}"
@@ -259,6 +302,10 @@ def _is_kept(name: str) -> bool:
     return name != "" and not name.endswith(_SUFFIX) and not any(part.startswith(".") for part in name.split("/"))
 
 
+def _matches(name: str, pattern: str) -> bool:
+    return name.count("/") == pattern.count("/") and PurePosixPath(name).match(pattern)
+
+
 def _identity(path: Path) -> tuple[int, int]:
     status = path.stat()
     return status.st_size, status.st_mtime_ns
@@ -292,8 +339,8 @@ def _write(path: Path, content: Content) -> None:
             file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
 
 
-def _move_into_place(staging: Path, folder: Path, names: Sequence[str], stale: Sequence[str]) -> set[str]:
-    """Replace the files of `folder` by those in `staging`, or leave all as they were; return what else is gone."""
+def _move_into_place(staging: Path, folder: Path, names: Sequence[str], stale: Sequence[str]) -> None:
+    """Replace the files of `folder` by those in `staging`, or leave all as they were."""
     old = {str(path.relative_to(folder)) for pattern in stale for path in folder.glob(pattern)} - set(names)
     made = [parent for parent in dict.fromkeys((folder / name).parent for name in names) if not parent.exists()]
     for parent in made:
@@ -320,7 +367,6 @@ def _move_into_place(staging: Path, folder: Path, names: Sequence[str], stale: S
             with suppress(OSError):
                 parent.rmdir()
         raise
-    return old
 
 
 def _keep(path: Path, copy: Path) -> None:
@@ -343,23 +389,36 @@ def _only_writer(folder: Path) -> Iterator[None]:
     mine = folder / f"{_LOCK}-{owner}"
     mine.mkdir()
     (mine / owner).touch()
-    holder, since = "", time.monotonic()
     try:
-        while not _renamed(mine, lock):
-            now = next((path.name for path in _entries(lock)), "")
-            if now != holder:
-                holder, since = now, time.monotonic()
-            if holder and (_is_dead(holder) or time.monotonic() - since > _LOCK_SECONDS):
-                with suppress(OSError):
-                    (lock / holder).unlink()
-            else:
-                time.sleep(_LOCK_PAUSE)
+        _take_lock(
+            owner,
+            take=lambda: _renamed(mine, lock),
+            holder=lambda: next((path.name for path in _entries(lock)), ""),
+            remove=lambda name: (lock / name).unlink(missing_ok=True),
+        )
         yield
     finally:
         for place in (lock, mine):
             with suppress(OSError):
                 (place / owner).unlink()
                 place.rmdir()
+
+
+def _take_lock(
+    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], remove: Callable[[str], object]
+) -> None:
+    """Wait until `take` succeeds; `remove` the holder of the lock where it is dead or has not changed for a minute."""
+    last, since = "", time.monotonic()
+    while not take():
+        now = holder()
+        if now == owner:  # the answer was lost
+            return
+        if now != last:
+            last, since = now, time.monotonic()
+        if now and (_is_dead(now) or time.monotonic() - since > _LOCK_SECONDS):
+            remove(now)
+        else:
+            time.sleep(_LOCK_PAUSE)
 
 
 def _renamed(folder: Path, target: Path) -> bool:

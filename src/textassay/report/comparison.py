@@ -170,7 +170,7 @@ def write_report(
     comparison
         What to report.
     out
-        The folder.
+        The folder, or its address, such as ``s3://bucket/folder``; then no path is returned.
     texts
         Generator to its sentences, the real ones under ``(real)``.
 
