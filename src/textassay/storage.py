@@ -196,10 +196,13 @@ class _WorkingCopy:
         lock, owner = f"{self._root}/{_LOCK}", f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
 
         def take() -> bool:
-            with suppress(FileExistsError):
+            try:
                 self._system.pipe_file(lock, owner.encode(), mode="create")
-                return True
-            return False
+            except OSError as error:
+                if not isinstance(error, FileExistsError) and "condition" not in str(error).lower():  # as S3 says it
+                    raise
+                return False
+            return True
 
         def holder() -> str:
             with suppress(FileNotFoundError):
