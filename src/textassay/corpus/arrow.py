@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long
+from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
+from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
 from textassay.corpus.source import Source, io_errors
 from textassay.corpus.tables import Rows, choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
@@ -34,9 +37,10 @@ def read_parquet(source: Source, column: str | None, group_column: str | None) -
                 if group_column is not None:
                     wanted.append(choose_column(names, group_column, place))
                 columns = [name.split(".")[0] for name in wanted]
-                _check_sizes(file.metadata, columns, place)
+                limit = input_limit(source.size or 0)
+                _check_sizes(file.metadata, columns, place, limit)
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
-                return _collect(arrow, batches, wanted, place)
+                return _collect(arrow, batches, wanted, place, limit)
         except arrow.ArrowInvalid as error:
             raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
 
@@ -71,30 +75,48 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
         wanted.append(choose_column(names, column, str(folder)))
         if group_column is not None:
             wanted.append(choose_column(names, group_column, str(folder)))
-        return _collect(arrow, batches(), wanted, str(folder))
+        limit = input_limit(sum(file.stat().st_size for file in files))
+        return _collect(arrow, batches(), wanted, str(folder), limit)
     except arrow.ArrowInvalid as error:
         raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
 
 
-def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
+def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str, limit: int) -> Rows:
     """Return the values of the first column in `wanted` (texts) and of the second (labels), if there is one."""
-    columns: list[list[Any]] = [[] for _ in wanted]
-    limit, n_bytes = current_limits().max_input, 0
+    packer = TextPacker()
+    labels: list[Any] = []
+    n_rows = n_bytes = 0
     for batch in batches:
         n_bytes += sum(max(_column(batch, name).nbytes, MIN_LINE_BYTES * batch.num_rows) for name in wanted)
         if n_bytes > limit:
             raise input_too_long(place, limit)
-        for name, values in zip(wanted, columns, strict=True):
+        for number, name in enumerate(wanted):
             array = _column(batch, name)
-            if values is columns[0] and not _is_text(arrow, array.type):
+            if number == 0 and not _is_text(arrow, array.type):
                 raise InputError(f"{place}: column '{name}' must hold strings, got {array.type}")
             if array.null_count:
-                row = len(values) + array.is_null().to_pylist().index(True) + 1
+                row = n_rows + array.is_null().to_pylist().index(True) + 1
                 raise InputError(f"{place} row {row}: '{name}' is null; leave the row out or fill it in")
-            values.extend(array.to_pylist())
-    if not columns[0]:
+            if number == 0:
+                packer.add_bytes(*_bytes_of(arrow, array))
+            else:
+                labels += array.to_pylist()
+        n_rows += batch.num_rows
+    if n_rows == 0:
         raise EmptyCorpusError(f"{place} has no row")
-    return columns[0], columns[1] if len(columns) > 1 else None
+    return packer.texts(), labels if len(wanted) > 1 else None
+
+
+def _bytes_of(arrow: Any, array: Any) -> tuple[Bytes, IntArray]:
+    """Return the bytes of an array of strings, and the number of bytes of each."""
+    if arrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    array = array.cast(arrow.large_string())
+    array.validate(full=True)  # that it is UTF-8
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    content = np.frombuffer(data or b"", dtype=np.uint8)[bounds[0] : bounds[-1]]
+    return content.copy(), np.diff(bounds)  # its own bytes: the batch goes
 
 
 def _decompressed(source: Source) -> bytearray:
@@ -113,9 +135,9 @@ def _decompressed(source: Source) -> bytearray:
     return content
 
 
-def _check_sizes(metadata: Any, columns: Sequence[str], place: str) -> None:
+def _check_sizes(metadata: Any, columns: Sequence[str], place: str, limit: int) -> None:
     """Raise if the metadata say that `columns` hold more than may be read."""
-    limit, n_bytes = current_limits().max_input, 0
+    n_bytes = 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for number in range(row_group.num_columns):

@@ -7,11 +7,12 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from textassay.addresses import name_of, open_address, size_of
-from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long, text_too_long
+from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long, text_too_long
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 COMPRESSED = (".gz", ".zst")
@@ -57,8 +58,8 @@ class Source:
 
     def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
         r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark."""
-        limit = current_limits().max_input if max_bytes is None else max_bytes
         with self.open() as stream:
+            limit = input_limit(self.size or 0) if max_bytes is None else max_bytes
             self._check_size(limit)
             n_bytes, n_lines, n_read = 0, 0, 0
             begun: list[bytes] = []  # the start of a line whose end has not been read yet
@@ -101,12 +102,14 @@ class Source:
                 lines.pop()
             yield from lines
 
+    @cached_property
+    def size(self) -> int | None:
+        """Bytes of the file as it is stored; None where nobody says."""
+        return size_of(self.address) if self.address is not None else self.path.stat().st_size if self.path else None
+
     def _check_size(self, limit: int) -> None:
         """Raise before reading if the file is known to be too long."""
-        if self.compression is not None:
-            return
-        size = size_of(self.address) if self.address is not None else self.path.stat().st_size if self.path else None
-        if size is not None and size > limit:
+        if self.compression is None and self.size is not None and self.size > limit:
             raise input_too_long(self.place, limit)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:

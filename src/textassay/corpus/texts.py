@@ -15,6 +15,7 @@ from textassay.addresses import is_address, place_of
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits, text_too_long
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.source import COMPRESSED, Source, check_exists
 from textassay.corpus.tables import Rows, choose_column, listed_columns, read_csv, read_json, read_json_lines
 from textassay.errors import InputError, OptionError
@@ -47,7 +48,7 @@ class TextFile:
     name
         Their name in messages: the file's, or the caller's.
     texts
-        N texts, empty ones included.
+        N texts, empty ones included: a `PackedTexts`, whatever sequence it was made from.
     groups
         Group number of each text, shape (N,), from `number_groups`; None without groups.
     path
@@ -55,18 +56,19 @@ class TextFile:
     """
 
     name: str
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` if a text is longer than `InputLimits.max_text`."""
+        """Pack the texts; raise `InputError` if one is longer than `InputLimits.max_text`."""
+        texts = PackedTexts.of(self.texts)
+        object.__setattr__(self, "texts", texts)
         limit = current_limits().max_text
-        longest = max(map(len, self.texts), default=0)
-        if longest > limit:
-            place = self.name if self.path is None else self.path
-            number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
-            raise text_too_long(f"{place}: text {number}", len(self.texts[number - 1]), limit)
+        for number in np.flatnonzero(texts.lengths > limit).tolist():  # in bytes, which are at least as many
+            if len(texts[number]) > limit:
+                place = self.name if self.path is None else self.path
+                raise text_too_long(f"{place}: text {number + 1}", len(texts[number]), limit)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -77,8 +79,8 @@ class TextFile:
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         return self.texts[place]
 
 
@@ -133,12 +135,15 @@ def read_texts(
 
 
 def _read_lines(source: Source) -> TextFile:
-    return TextFile(source.name, tuple(source.lines(max_line=current_limits().max_text)), path=source.path)
+    packer = TextPacker()
+    for block in source.text_blocks(max_line=current_limits().max_text):
+        packer.add_lines(block)
+    return TextFile(source.name, packer.texts(), path=source.path)
 
 
-def _text_file(name: str, path: Path | None, texts: list[str], labels: list[Any] | None) -> TextFile:
+def _text_file(name: str, path: Path | None, texts: PackedTexts, labels: list[Any] | None) -> TextFile:
     groups = None if labels is None else number_groups(labels, f"{path or name} groups")
-    return TextFile(name, tuple(texts), groups, path)
+    return TextFile(name, texts, groups, path)
 
 
 def _kind(file: Source) -> str:
@@ -175,7 +180,7 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
     from textassay.corpus.corpus import Corpus  # which is made of texts
 
     if isinstance(source, Corpus):
-        return TextFile(name, tuple(source), source.groups)
+        return TextFile(name, source.texts, source.groups)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         return read_texts(source, column=column, group_column=group_column)
     if isinstance(source, str | bytes):
