@@ -43,6 +43,10 @@ class NotPutError(OutputError):
     """Results are made, and are in a folder of this machine, but could not be put at their address."""
 
 
+class ClusterError(TextassayError, RuntimeError):
+    """A cluster could not run a task, though it tried again."""
+
+
 class MissingExtraError(TextassayError, ImportError):
     """An optional dependency is not installed."""
 
