@@ -7,6 +7,7 @@ system is needed, so that several machines may write into a folder that they sha
 What is written to a folder of `output_folder` is put at its address, too.
 """
 
+import atexit
 import errno
 import hashlib
 import os
@@ -241,12 +242,13 @@ _ADDRESSES: dict[str, str] = {}  # of all folders that stood for one
 
 
 @contextmanager
-def output_folder(address: str | os.PathLike[str], *, file: str | None = None) -> Iterator[Path]:
+def output_folder(address: str | os.PathLike[str], *, file: str | None = None, keep: bool = False) -> Iterator[Path]:
     """Yield the folder to write results into: `address` itself if it is a path, else a folder that stands for it.
 
     What is at the address is fetched first; each file is put there when it is written, and at the end whatever is not
     there yet. If that fails, a `NotPutError` names the folder, which then stays; a run that was killed leaves its own,
-    too, and the next run with this address takes it over. With `file`, all of this is about one file only.
+    too, and the next run with this address takes it over. With `file`, all of this is about one file only. With
+    `keep`, the folder stays to the end of the process, for results that read from it.
     """
     place = place_of(address)
     if isinstance(place, Path):
@@ -275,7 +277,10 @@ def output_folder(address: str | os.PathLike[str], *, file: str | None = None) -
         _COPIES.remove(copy)
         try:
             copy.put_all()
-            shutil.rmtree(folder, ignore_errors=True)
+            if keep:
+                atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
         except TextassayError as error:
             del _ADDRESSES[str(folder)]
             message = f"{error}; all files are in {folder}, and the same command goes on from there"
@@ -319,7 +324,7 @@ def with_output_folder(function: Function) -> Function:
 
     @wraps(function)
     def call(*arguments: Any, out: str | os.PathLike[str] | None = None, **settings: Any) -> Any:
-        with nullcontext() if out is None else output_folder(out) as folder:
+        with nullcontext() if out is None else output_folder(out, keep=True) as folder:
             return function(*arguments, out=folder, **settings)
 
     return cast(Function, call)
