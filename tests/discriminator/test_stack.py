@@ -13,6 +13,8 @@ from textassay.discriminator import (
     CrossValidated,
     Discriminator,
     LinearMargins,
+    Part,
+    Pool,
     StackDiscriminator,
     StackFeatures,
     cross_fit,
@@ -138,9 +140,11 @@ def test_groups_that_share_a_sentence_do_not_leak() -> None:
 def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
     groups = np.arange(90) % 25
     real, generated = (replace(side, groups=groups) for side in pair(90, 10))
-    features, columns = StackFeatures.fit((real, generated), max_order=3, skips=True, margins=True, column=None)
+    everything = Part(Pool(real, generated), (np.arange(90), np.arange(90)))
     marked, joint = (mark_ends(real), mark_ends(generated)), np.concatenate([groups, groups])
-    sums = SideCounts.build(*marked, max_order=3).describe_own(joint)
+    counts = SideCounts.build(*marked, max_order=3)
+    features, columns = StackFeatures.fit(counts, everything, np.ones(180, bool), skips=True, margins=True, column=None)
+    sums = counts.describe_own(joint)
     gaps = SkipCounts.build(*marked).describe_own(joint)
     assert columns[:, : sums.shape[1]] == pytest.approx(sums)
     assert columns[:, sums.shape[1] : sums.shape[1] + gaps.shape[1]] == pytest.approx(gaps)

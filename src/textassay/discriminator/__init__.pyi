@@ -1,6 +1,8 @@
 from textassay.discriminator.base import CrossValidated as CrossValidated
 from textassay.discriminator.base import Discriminator as Discriminator
 from textassay.discriminator.base import Pair as Pair
+from textassay.discriminator.base import Part as Part
+from textassay.discriminator.base import Pool as Pool
 from textassay.discriminator.base import SklearnDiscriminator as SklearnDiscriminator
 from textassay.discriminator.base import balanced_accuracy as balanced_accuracy
 from textassay.discriminator.base import balanced_cross_entropy as balanced_cross_entropy

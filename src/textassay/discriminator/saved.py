@@ -18,7 +18,7 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.storage import write_files
 
-FORMAT = 2  # raised whenever a class of a fitted discriminator gets another name or other fields
+FORMAT = 3  # raised whenever a class of a fitted discriminator gets another name or other fields
 _FIRST_LINE = b"textassay discriminator %d\n"
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
 _ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "ngram", "training")
