@@ -81,6 +81,7 @@ from textassay.discriminator.saved import load_fitted as load_fitted
 from textassay.discriminator.saved import save_fitted as save_fitted
 from textassay.discriminator.side_models import SideModels as SideModels
 from textassay.discriminator.side_models import TokenProbs as TokenProbs
+from textassay.discriminator.stack import FIT as FIT
 from textassay.discriminator.stack import LinearMargins as LinearMargins
 from textassay.discriminator.stack import StackDiscriminator as StackDiscriminator
 from textassay.discriminator.stack import StackFeatures as StackFeatures

@@ -138,6 +138,15 @@ class Part:
         """Return one value for each text, real ones first, from what `values` returns for a whole side."""
         return np.concatenate([values(side)[rows] for side, rows in zip(self.pool.sides, self.rows, strict=True)])
 
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return a column, real texts first."""
+        return self.gathered(lambda side: side.columns[name])
+
+    def between(self, first: int, last: int) -> "Part":
+        """Return the texts from `first` up to `last`, counted with real ones first."""
+        n_real = len(self.rows[0])
+        return Part(self.pool, (self.rows[0][first:last], self.rows[1][max(0, first - n_real) : max(0, last - n_real)]))
+
     def joined(self, other: "Part") -> "Part":
         """Return the texts of both, those of `other` last on each side."""
         real, generated = (np.concatenate(rows) for rows in zip(self.rows, other.rows, strict=True))

@@ -176,6 +176,7 @@ class FamilyDiscriminator:
 
     def alone(self, corpus: Corpus) -> dict[str, FloatArray]:
         """Return the probability that each sentence is real by every candidate, each shape (N,)."""
+        self._check_fitted()
         return self._with_blend(
             {
                 name: candidate.member.prob_real(corpus)

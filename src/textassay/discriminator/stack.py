@@ -133,7 +133,8 @@ class StackDiscriminator(BaseDiscriminator):
         counts.count(train.numbers)
         drawn = _drawn(train, self.most_fitted)
         features, columns = self._describe(counts, train, drawn, column)
-        settings, tops = [], []
+        settings: list[tuple[float, float]] = []
+        tops: list[DenseLogistic] = []
         for bend in self.bends:
             n_columns, emphasis = features.used(bend)
             settings += [(c, bend) for c in self.grid]
@@ -266,7 +267,7 @@ class StackFeatures:
         lengths = described.gathered(lambda side: side.lengths)
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
-            raw_log_probs = described.gathered(lambda side: side.columns[column])
+            raw_log_probs = described.column(column)
             limits = _limits_of(raw_log_probs, lengths)
             log_probs = _cut(raw_log_probs, lengths, limits)
         linear, own_margins, gaps, own_gaps = None, None, None, None
@@ -300,12 +301,11 @@ class StackFeatures:
         n = len(part.is_real)
         scores = np.empty((len(tops), n))
         for first in range(0, n, _TEXTS_AT_ONCE):
-            here = np.zeros(n, dtype=np.bool_)
-            here[first : first + _TEXTS_AT_ONCE] = True
-            block = part.chosen(here)
+            here = slice(first, first + _TEXTS_AT_ONCE)
+            block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
             if self.column is not None:
-                log_probs = block.gathered(lambda side: side.columns[self.column])
+                log_probs = block.column(self.column)
             if self.skips is not None or self.linear is not None:
                 marked = Corpus.concatenate(_marked(block))
             columns = self._describe(self.counts.describe_uncounted(block.numbers), lengths, log_probs, marked)
@@ -315,7 +315,7 @@ class StackFeatures:
         return [(of_top[:n_real], of_top[n_real:]) for of_top in scores]
 
     def _describe(
-        self, sums: FloatArray, lengths: IntArray, raw_log_probs: FloatArray | None, marked: Corpus | None
+        self, sums: FloatArray, lengths: IntArray, raw_log_probs: npt.NDArray[np.floating] | None, marked: Corpus | None
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
         gaps = None if self.skips is None or marked is None else self.skips.describe(marked)

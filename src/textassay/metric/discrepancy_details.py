@@ -1,14 +1,21 @@
 """Details of a discrepancy: scores, thresholds, the certified bound, and the candidates of a family."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.discriminator import CrossFit, cross_fitted_plug_in, roc_points, score_folds, spread_between_classifiers
+from textassay.discriminator import (
+    FIT,
+    CrossFit,
+    cross_fitted_plug_in,
+    roc_points,
+    score_folds,
+    spread_between_classifiers,
+)
 from textassay.metric.blindness import unseen_shares
 from textassay.metric.discrepancy_interval import Answers
 from textassay.resampling import choose_bound, e_value, permutation_p_value
@@ -93,6 +100,12 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
         "se_sampling": error,
         "se_total": float(np.hypot(error, np.sqrt(extra))),
     }
+
+
+def fitted_to(chosen: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return ``fit``, for the signature: the most texts a side to which weights were fitted, where some were left out."""
+    sizes = [choices[FIT] for choices in chosen if FIT in choices]
+    return {FIT: max(sizes)} if sizes else {}
 
 
 def _won(fits: Sequence[CrossFit]) -> dict[str, Any] | None:

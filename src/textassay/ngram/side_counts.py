@@ -153,7 +153,7 @@ class SideCounts:
         groups: IntArray | None = None,
         drawn: npt.NDArray[np.bool_] | None = None,
     ) -> FloatArray:
-        """Describe those of `rows` that are `drawn`; texts of a group, adjacent in `rows`, leave the counts together."""
+        """Describe those of `rows` that are `drawn`; texts of a group are adjacent and leave the counts together."""
         drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
         features = np.zeros((np.count_nonzero(drawn), self.texts.max_order * (_PER_ORDER + len(STRENGTHS))))
         _describe(
