@@ -108,8 +108,9 @@ def dd(
         validation text choose.
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
-        effort and size. All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to
-        250,000 drawn training texts a side, and the signature says ``fit=250000``. A member whose extra is not installed is left out, and the signature names those that are in.
+        effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
+        All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
+        training texts a side, and the signature says ``fit=250000``.
     folds
         Cross-fitting folds; 1 tests a tenth of each side once.
     repeats

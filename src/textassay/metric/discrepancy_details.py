@@ -103,7 +103,7 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
 
 
 def fitted_to(chosen: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return ``fit``, for the signature: the most texts a side to which weights were fitted, where some were left out."""
+    """Return for the signature to how many texts a side weights were fitted, where some were left out."""
     sizes = [choices[FIT] for choices in chosen if FIT in choices]
     return {FIT: max(sizes)} if sizes else {}
 
