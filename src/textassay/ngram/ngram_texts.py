@@ -60,7 +60,7 @@ class NgramTexts:
         sizes: list[int] = []
         prefixes = []
         for order in range(1, max_order + 1):
-            ids, of_prefix = _number_repeated(tokens, offsets, ids, order)
+            ids, of_prefix = _number_repeated(tokens, offsets, ids, order, _AT_ONCE)
             sizes.append(len(of_prefix))
             firsts = _firsts(sizes, widths)
             _mark(ids, firsts[-2], widths[order - 1], longest)
@@ -126,7 +126,7 @@ def _mark(ids, first, width, longest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _number_repeated(tokens, offsets, ids, order):  # type: ignore[no-untyped-def]
+def _number_repeated(tokens, offsets, ids, order, at_once):  # type: ignore[no-untyped-def]
     """Return ids of the n-grams of `order` that occur at least twice, shape (T,), and for each the id of its prefix.
 
     `ids` are those of order - 1. An n-gram of which a part occurs once occurs once.
@@ -135,7 +135,7 @@ def _number_repeated(tokens, offsets, ids, order):  # type: ignore[no-untyped-de
     for text in range(len(offsets) - 1):
         for start in range(offsets[text], offsets[text + 1] - order + 1):
             n_candidates += ids[start] >= 0 and (order == 1 or ids[start + 1] >= 0)
-    n_parts = n_candidates // _AT_ONCE + 1
+    n_parts = n_candidates // at_once + 1
     size = 2
     while size < 2 * (n_candidates // n_parts + 1):
         size *= 2
