@@ -163,9 +163,11 @@ class StackDiscriminator(BaseDiscriminator):
 
 
 def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTexts:
-    marked = [mark_ends(side) for side in (real, generated)]
-    offsets = np.concatenate([marked[0].offsets, marked[1].offsets[1:] + marked[0].offsets[-1]])
-    return NgramTexts.repeated(np.concatenate([side.tokens for side in marked]), offsets, max_order=max_order)
+    offsets = np.concatenate([side.offsets[first:] for side, first in ((real, 0), (generated, 1))])
+    offsets[len(real) + 1 :] += real.offsets[-1]
+    offsets += 2 * np.arange(len(offsets))  # with both ends
+    tokens = np.concatenate([mark_ends(side).tokens for side in (real, generated)])
+    return NgramTexts.repeated(tokens, offsets, max_order=max_order)
 
 
 def _drawn(train: Part, most: int) -> Mask:

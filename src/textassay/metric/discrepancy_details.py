@@ -166,6 +166,8 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:
     """Return the mean of `terms` over distinct texts; copies of a text share its weight."""
-    numbers: dict[str, int] = {}
-    members = np.array([numbers.setdefault(corpus.texts[row], len(numbers)) for row in np.flatnonzero(tested).tolist()])
-    return float(np.mean(np.bincount(members, weights=terms) / np.bincount(members)))
+    hashes = np.fromiter((hash(corpus.texts[row]) for row in np.flatnonzero(tested).tolist()), np.int64, len(terms))
+    _, firsts, members = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)  # the texts in order of appearance
+    counts, sums = np.bincount(members), np.bincount(members, weights=terms)
+    return float(np.mean((sums / counts)[order]))

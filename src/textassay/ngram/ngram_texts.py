@@ -56,17 +56,12 @@ class NgramTexts:
         """Return texts, shapes (T,) and (N + 1,), in which n-grams that occur once have no row."""
         widths = _widths(max_order)
         longest = np.full(len(tokens), -1, dtype=np.int32)
-        ids = np.zeros(len(tokens), dtype=np.int32)
-        sizes: list[int] = []
-        prefixes = []
-        for order in range(1, max_order + 1):
-            ids, of_prefix = _number_repeated(tokens, offsets, ids, order, _AT_ONCE)
-            sizes.append(len(of_prefix))
-            firsts = _firsts(sizes, widths)
-            _mark(ids, firsts[-2], widths[order - 1], longest)
-            prefixes.append(of_prefix if order == 1 else _row(of_prefix, firsts[-3], widths[order - 2]))
-        prefixes[0][:] = -1
-        return cls(longest, offsets, firsts, widths, tuple(prefixes), None)
+        firsts, prefixes = [_WIDTH], []
+        for order, width in enumerate(widths, start=1):
+            lowest = firsts[-2] if order > 1 else -1
+            prefixes.append(_number_repeated(tokens, offsets, longest, order, lowest, firsts[-1], width, _AT_ONCE))
+            firsts.append(_checked(firsts[-1] + len(prefixes[-1]) * width))
+        return cls(longest, offsets, np.array(firsts), widths, tuple(prefixes), None)
 
     @property
     def index(self) -> NgramIndex:
@@ -99,11 +94,15 @@ def _widths(max_order: int) -> tuple[int, ...]:
 
 
 def _firsts(sizes: Sequence[int], widths: Sequence[int]) -> IntArray:
-    spans = [_WIDTH, *(size * width for size, width in zip(sizes, widths, strict=False))]
-    firsts = np.cumsum(spans, dtype=np.int64)
-    if firsts[-1] > _MOST_SLOTS:
-        raise InputError(f"these texts have too many n-grams to be counted at once: {sum(sizes)}")
-    return firsts
+    spans = [_WIDTH, *(size * width for size, width in zip(sizes, widths, strict=True))]
+    _checked(sum(spans))
+    return np.cumsum(spans, dtype=np.int64)
+
+
+def _checked(n_slots: int) -> int:
+    if n_slots > _MOST_SLOTS:
+        raise InputError(f"these texts have too many n-grams to be counted at once: {n_slots} numbers")
+    return n_slots
 
 
 def _row(ids: Ids, first: int, width: int) -> Ids:
@@ -126,30 +125,31 @@ def _mark(ids, first, width, longest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _number_repeated(tokens, offsets, ids, order, at_once):  # type: ignore[no-untyped-def]
-    """Return ids of the n-grams of `order` that occur at least twice, shape (T,), and for each the id of its prefix.
+def _number_repeated(tokens, offsets, longest, order, lowest, first, width, at_once):  # type: ignore[no-untyped-def]
+    """Write over `longest` the rows of n-grams of `order` that occur at least twice; return the rows of their prefixes.
 
-    `ids` are those of order - 1. An n-gram of which a part occurs once occurs once.
+    In `longest` are the rows of shorter n-grams, those of order - 1 from `lowest` on. An n-gram of which a part occurs
+    once occurs once, too. Rows of `order` begin at `first`.
     """
     n_candidates = 0
     for text in range(len(offsets) - 1):
         for start in range(offsets[text], offsets[text + 1] - order + 1):
-            n_candidates += ids[start] >= 0 and (order == 1 or ids[start + 1] >= 0)
+            n_candidates += longest[start] >= lowest and (order == 1 or longest[start + 1] >= lowest)
     n_parts = n_candidates // at_once + 1
     size = 2
     while size < 2 * (n_candidates // n_parts + 1):
         size *= 2
     keys, values = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int32)
-    new = np.full(len(ids), -1, dtype=np.int32)
     prefixes = np.empty(n_candidates // 2 + 1, dtype=np.int32)
     n_ngrams = 0
     for part in range(n_parts):
         keys[:] = -1
         for text in range(len(offsets) - 1):
             for start in range(offsets[text], offsets[text + 1] - order + 1):
-                if ids[start] < 0 or (order > 1 and ids[start + 1] < 0):
-                    continue
-                key = (np.int64(ids[start]) << 32) | np.int64(tokens[start + order - 1])
+                prefix = longest[start]
+                if prefix < lowest or prefix >= first or (order > 1 and longest[start + 1] < lowest):
+                    continue  # of a part before this one, or it occurs once
+                key = (np.int64(prefix + 1) << 32) | np.int64(tokens[start + order - 1])
                 if n_parts > 1 and np.int64(hashed(key) >> np.uint64(40)) % n_parts != part:
                     continue
                 slot = slot_of(keys, key)
@@ -158,9 +158,10 @@ def _number_repeated(tokens, offsets, ids, order, at_once):  # type: ignore[no-u
                     values[slot] = -start - 2  # where it is, until it is seen again
                     continue
                 if values[slot] < 0:
-                    prefixes[n_ngrams] = ids[start]
-                    new[-values[slot] - 2] = n_ngrams
-                    values[slot] = n_ngrams
+                    prefixes[n_ngrams] = prefix
+                    row = first + np.int64(n_ngrams) * width
+                    longest[-values[slot] - 2] = row
+                    values[slot] = row
                     n_ngrams += 1
-                new[start] = values[slot]
-    return new, prefixes[:n_ngrams].copy()
+                longest[start] = values[slot]
+    return prefixes[:n_ngrams].copy()
