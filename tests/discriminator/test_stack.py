@@ -214,6 +214,19 @@ def test_dd_at_every_effort_hands_them_over(effort: Effort) -> None:
     assert abs(dd(sides[1], sides[0], effort=effort).value) < 0.3
 
 
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_the_signature_says_to_how_many_texts_weights_were_fitted(in_groups: bool) -> None:
+    real, generated = pair(300, 13, keep=0.3)
+    if in_groups:
+        real, generated = (replace(side, groups=np.arange(300) // 2) for side in (real, generated))
+    judges = [StackDiscriminator(margins=False, most_fitted=most) for most in (100, 250, 251)]
+    few, all_but_few, every = (dd(generated, real, discriminator=judge) for judge in judges)
+    assert few.signature.settings["fit"] == 100
+    assert few.value == pytest.approx(every.value, abs=0.1)
+    assert "fit" not in all_but_few.signature.settings  # 240 texts a side are left to learn from
+    assert all_but_few.value == every.value
+
+
 def test_settings_out_of_range() -> None:
     for settings, message in (
         ({"max_order": 0}, "max_order must be at least 1, got 0"),
