@@ -21,6 +21,7 @@ ROOMS = (
     "display",
     "estimate",
     "seeding",
+    "addresses",
     "storage",
     "execution",
     "resampling",

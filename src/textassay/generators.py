@@ -946,11 +946,10 @@ def _texts(source: Texts, name: str) -> TextFile:
 def _last_held_out(file: TextFile) -> tuple[TextFile, TextFile]:
     """Return all but the last tenth, and that."""
     first, last = split_last(len(file), math.ceil(len(file) / HELD_OUT))
-    sides = (tuple(file.texts[place] for place in places.tolist()) for places in (first, last))
-    return TextFile("train", next(sides)), TextFile("valid", next(sides))
+    return TextFile("train", file[first[0] : first[-1] + 1]), TextFile("valid", file[last[0] : last[-1] + 1])
 
 
 def _contexts(contexts: Contexts) -> dict[str, list[str]]:
     if isinstance(contexts, str | os.PathLike):
-        return read_contexts(Path(contexts))
+        return read_contexts(contexts)
     return {str(name): [str(value) for value in contexts[name]] for name in contexts}

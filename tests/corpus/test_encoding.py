@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import TOKENIZERS, Corpus, Interner, Unit, corpora_from_texts, encoding, resolve_tokenizer
+from textassay.corpus import (
+    TOKENIZERS,
+    Corpus,
+    Interner,
+    PackedTexts,
+    Unit,
+    corpora_from_texts,
+    encoding,
+    resolve_tokenizer,
+)
+from textassay.corpus.white_space import count_words
 from textassay.errors import InputError, OptionError
 
 SPACES = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
@@ -36,6 +46,12 @@ def test_every_character_splits_as_str_split_does() -> None:
     for start in range(0, sys.maxunicode + 1, 1 << 16):
         text = "".join(f"a{chr(code)}b" for code in range(start, start + (1 << 16)) if not 0xD800 <= code < 0xE000)
         assert Corpus.from_texts([text], tokenizer=WHITESPACE).sentence(0) == text.split()
+
+
+@given(sentences=texts)
+def test_words_are_counted_as_str_split_does(sentences: list[str]) -> None:
+    packed = PackedTexts.of(sentences).compact()
+    assert count_words(packed.data, packed.lengths).tolist() == [len(text.split()) for text in sentences]
 
 
 @pytest.mark.feature("A-01")

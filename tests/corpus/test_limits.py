@@ -24,6 +24,7 @@ from textassay.corpus import (
     running_text,
 )
 from textassay.corpus import source as source_module
+from textassay.corpus.limits import input_limit
 from textassay.errors import InputError, OptionError
 
 
@@ -137,6 +138,13 @@ def test_running_text_may_be_long(tmp_path: Path) -> None:
             assert as_texts([text], "real").texts == (text,)
         with running_text(False), pytest.raises(InputError, match="one text may have"):
             as_texts([text], "real")
+
+
+def test_a_large_file_may_hold_what_text_of_its_size_does_unless_the_limit_was_set() -> None:
+    assert input_limit(10) == 4_000_000_000
+    assert input_limit(10**10) == 16 * 10**10
+    with input_limits(max_input="20GB"):
+        assert input_limit(10**10) == 20_000_000_000
 
 
 def test_limits_end_with_their_block() -> None:

@@ -181,7 +181,7 @@ def test_a_folder_names_files_inside(tmp_path: Path) -> None:
 
 
 def test_unknown_kinds_list_the_valid_ones(tmp_path: Path) -> None:
-    valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz"
+    valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz or .zst"
     assert message_of(write(tmp_path / "f.docx", "a")).endswith(f"(suffix '.docx'); {valid}")
     assert message_of(write(tmp_path / "f.html.gz", "a")).endswith(f"(suffix '.html'); {valid}")
     assert read_texts(write(tmp_path / "f.TXT", "a")).texts == ("a",)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
 from textassay.metric import Shared, parse_metric, vocabulary
-from textassay.resampling import assign_groups, sole_groups
+from textassay.resampling import assign_groups, counts_by_group
 from textassay.seeding import stream
 
 UNITS = ("tokens", "types")
@@ -130,9 +130,9 @@ def test_tokens_and_types_share_their_counts(monkeypatch: pytest.MonkeyPatch) ->
 
     def counted(*arguments: Any) -> Any:
         calls.append(arguments)
-        return sole_groups(*arguments)
+        return counts_by_group(*arguments)
 
-    monkeypatch.setattr(module, "sole_groups", counted)
+    monkeypatch.setattr(module, "counts_by_group", counted)
     corpora = _pair(["a b", "c"], ["a", "b", "c d"])
     with Shared().used():
         values = [vocabulary(*corpora, of=of).value for of in UNITS]

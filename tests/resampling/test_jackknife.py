@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from textassay.errors import OptionError
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms, sole_groups, terms_interval
+from textassay.resampling import assign_groups, cluster_terms, counts_by_group, jackknife_terms, terms_interval
 
 
 def _variance(terms: np.ndarray) -> float:
@@ -149,7 +149,8 @@ def test_intervals_of_a_mean_cover(skewed: bool) -> None:
     assert 0.93 <= covered / n_runs <= 0.97
 
 
-def test_sole_groups_name_the_only_group_of_a_kind() -> None:
+def test_counts_of_each_group_are_those_of_its_texts() -> None:
     kinds = np.array([0, 1, 0, 2, 2, 1, 0], dtype=np.int32)
-    groups = np.array([5, 1, 5, 3, 3, 2, 5])
-    assert sole_groups(kinds, groups, 4).tolist() == [5, -1, 3, -1]
+    offsets, groups = np.array([0, 2, 3, 3, 6, 7]), np.array([0, 1, 2, 1, 0])
+    counts = [of_group.tolist() for of_group in counts_by_group(kinds, offsets, groups, 4)]
+    assert counts == [[2, 1, 0, 0], [1, 1, 2, 0], [0, 0, 0, 0]]

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
@@ -182,7 +181,7 @@ class Compare(Reading, Running, Output):
         )
 
 
-def _side_columns(files: Mapping[str, Path], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
+def _side_columns(files: Mapping[str, str], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
     from textassay.corpus import read_side_columns
 
     n_real = len(texts[FLOOR].texts)

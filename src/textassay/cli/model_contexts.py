@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 
@@ -69,7 +68,7 @@ def contexts_to_answer(opened: TextGenerator, path: str, n: int | None) -> Corpu
     model = opened.model
     if not isinstance(model, ContextModel):
         raise OptionError(f"{model.name} answers to no contexts: leave --contexts out")
-    rows = read_contexts(Path(path))
+    rows = read_contexts(path)
     n_contexts = len(next(iter(rows.values())))
     if n_contexts == 0 or (n is not None and n_contexts not in (1, n)):
         raise InputError(f"{path} has {n_contexts} contexts: give 1, or as many as -n")
@@ -112,7 +111,7 @@ def _known(model: ContextModel, corpus: Corpus, rows: Contexts) -> Corpus:
 
 def _rows(path: str, n: int) -> dict[str, list[str]]:
     """Return the contexts in a file that must be those of `n` sentences."""
-    rows: Contexts = read_contexts(Path(path))
+    rows: Contexts = read_contexts(path)
     n_contexts = len(next(iter(rows.values())))
     if n_contexts != n:
         raise InputError(

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
+from textassay.addresses import place_of
 from textassay.corpus import check_exists, is_url
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection import REAL as FLOOR
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 REMEDY = "give real text on one side and generated text on the other"
-_SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet))?(\.gz)?$", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet))?(\.(gz|zst))?$", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*(\S+)\s*", re.DOTALL)
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -77,16 +78,16 @@ def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
     return generators
 
 
-def parse_files(option: str, arguments: Sequence[str]) -> dict[str, Path]:
+def parse_files(option: str, arguments: Sequence[str]) -> dict[str, str]:
     """Return name to file for the values ``NAME=FILE`` of an option that may be repeated."""
-    files: dict[str, Path] = {}
+    files: dict[str, str] = {}
     for argument in arguments:
         name, _, file = argument.partition("=")
         if not name.strip() or not file:
             raise OptionError(f"cannot read {option} '{argument}': write NAME=FILE, the name as that of the text")
         if name in files:
             raise OptionError(f"{option} is given twice for {name} ({files[name]} and {file})")
-        files[name] = Path(file)
+        files[name] = file
     return files
 
 
@@ -98,7 +99,7 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
         raise OptionError(f"standard input can be read once only, but {' and '.join(readers)} all name '-'")
     for source in sources.values():
         if source != STANDARD_INPUT and not is_url(source):
-            check_exists(Path(source))
+            check_exists(place_of(source))
     for name, source in others.items():
         if STANDARD_INPUT not in (real, source) and _same(real, source):
             raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")

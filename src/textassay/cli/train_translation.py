@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
+from textassay.addresses import place_of
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
@@ -62,7 +62,7 @@ class TrainTranslation(Train):
             raise OptionError("standard input can be read once only: name a file for each side")
         for source in named:
             if source is not None and source != STANDARD_INPUT and not is_url(source):
-                check_exists(Path(source))
+                check_exists(place_of(source))
         self._new_model()
         check_writable(self.out)
 

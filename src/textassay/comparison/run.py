@@ -44,6 +44,7 @@ from textassay.corpus import (
     as_texts,
     corpora_from_texts,
     halves,
+    kept_texts,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -163,7 +164,7 @@ def compare(
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / "texts"):
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
         corpora = corpora_from_texts(
             {name: source for name, source in texts.items() if source is not None},

@@ -1,3 +1,5 @@
+from textassay.corpus.array_files import GrowingArray as GrowingArray
+from textassay.corpus.array_files import new_array as new_array
 from textassay.corpus.byte_pairs import MIN_SIZE as MIN_SIZE
 from textassay.corpus.byte_pairs import BytePairs as BytePairs
 from textassay.corpus.byte_pairs import learn_byte_pairs as learn_byte_pairs
@@ -37,6 +39,7 @@ from textassay.corpus.encoding import UNK as UNK
 from textassay.corpus.encoding import Interner as Interner
 from textassay.corpus.encoding import Unit as Unit
 from textassay.corpus.encoding import Vocabulary as Vocabulary
+from textassay.corpus.kept_texts import kept_texts as kept_texts
 from textassay.corpus.limits import InputLimits as InputLimits
 from textassay.corpus.limits import current_limits as current_limits
 from textassay.corpus.limits import input_limits as input_limits
@@ -46,6 +49,7 @@ from textassay.corpus.limits import set_limits as set_limits
 from textassay.corpus.normalization import normalize as normalize
 from textassay.corpus.number_files import read_features as read_features
 from textassay.corpus.number_files import read_side_columns as read_side_columns
+from textassay.corpus.packed_texts import PackedTexts as PackedTexts
 from textassay.corpus.parallel import ParallelText as ParallelText
 from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form

@@ -1,13 +1,15 @@
 """Read texts and group labels from Parquet files and from Hugging Face datasets saved to disk; needs pyarrow."""
 
-import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long
-from textassay.corpus.source import io_errors
+from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
+from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
+from textassay.corpus.source import Source, io_errors
 from textassay.corpus.tables import Rows, choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -17,28 +19,30 @@ _MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
-def read_parquet(path: Path, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a Parquet file, gzipped or not; only the columns needed are read.
+def read_parquet(source: Source, column: str | None, group_column: str | None) -> Rows:
+    """Return the texts of a Parquet file, compressed or not; only the columns needed are read.
 
     `column`, `group_column`: column names, dotted for fields of a structure (``a.b``).
     """
     arrow = _arrow("reading Parquet files")
     from pyarrow import parquet
 
-    with io_errors(str(path)):
-        content = arrow.BufferReader(_decompressed(path)) if path.suffix.lower() == ".gz" else path
+    place = source.place
+    with io_errors(place):
+        packed = arrow.BufferReader(_decompressed(source)) if source.compression else None
         try:
-            with parquet.ParquetFile(content) as file:
+            with parquet.ParquetFile(packed or source.path or source.open_as_it_is()) as file:
                 names = list(_leaves(arrow, file.schema_arrow))
-                wanted = [choose_column(names, column, str(path))]
+                wanted = [choose_column(names, column, place)]
                 if group_column is not None:
-                    wanted.append(choose_column(names, group_column, str(path)))
+                    wanted.append(choose_column(names, group_column, place))
                 columns = [name.split(".")[0] for name in wanted]
-                _check_sizes(file.metadata, columns, str(path))
+                limit = input_limit(source.size or 0)
+                _check_sizes(file.metadata, columns, place, limit)
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
-                return _collect(arrow, batches, wanted, str(path))
+                return _collect(arrow, batches, wanted, place, limit)
         except arrow.ArrowInvalid as error:
-            raise InputError(f"{path} is not a valid Parquet file: {_first_line(error)}") from None
+            raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
 
 
 def is_dataset(folder: Path) -> bool:
@@ -71,49 +75,69 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
         wanted.append(choose_column(names, column, str(folder)))
         if group_column is not None:
             wanted.append(choose_column(names, group_column, str(folder)))
-        return _collect(arrow, batches(), wanted, str(folder))
+        limit = input_limit(sum(file.stat().st_size for file in files))
+        return _collect(arrow, batches(), wanted, str(folder), limit)
     except arrow.ArrowInvalid as error:
         raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
 
 
-def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str) -> Rows:
+def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str, limit: int) -> Rows:
     """Return the values of the first column in `wanted` (texts) and of the second (labels), if there is one."""
-    columns: list[list[Any]] = [[] for _ in wanted]
-    limit, n_bytes = current_limits().max_input, 0
+    packer = TextPacker()
+    labels: list[Any] = []
+    n_rows = n_bytes = 0
     for batch in batches:
         n_bytes += sum(max(_column(batch, name).nbytes, MIN_LINE_BYTES * batch.num_rows) for name in wanted)
         if n_bytes > limit:
             raise input_too_long(place, limit)
-        for name, values in zip(wanted, columns, strict=True):
+        for number, name in enumerate(wanted):
             array = _column(batch, name)
-            if values is columns[0] and not _is_text(arrow, array.type):
+            if number == 0 and not _is_text(arrow, array.type):
                 raise InputError(f"{place}: column '{name}' must hold strings, got {array.type}")
             if array.null_count:
-                row = len(values) + array.is_null().to_pylist().index(True) + 1
+                row = n_rows + array.is_null().to_pylist().index(True) + 1
                 raise InputError(f"{place} row {row}: '{name}' is null; leave the row out or fill it in")
-            values.extend(array.to_pylist())
-    if not columns[0]:
+            if number == 0:
+                packer.add_bytes(*_bytes_of(arrow, array))
+            else:
+                labels += array.to_pylist()
+        n_rows += batch.num_rows
+    if n_rows == 0:
         raise EmptyCorpusError(f"{place} has no row")
-    return columns[0], columns[1] if len(columns) > 1 else None
+    return packer.texts(), labels if len(wanted) > 1 else None
 
 
-def _decompressed(path: Path) -> bytearray:
-    """Return the content of a gzipped Parquet file; stop at the first block if it is not Parquet."""
+def _bytes_of(arrow: Any, array: Any) -> tuple[Bytes, IntArray]:
+    """Return the bytes of an array of strings, and the number of bytes of each."""
+    if arrow.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    array = array.cast(arrow.large_string())
+    array.validate(full=True)  # that it is UTF-8
+    _, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    content = np.frombuffer(data or b"", dtype=np.uint8)[bounds[0] : bounds[-1]]
+    return content.copy(), np.diff(bounds)  # its own bytes: the batch goes
+
+
+def _decompressed(source: Source) -> bytearray:
+    """Return the content of a compressed Parquet file; stop at the first block if it is not Parquet."""
     limit = document_limit()
     content = bytearray()
-    with gzip.open(path) as stream:
+    with source.open() as stream:
         while block := stream.read(_BLOCK):
             content += block
             if not content.startswith(_MAGIC):
-                raise InputError(f"{path} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}")
+                raise InputError(
+                    f"{source.place} is not a valid Parquet file: it does not begin with {_MAGIC.decode()}"
+                )
             if len(content) > limit:
-                raise input_too_long(str(path), limit)
+                raise input_too_long(source.place, limit)
     return content
 
 
-def _check_sizes(metadata: Any, columns: Sequence[str], place: str) -> None:
+def _check_sizes(metadata: Any, columns: Sequence[str], place: str, limit: int) -> None:
     """Raise if the metadata say that `columns` hold more than may be read."""
-    limit, n_bytes = current_limits().max_input, 0
+    n_bytes = 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for number in range(row_group.num_columns):

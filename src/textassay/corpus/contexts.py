@@ -8,14 +8,15 @@ Online Review Generation", EMNLP 2019.
 Departs from it: without products and users, length and first content word take their place.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from textassay.addresses import place_of
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.csv_text import csv_text, plain_cell
 from textassay.corpus.source import Source
@@ -32,16 +33,16 @@ _OTHER_TABLES = (".json", ".jsonl", ".parquet")
 _MAX_COMBINATIONS = 1 << 62  # so that each combination has an int64 number
 
 
-def read_contexts(path: Path) -> dict[str, list[str]]:
+def read_contexts(source: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Return the contexts in a table, name of an attribute to categories, in the order of the file."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    if suffixes[-1:] and suffixes[-1] in _OTHER_TABLES:
-        raise InputError(f"contexts must be a .tsv or .csv table, got {path}")
-    rows = csv_rows(Source(path), delimiter="," if suffixes[-1:] == [".csv"] else "\t")
+    file = Source(place_of(source))
+    if file.kind in _OTHER_TABLES:
+        raise InputError(f"contexts must be a .tsv or .csv table, got {file.place}")
+    rows = csv_rows(file, delimiter="," if file.kind == ".csv" else "\t")
     _, header = next(rows, (0, []))
     names = list(map(plain_cell, header))
     if not names or "" in names or len(set(names)) != len(names):
-        raise InputError(f"the first line of {path} must name the attributes, each once")
+        raise InputError(f"the first line of {file.place} must name the attributes, each once")
     columns: list[list[str]] = [[] for _ in names]
     known: dict[str, str] = {}  # keeps one string per category in memory
     for _, row in rows:

@@ -10,8 +10,11 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.array_files import FilePart, GrowingArray, from_pickle, read_only, to_pickle
 from textassay.corpus.encoding import UNK, Vocabulary, encode
 from textassay.corpus.normalization import normalize as normalize_text
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
+from textassay.corpus.runs import gather
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
@@ -53,7 +56,7 @@ class Corpus:
     vocabulary
         The meaning of the ids; all corpora of one comparison share one.
     texts
-        The texts as they were read, N strings.
+        The texts as they were read, N strings: a `PackedTexts`, whatever sequence it was made from.
     tokenizer
         Name of the tokeniser and of the preparation before it, as in signatures.
     groups
@@ -72,6 +75,7 @@ class Corpus:
     columns: Mapping[str, npt.NDArray[np.floating[Any]]] = field(kw_only=True, default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", PackedTexts.of(self.texts))
         if len(self.offsets) != len(self.texts) + 1 or self.offsets[0] != 0 or self.offsets[-1] != len(self.tokens):
             raise InputError("offsets do not fit texts and tokens")
         if self.groups is not None and len(self.groups) != len(self.texts):
@@ -86,14 +90,16 @@ class Corpus:
         for name, dtype in (("tokens", np.int32), ("offsets", np.int64), ("groups", np.int64)):
             array = getattr(self, name)
             if array is not None:
-                object.__setattr__(self, name, _read_only(np.asarray(array, dtype=dtype)))
-        object.__setattr__(self, "columns", {name: _read_only(column) for name, column in self.columns.items()})
+                object.__setattr__(self, name, read_only(np.asarray(array, dtype=dtype)))
+        object.__setattr__(self, "columns", {name: read_only(column) for name, column in self.columns.items()})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        state = {name: self.__dict__[name] for name in self.__dataclass_fields__}
+        return {name: to_pickle(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        for name, value in state.items():
+            self.__dict__[name] = from_pickle(value) if isinstance(value, np.ndarray | FilePart) else value
         self._protect()
 
     @classmethod
@@ -132,11 +138,16 @@ class Corpus:
         groups = [corpus.groups for corpus in corpora if corpus.groups is not None]
         if groups and len(groups) != len(corpora):
             raise OptionError("all or none of the corpora must have groups")
+        tokens, texts = GrowingArray(np.int32), TextPacker()
+        for corpus in corpora:
+            tokens.append(corpus.tokens)
+            for block in PackedTexts.of(corpus.texts).blocks():
+                texts.add_bytes(block.data, block.lengths)
         return cls(
-            np.concatenate([corpus.tokens for corpus in corpora]),
+            tokens.array(),
             np.concatenate(([0], np.cumsum(np.concatenate([corpus.lengths for corpus in corpora])))),
             first.vocabulary,
-            tuple(text for corpus in corpora for text in corpus.texts),
+            texts.texts(),
             tokenizer=first.tokenizer,
             groups=np.concatenate(groups) if groups else None,
             columns={
@@ -170,10 +181,11 @@ class Corpus:
         digest.update(self.offsets.tobytes())
         for start in range(0, len(self.tokens), _BLOCK):
             digest.update(self.vocabulary.hashes[self.tokens[start : start + _BLOCK]].tobytes())
+        texts = PackedTexts.of(self.texts)
         for start in range(0, len(self), _BLOCK):
-            block = self.texts[start : start + _BLOCK]
-            digest.update(np.fromiter(map(len, block), dtype=np.int64, count=len(block)).tobytes())
-            digest.update("".join(block).encode("utf-8", "surrogatepass"))
+            block = texts[start : start + _BLOCK]
+            digest.update(block.n_characters.tobytes())
+            digest.update(block.compact().data.tobytes())
         if self.groups is not None:
             digest.update(self.groups.tobytes())
         return digest.hexdigest()
@@ -231,13 +243,11 @@ class Corpus:
                 raise OptionError(f"a mask must have shape ({len(self)},), got {indices.shape}")
             indices = np.flatnonzero(indices)
         lengths = self.lengths[indices]
-        offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][indices] - offsets[:-1], lengths)
         return Corpus(
-            self.tokens[positions],
-            offsets,
+            gather(self.tokens, self.offsets[:-1][indices], lengths),
+            np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths))),
             self.vocabulary,
-            tuple(map(self.texts.__getitem__, indices.tolist())),
+            PackedTexts.of(self.texts).take(indices),
             tokenizer=self.tokenizer,
             groups=None if self.groups is None else self.groups[indices],
             columns={name: column[indices] for name, column in self.columns.items()},
@@ -249,12 +259,6 @@ class Corpus:
         return replace(self, tokens=table[self.tokens], vocabulary=vocabulary)
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
-
-
 def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     """Return `corpus` with every text cut after `max_tokens` tokens.
 
@@ -263,16 +267,15 @@ def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     if max_tokens < 1:
         raise OptionError(f"max_tokens must be at least 1, got {max_tokens}")
     lengths = np.minimum(corpus.lengths, max_tokens)
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    positions = np.arange(offsets[-1]) + np.repeat(corpus.offsets[:-1] - offsets[:-1], lengths)
-    texts = list(corpus.texts)
-    for index in np.flatnonzero(corpus.lengths > max_tokens).tolist():
-        texts[index] = join_tokens(corpus.tokenizer, corpus.sentence(index)[:max_tokens])
+    texts = (
+        join_tokens(corpus.tokenizer, corpus.sentence(index)[:max_tokens]) if n_tokens > max_tokens else text
+        for index, (text, n_tokens) in enumerate(zip(corpus.texts, corpus.lengths, strict=True))
+    )
     return Corpus(
-        corpus.tokens[positions],
-        offsets,
+        gather(corpus.tokens, corpus.offsets[:-1], lengths),
+        np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths))),
         corpus.vocabulary,
-        tuple(texts),
+        PackedTexts.of(texts),
         tokenizer=f"{corpus.tokenizer}+max-tokens={max_tokens}",
         groups=corpus.groups,
     )
@@ -325,7 +328,9 @@ def corpora_from_texts(
     groups = {} if groups is None else groups
     sources = {name: as_texts(source, name) for name, source in texts.items()}
     if normalize:
-        sources = {name: replace(file, texts=tuple(map(normalize_text, file.texts))) for name, file in sources.items()}
+        sources = {
+            name: replace(file, texts=PackedTexts.of(map(normalize_text, file.texts))) for name, file in sources.items()
+        }
     if isinstance(tokenizer, str):
         real_name = next((name for name in _REAL_NAMES if name in sources), next(iter(sources), None))
         real = () if real_name is None else sources[real_name].texts
@@ -336,18 +341,18 @@ def corpora_from_texts(
     tokenize = resolve_tokenizer(tokenizer, lowercase=lowercase)
     if not groups.keys() <= sources.keys():
         raise OptionError(f"groups are given for unknown sets: {', '.join(sorted(groups.keys() - sources.keys()))}")
-    arrays, shared = encode({name: source.texts for name, source in sources.items()}, tokenize)
+    encoded, shared = encode({name: PackedTexts.of(source.texts) for name, source in sources.items()}, tokenize)
     corpora = {
         name: Corpus(
             tokens,
             offsets,
             shared,
-            sources[name].texts,
+            packed,
             tokenizer=f"{tokenize.name}+normalize" if normalize else tokenize.name,  # recorded in signatures
             groups=groups.get(name, sources[name].groups),
             columns=source.columns if isinstance(source := texts[name], Corpus) else {},
         )
-        for name, (tokens, offsets) in arrays.items()
+        for name, (packed, tokens, offsets) in encoded.items()
     }
     if max_tokens is not None:
         corpora = {name: truncate(corpus, max_tokens) for name, corpus in corpora.items()}

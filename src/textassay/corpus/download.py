@@ -1,10 +1,16 @@
-"""Download a file into the user's cache, only on request."""
+"""Download a web address into the user's cache, only on request; copies of other addresses live as long as the run."""
 
+import atexit
+import os
+import shutil
 import sys
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from textassay.addresses import fetch, place_of
 from textassay.errors import InputError
 
 _TIMEOUT = 30  # seconds without an answer
@@ -48,6 +54,21 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
     finally:
         logger.setLevel(level)
     return Path(path)
+
+
+def local_file(source: str | os.PathLike[str]) -> Path:
+    """Return the path of a file, of its download, or of a copy, removed at exit, of what is at an address."""
+    if is_url(source):
+        return download(str(source))
+    place = place_of(source)
+    return place if isinstance(place, Path) else fetch(place, Path(mkdtemp(dir=_copies())))
+
+
+@cache
+def _copies() -> str:
+    folder = mkdtemp(prefix="textassay-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 class _Progress:

@@ -7,17 +7,22 @@ space is what `str.split` splits at. `Vocabulary` says what each number means.
 Source of the hash: Fowler, Noll, Vo, "The FNV Non-Cryptographic Hash Algorithm", RFC 9923 (FNV-1a, 64 bits).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.tokenizer import SPACERS, NamedTokenizer, SubwordTokenizer
+from textassay.corpus.array_files import GrowingArray
+from textassay.corpus.kept_texts import KeptTexts
+from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
+from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -27,16 +32,14 @@ SPECIAL_TOKENS = ("<pad>", "<eos>", "<sos>", "<unk>")
 PAD, EOS, SOS, UNK = range(4)
 
 Arrays = tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]
-_BLOCK = 1 << 20  # characters handled at once: memory beyond text and tokens stays small
+"""Token ids of some texts, shape (T,), and offsets, shape (N + 1,), or the number of tokens of each, shape (N,)."""
+_BLOCK = 1 << 20  # bytes handled at once: memory beyond text and tokens stays small
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # the bytes of a lone surrogate, which are not valid UTF-8
 
 _FNV_OFFSET = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 _FOLD = np.uint64(32)
 _N_SLOTS = 1 << 13
-# what a byte can begin: 0 no white space, 1 ASCII white space, 2 perhaps white space of several bytes
-_KINDS = np.zeros(256, dtype=np.uint8)
-_KINDS[[0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1C, 0x1D, 0x1E, 0x1F, 0x20]] = 1
-_KINDS[[0xC2, 0xE1, 0xE2, 0xE3]] = 2
 
 Number = TypeVar("Number", np.uint8, np.int64, np.uint64)
 
@@ -47,6 +50,9 @@ class Unit(IntEnum):
     WORD = 0
     STRING = 1
     CHARACTER = 2
+
+
+_UNITS = ((str.split, Unit.WORD), (list, Unit.CHARACTER))  # tokenisers that the interner itself can do
 
 
 class Interner:
@@ -61,16 +67,23 @@ class Interner:
 
     def add(self, texts: Sequence[str], unit: Unit) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Return the number of each token, shape (T,), and the number of tokens of each text, shape (n_texts,)."""
-        joined = "".join(texts)
-        data = np.frombuffer(joined.encode("utf-8"), dtype=np.uint8)
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        if not joined.isascii():
-            _to_byte_lengths(data, lengths)
-        most = {Unit.WORD: (len(data) + len(texts)) // 2, Unit.STRING: len(texts), Unit.CHARACTER: len(joined)}[unit]
+        encoded = [text.encode() for text in texts]
+        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+        return self.add_bytes(np.frombuffer(b"".join(encoded), dtype=np.uint8), lengths, unit)
+
+    def add_bytes(
+        self, data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64], unit: Unit
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Return the same for the UTF-8 bytes of all texts, read-only, and the number of bytes of each."""
+        most = {
+            Unit.WORD: (len(data) + len(lengths)) // 2,
+            Unit.STRING: len(lengths),
+            Unit.CHARACTER: len(data),
+        }[unit]
         numbers = np.empty(most, dtype=np.int32)
-        counts = np.empty(len(texts), dtype=np.int64)
+        counts = np.empty(len(lengths), dtype=np.int64)
         n_done, position, n_numbers = 0, 0, 0
-        while n_done < len(texts):
+        while n_done < len(lengths):
             self._make_room(int(lengths[n_done]))
             n_done, position, n_numbers, self.n_tokens = _scan(
                 data, lengths, int(unit), numbers, counts, n_done, position, n_numbers,
@@ -190,43 +203,72 @@ class Vocabulary:
         return [tokens[number] for number in numbers]
 
 
-def encode(sets: Mapping[str, Sequence[str]], tokenize: NamedTokenizer) -> tuple[dict[str, Arrays], Vocabulary]:
-    """Return token ids, shape (T,), and offsets, shape (N + 1,), of each set of texts, and their shared vocabulary."""
+def encode(
+    sets: Mapping[str, PackedTexts], tokenize: NamedTokenizer
+) -> tuple[dict[str, tuple[PackedTexts, *Arrays]], Vocabulary]:
+    """Return each set of texts with its token ids and offsets, and their shared vocabulary."""
     interner = Interner()
     interner.add(SPECIAL_TOKENS, Unit.STRING)
-    arrays = {}
-    for name, sentences in sets.items():
-        numbers, counts = [np.empty(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
-        for start, stop in _blocks(sentences):
-            try:
-                block_numbers, block_counts = _encode_block(sentences[start:stop], tokenize, interner)
-            except UnicodeEncodeError:
-                raise _surrogate_error(name, sentences, start) from None
-            numbers.append(block_numbers)
-            counts.append(block_counts)
-        arrays[name] = (np.concatenate(numbers), np.cumsum(np.concatenate(counts)))
-    return arrays, Vocabulary.from_interner(interner)
+    is_named = any(tokenize.function is function for function in TOKENIZERS.values())  # and so known by its name
+    kept = KeptTexts.of_this_run(tokenize.name, list(sets.values())) if is_named else None
+    encoded: dict[str, tuple[PackedTexts, *Arrays]] = {}
+    for name, texts in sets.items():
+        if kept is None:
+            encoded[name] = (texts, *_encode(name, texts, tokenize, interner))
+            continue
+        arrays = kept.read(texts)
+        if arrays is None:
+            arrays = kept.write(_all_arrays(name, texts, tokenize, interner))
+        else:
+            interner.add_bytes(arrays["words"], np.diff(arrays["ends"]), Unit.STRING)
+        packed = PackedTexts(arrays["bytes"], arrays["bounds"][:-1], arrays["bounds"][1:])
+        encoded[name] = (packed, arrays["tokens"], arrays["offsets"])
+    return encoded, Vocabulary.from_interner(interner)
 
 
-def _blocks(sentences: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of runs of texts with about `_BLOCK` characters each."""
-    ends = np.cumsum(np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)))
-    start = 0
-    while start < len(sentences):
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + _BLOCK)))
-        yield start, stop
-        start = stop
+def _all_arrays(
+    name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner
+) -> dict[str, npt.NDArray[Any]]:
+    """Return all arrays of a set of texts that are kept."""
+    tokens, offsets = _encode(name, texts, tokenize, interner)
+    words, ends = interner.encoded
+    texts = texts.compact()
+    bounds = np.concatenate((np.zeros(1, dtype=np.int64), texts.stops))
+    return {
+        "bytes": texts.data,
+        "bounds": bounds,
+        "tokens": tokens,
+        "offsets": offsets,
+        "words": np.frombuffer(words, dtype=np.uint8),
+        "ends": ends,
+    }
 
 
-def _encode_block(texts: Sequence[str], tokenize: NamedTokenizer, interner: Interner) -> Arrays:
+def _encode(name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
+    """Return token ids and offsets of a set of texts."""
+    tokens, offsets = GrowingArray(np.int32), GrowingArray(np.int64)
+    offsets.append(np.zeros(1, dtype=np.int64))
+    n_texts = n_tokens = 0
+    for block in texts.blocks(_BLOCK):
+        try:
+            numbers, counts = _encode_block(block, tokenize, interner)
+        except UnicodeEncodeError:
+            raise _surrogate_error(name, texts, n_texts) from None
+        tokens.append(numbers)
+        offsets.append(n_tokens + np.cumsum(counts))
+        n_texts += len(counts)
+        n_tokens += len(numbers)
+    return tokens.array(), offsets.array()
+
+
+def _encode_block(block: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
     """Return token numbers, shape (T,), and the number of tokens of each text, shape (N,)."""
-    if tokenize.lowercase:
-        texts = [text.lower() for text in texts]
-    if tokenize.function is list:
-        return interner.add(texts, Unit.CHARACTER)
-    if tokenize.function is str.split:
-        return interner.add(texts, Unit.WORD)
+    unit = next((unit for function, unit in _UNITS if tokenize.function is function), None)
+    if unit is not None and not tokenize.lowercase and _SURROGATE.search(block.data.tobytes()) is None:
+        return interner.add_bytes(block.data, block.lengths, unit)
+    texts: Sequence[str] = [text.lower() for text in block] if tokenize.lowercase else list(block)
+    if unit is not None:
+        return interner.add(texts, unit)
     for function, space in SPACERS.items():
         if tokenize.function is function:
             return interner.add(space(texts), Unit.WORD)
@@ -265,41 +307,6 @@ def _surrogate_error(name: str, sentences: Sequence[str], start: int) -> InputEr
 
 
 @njit(cache=True, nogil=True)
-def _to_byte_lengths(data, lengths):  # type: ignore[no-untyped-def]
-    """Replace the number of characters of each text by its number of bytes."""
-    position = 0
-    for text in range(len(lengths)):
-        start = position
-        for _ in range(lengths[text]):
-            position += _width(data[position])
-        lengths[text] = position - start
-
-
-@njit(cache=True, nogil=True)
-def _width(first):  # type: ignore[no-untyped-def]
-    """Return the number of bytes of the character that begins with byte `first`."""
-    if first < 0x80:
-        return 1
-    return 2 if first < 0xE0 else 3 if first < 0xF0 else 4
-
-
-@njit(cache=True, nogil=True)
-def _space_width(data, position):  # type: ignore[no-untyped-def]
-    """Return the number of bytes of the non-ASCII white space at `position`, 0 if there is none."""
-    first, second = data[position], data[position + 1]
-    if first == 0xC2:
-        return 2 if second == 0x85 or second == 0xA0 else 0
-    third = data[position + 2]
-    if first == 0xE2 and second == 0x80:
-        return 3 if third <= 0x8A or third == 0xA8 or third == 0xA9 or third == 0xAF else 0
-    if first == 0xE2:
-        return 3 if second == 0x81 and third == 0x9F else 0
-    if first == 0xE1:
-        return 3 if second == 0x9A and third == 0x80 else 0
-    return 3 if second == 0x80 and third == 0x80 else 0
-
-
-@njit(cache=True, nogil=True)
 def _scan(  # type: ignore[no-untyped-def]
     data, lengths, unit, numbers, counts, n_done, position, n_numbers, n_tokens, slots, hashes, ends, store
 ):
@@ -322,9 +329,9 @@ def _scan(  # type: ignore[no-untyped-def]
             key = _FNV_OFFSET
             while position < stop:
                 if unit == 0:
-                    kind = _KINDS[data[position]]
+                    kind = KINDS[data[position]]
                     if kind != 0:
-                        width = 1 if kind == 1 else _space_width(data, position)
+                        width = 1 if kind == 1 else space_width(data, position)
                         if width > 0:
                             break
                 elif unit == 2 and position > start and data[position] & 0xC0 != 0x80:

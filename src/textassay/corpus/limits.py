@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from textassay.errors import InputError, OptionError
 
-MIN_LINE_BYTES = 64  # bytes that a line counts at least: about the memory of a short Python string
+MIN_LINE_BYTES = 64  # bytes that a line counts at least: about what a short text costs with its tokens
+_MAX_INPUT = 4_000_000_000
+_USUAL_RATIO = 16  # how far text compresses, at most; a bomb compresses a thousandfold
 _DOCUMENT_COST = 4  # memory for parsing a whole document, in multiples of its size
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
@@ -22,7 +24,7 @@ _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 class InputLimits:
     """How many decompressed bytes of a file are read, and how many characters one text may have."""
 
-    max_input: int = 4_000_000_000
+    max_input: int = _MAX_INPUT
     max_text: int = 1_000_000
 
 
@@ -32,6 +34,16 @@ _LIMITS: ContextVar[InputLimits] = ContextVar("limits", default=InputLimits())  
 def current_limits() -> InputLimits:
     """Return the limits that hold here."""
     return _LIMITS.get()
+
+
+def input_limit(n_bytes: int) -> int:
+    """Return how many bytes, decompressed, a file of `n_bytes` may hold that is read block by block.
+
+    That is `InputLimits.max_input`; or, where nobody changed it, as much as text of this size may hold if that is more:
+    it is kept on disk, as the file is.
+    """
+    limit = _LIMITS.get().max_input
+    return max(limit, _USUAL_RATIO * n_bytes) if limit == _MAX_INPUT else limit
 
 
 def document_limit() -> int:
@@ -47,7 +59,7 @@ def input_limits(*, max_input: int | str | None = None, max_text: int | None = N
     ----------
     max_input
         Decompressed bytes of one file: a number, or a text such as "20GB". A line counts as at least 64 bytes. None
-        keeps the limit; it is 4 GB at first.
+        keeps the limit; it is 4 GB at first, or 16 times the size of a file of more than 250 MB.
     max_text
         Characters of one text, from files and from Python. None keeps the limit; it is 1,000,000 at first.
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,8 +12,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.download import local_file
 from textassay.corpus.limits import current_limits, input_too_long
-from textassay.corpus.source import Source, check_exists
+from textassay.corpus.source import COMPRESSED, Source, check_exists
 from textassay.errors import InputError
 
 SIDES = ("real", "generated")
@@ -21,9 +23,9 @@ Array = npt.NDArray[Any]
 _SIDE_SUFFIXES = (".npz", ".json", ".npy", ".txt", ".csv")
 
 
-def read_features(path: Path) -> Array:
+def read_features(source: str | os.PathLike[str]) -> Array:
     """Return the vectors in a file, one row per text, shape (N, d); `attach_columns` checks that they fit the texts."""
-    _check_file(path)
+    path = _file(source)
     if path.suffix == ".npz":
         arrays = _read_npz(path)
         if len(arrays) != 1:
@@ -38,14 +40,14 @@ def read_features(path: Path) -> Array:
     return array
 
 
-def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Array, Array]:
+def read_side_columns(source: str | os.PathLike[str], *, n_generated: int, n_real: int) -> tuple[Array, Array]:
     """Return one number per generated and per real text, shapes (n_generated,) and (n_real,).
 
-    `path`: .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number per line) or .npy with the real
+    `source`: .npz or .json with ``real`` and ``generated``; or .txt, .csv (one number per line) or .npy with the real
     texts first, then the generated ones. `attach_columns` checks the range.
     """
-    _check_file(path)
-    kind = Path(path.name.removesuffix(".gz")).suffix if path.suffix == ".gz" else path.suffix
+    path = _file(source)
+    kind = path.suffix if path.suffix not in COMPRESSED else Path(path.stem).suffix
     if kind in (".txt", ".csv"):
         return _split(path, _read_lines(path), n_real, n_generated)
     if kind == ".npy":
@@ -64,10 +66,12 @@ def read_side_columns(path: Path, *, n_generated: int, n_real: int) -> tuple[Arr
     return generated, real
 
 
-def _check_file(path: Path) -> None:
+def _file(source: str | os.PathLike[str]) -> Path:
+    path = local_file(source)
     check_exists(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder; give a file")
+    return path
 
 
 def _read_npy(path: Path) -> Array:

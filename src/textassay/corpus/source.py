@@ -1,4 +1,4 @@
-"""Read a file as UTF-8 text in blocks of whole lines; errors name line and byte."""
+"""Read a file, here or at an address, as UTF-8 text in blocks of whole lines; errors name line and byte."""
 
 import difflib
 import gzip
@@ -7,11 +7,15 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
 
-from textassay.corpus.limits import MIN_LINE_BYTES, current_limits, document_limit, input_too_long, text_too_long
-from textassay.errors import EmptyCorpusError, InputError
+from textassay.addresses import name_of, open_address, size_of
+from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long, text_too_long
+from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
+
+COMPRESSED = (".gz", ".zst")
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
 _BOM = "\ufeff"
@@ -22,31 +26,40 @@ _COUNTED_BLOCKS = 32  # how far a line that is too long is read to tell its leng
 
 
 class Source:
-    """A file, gzipped or not, or standard input."""
+    """A file, on this machine or at an address, perhaps compressed; or standard input."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.name = "standard input" if path is None else path.name
-        self.place = "standard input" if path is None else str(path)
-        self.is_gzipped = path is not None and path.suffix.lower() == ".gz"
+    def __init__(self, place: Path | str | None) -> None:
+        """Take a path, an address such as ``s3://bucket/file.txt.gz``, or None for standard input."""
+        self.path = place if isinstance(place, Path) else None
+        self.address = place if isinstance(place, str) else None
+        file: PurePath | None = self.path if self.address is None else name_of(self.address)
+        self.name = "standard input" if file is None else file.name
+        self.place = "standard input" if place is None else str(place)
+        suffixes = [] if file is None else [suffix.lower() for suffix in file.suffixes]
+        self.compression = suffixes.pop() if suffixes[-1:] and suffixes[-1] in COMPRESSED else None
+        self.kind = suffixes[-1] if suffixes else ""  # suffix of what is in it
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open for reading; errors of the system and of gzip become InputErrors."""
+        """Open for reading, decompressed; errors of the system and of the compression become InputErrors."""
         with io_errors(self.place):
-            if self.path is None:
+            if self.path is None and self.address is None:
                 yield sys.stdin.buffer
-            elif self.is_gzipped:
-                with gzip.open(self.path) as stream:
-                    yield stream  # type: ignore[misc]
-            else:
-                with self.path.open("rb") as stream:
-                    yield stream
+                return
+            with self.open_as_it_is() as stored, decompressed(stored, self.compression) as stream:
+                yield stream
+
+    def open_as_it_is(self) -> BinaryIO:
+        """Open the file without decompressing it."""
+        if self.address is not None:
+            return open_address(self.address)
+        assert self.path is not None
+        return self.path.open("rb")
 
     def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
         r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark."""
-        limit = current_limits().max_input if max_bytes is None else max_bytes
         with self.open() as stream:
+            limit = input_limit(self.size or 0) if max_bytes is None else max_bytes
             self._check_size(limit)
             n_bytes, n_lines, n_read = 0, 0, 0
             begun: list[bytes] = []  # the start of a line whose end has not been read yet
@@ -89,9 +102,14 @@ class Source:
                 lines.pop()
             yield from lines
 
+    @cached_property
+    def size(self) -> int | None:
+        """Bytes of the file as it is stored; None where nobody says."""
+        return size_of(self.address) if self.address is not None else self.path.stat().st_size if self.path else None
+
     def _check_size(self, limit: int) -> None:
         """Raise before reading if the file is known to be too long."""
-        if self.path is not None and not self.is_gzipped and self.path.stat().st_size > limit:
+        if self.compression is None and self.size is not None and self.size > limit:
             raise input_too_long(self.place, limit)
 
     def _decode(self, data: bytes, n_bytes: int, n_lines: int) -> str:
@@ -114,8 +132,25 @@ class Source:
             ) from None
 
     def _iconv(self, encoding: str) -> str:
-        name = self.name.removesuffix(".gz")
+        name = self.name.removesuffix(self.compression or "")
         return f"iconv -f {encoding} -t UTF-8 {name} > utf8-{name}"
+
+
+@contextmanager
+def decompressed(stored: BinaryIO, compression: str | None) -> Iterator[Any]:
+    """Yield the file `stored` for reading what was compressed: ``.gz``, ``.zst`` or None."""
+    if compression is None:
+        yield stored
+    elif compression == ".gz":
+        with gzip.open(stored) as stream:
+            yield stream
+    else:
+        try:
+            from pyarrow import CompressedInputStream
+        except ImportError:
+            raise MissingExtraError("reading .zst files", "parquet") from None
+        with CompressedInputStream(stored, "zstd") as stream:
+            yield stream
 
 
 def _characters_of_line(begun: list[bytes], stream: BinaryIO) -> int | None:
@@ -140,11 +175,18 @@ def io_errors(place: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{place} is not a valid gzip file ({error}); if it is not gzipped, drop .gz") from None
     except OSError as error:
+        if "Truncated compressed stream" in str(error):  # as pyarrow says it
+            raise InputError(f"{place} ends too early: the zstd file is cut off; copy or download it again") from None
+        if "ZSTD" in str(error):
+            raise InputError(f"{place} is not a valid zstd file; if it is not compressed, drop .zst") from None
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
 
 
-def check_exists(path: Path) -> None:
-    """Raise unless the file or folder exists; the message suggests similar names."""
+def check_exists(place: Path | str) -> None:
+    """Raise unless the file or folder exists; the message suggests similar names. Addresses: see `Source.open`."""
+    if isinstance(place, str):
+        return
+    path = place
     if "\0" in str(path):
         raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
     if not path.exists():

@@ -9,10 +9,11 @@ from typing import Any
 
 from textassay.corpus.documents import json_error, parse_json
 from textassay.corpus.limits import current_limits, text_too_long
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
-Rows = tuple[list[str], list[Any] | None]  # texts and, if there is a group column, labels
+Rows = tuple[PackedTexts, list[Any] | None]  # texts and, if there is a group column, labels
 _SPACES = (" ", "\n", "\r", "\t")  # white space in JSON
 _SPACE = re.compile(r"[ \n\r\t]*")
 _LINE_FACTOR = 16  # how many times as long as a text its line may be, with all other fields
@@ -93,19 +94,22 @@ def read_csv(source: Source, column: str | None, group_column: str | None, *, de
 
     An empty field is an empty text; blank lines are skipped. Every row must have as many fields as the header.
     """
-    texts: list[str] = []
-    labels: list[Any] | None = None if group_column is None else []
+    labels: list[Any] = []
     rows = csv_rows(source, delimiter=delimiter)
     _, header = next(rows, (0, []))
     place = header.index(choose_column(header, column, source.place))
     group = None if group_column is None else header.index(choose_column(header, group_column, source.place))
-    for _, row in rows:
-        texts.append(row[place])
-        if labels is not None and group is not None:
-            labels.append(row[group])
+
+    def read() -> Iterator[str]:
+        for _, row in rows:
+            if group is not None:
+                labels.append(row[group])
+            yield row[place]
+
+    texts = PackedTexts.of(read())
     if not texts:
         raise EmptyCorpusError(f"{source.place} has a header but no row")
-    return texts, labels
+    return texts, None if group is None else labels
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -166,32 +170,36 @@ def long_fields() -> Iterator[None]:
 
 def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None, group_column: str | None) -> Rows:
     """Return texts and labels of `records`, pairs of a number (for messages, after `place`) and a JSON value."""
-    texts: list[str] = []
-    labels: list[Any] | None = None
-    key: str | None = None  # of the text in an object
-    for number, record in records:
-        is_object = isinstance(record, dict)
-        if not texts and is_object:
-            key = column if column is not None else choose_column(list(record), None, f"{place} {number}")
-            labels = None if group_column is None else []
-        if is_object != (key is not None):
-            expected = "a string" if key is None else "an object"
-            raise InputError(f"{place} {number}: must be {expected} like those before, got {_kind(record)}")
-        text = record if key is None else record[key] if key in record else _value(record, key, place, number)
-        if not isinstance(text, str):
-            subject = "the value" if key is None else f"'{key}'"
-            raise InputError(f"{place} {number}: {subject} must be a string, got {_kind(text)}")
-        if not text.isascii():
-            _check_characters(text, place, number)
-        texts.append(text)
-        if labels is not None and group_column is not None:
-            label = _value(record, group_column, place, number)
-            if label is None or isinstance(label, list | dict):
-                raise InputError(f"{place} {number}: '{group_column}' must name a group, got {_kind(label)}")
-            labels.append(label)
+    labels: list[Any] = []
+
+    def read() -> Iterator[str]:
+        is_first = True
+        key: str | None = None  # of the text in an object
+        for number, record in records:
+            is_object = isinstance(record, dict)
+            if is_first and is_object:
+                key = column if column is not None else choose_column(list(record), None, f"{place} {number}")
+            is_first = False
+            if is_object != (key is not None):
+                expected = "a string" if key is None else "an object"
+                raise InputError(f"{place} {number}: must be {expected} like those before, got {_kind(record)}")
+            text = record if key is None else record[key] if key in record else _value(record, key, place, number)
+            if not isinstance(text, str):
+                subject = "the value" if key is None else f"'{key}'"
+                raise InputError(f"{place} {number}: {subject} must be a string, got {_kind(text)}")
+            if not text.isascii():
+                _check_characters(text, place, number)
+            if key is not None and group_column is not None:
+                label = _value(record, group_column, place, number)
+                if label is None or isinstance(label, list | dict):
+                    raise InputError(f"{place} {number}: '{group_column}' must name a group, got {_kind(label)}")
+                labels.append(label)
+            yield text
+
+    texts = PackedTexts.of(read())
     if not texts:
         raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no text")
-    return texts, labels
+    return texts, labels or None
 
 
 def _check_characters(text: str, place: str, number: int) -> None:

@@ -11,10 +11,12 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from textassay.addresses import is_address, place_of
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits, text_too_long
-from textassay.corpus.source import Source, check_exists
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
+from textassay.corpus.source import COMPRESSED, Source, check_exists
 from textassay.corpus.tables import Rows, choose_column, listed_columns, read_csv, read_json, read_json_lines
 from textassay.errors import InputError, OptionError
 
@@ -32,7 +34,7 @@ SUFFIXES = (".txt", *_TABLES, ".parquet")
 _NOT_LINES = frozenset((
     ".7z", ".arrow", ".bin", ".bz2", ".doc", ".docx", ".epub", ".feather", ".h5", ".hdf5", ".htm", ".html", ".ipynb",
     ".md", ".npy", ".npz", ".odt", ".ods", ".orc", ".pdf", ".pickle", ".pkl", ".pptx", ".pt", ".py", ".rst", ".rtf",
-    ".sqlite", ".tar", ".tex", ".tgz", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml", ".zip", ".zst",
+    ".sqlite", ".tar", ".tex", ".tgz", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml", ".zip",
 ))
 # fmt: on
 
@@ -46,7 +48,7 @@ class TextFile:
     name
         Their name in messages: the file's, or the caller's.
     texts
-        N texts, empty ones included.
+        N texts, empty ones included: a `PackedTexts`, whatever sequence it was made from.
     groups
         Group number of each text, shape (N,), from `number_groups`; None without groups.
     path
@@ -54,18 +56,19 @@ class TextFile:
     """
 
     name: str
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
 
     def __post_init__(self) -> None:
-        """Raise `InputError` if a text is longer than `InputLimits.max_text`."""
+        """Pack the texts; raise `InputError` if one is longer than `InputLimits.max_text`."""
+        texts = PackedTexts.of(self.texts)
+        object.__setattr__(self, "texts", texts)
         limit = current_limits().max_text
-        longest = max(map(len, self.texts), default=0)
-        if longest > limit:
-            place = self.name if self.path is None else self.path
-            number = next(number for number, text in enumerate(self.texts, start=1) if len(text) > limit)
-            raise text_too_long(f"{place}: text {number}", len(self.texts[number - 1]), limit)
+        for number in np.flatnonzero(texts.lengths > limit).tolist():  # in bytes, which are at least as many
+            if len(texts[number]) > limit:
+                place = self.name if self.path is None else self.path
+                raise text_too_long(f"{place}: text {number + 1}", len(texts[number]), limit)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -76,8 +79,8 @@ class TextFile:
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         return self.texts[place]
 
 
@@ -90,10 +93,11 @@ def read_texts(
     ----------
     source
         A path ending in .txt (one text per line; only ``\n`` and ``\r\n`` end a line; an empty line is an empty
-        text), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz; a pipe (read as .txt); ``-`` for standard
-        input (.txt); a Hugging Face dataset saved to disk; an http(s) address, which is downloaded into the user's
-        cache. A file with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless the ending belongs to
-        a document, table, archive or program (.docx, .xlsx, .html, .zip, ...).
+        text), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz or .zst; a pipe (read as .txt); ``-`` for
+        standard input (.txt); a Hugging Face dataset saved to disk; an http(s) address, which is downloaded into the
+        user's cache; any other address that fsspec knows, such as ``s3://bucket/real.txt``, which is not kept. A file
+        with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless the ending belongs to a document,
+        table, archive or program (.docx, .xlsx, .html, .zip, ...).
     column
         The column of the texts, dotted for nested ones (``a.b``). By default the only column, or the only one called
         text, sentence or content. Ignored for files without columns (.txt, JSON strings).
@@ -108,47 +112,48 @@ def read_texts(
     EmptyCorpusError
         If it holds no text.
     MissingExtraError
-        If it needs pyarrow (.parquet, dataset folders) and that is not installed.
+        If it needs pyarrow (.parquet, .zst, dataset folders), or an address fsspec, and that is not installed.
     """
     if source == "-":
         return _read_lines(Source(None))
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column)
-    path = Path(source)
-    check_exists(path)
-    if path.is_dir():
-        if not is_dataset(path):
-            raise InputError(f"{path} is a folder, but not a saved dataset; give a file{_inside(path)}")
-        return _text_file(path, *read_dataset(path, column, group_column))
-    if not path.is_file():  # a pipe, such as the shell's <(...)
-        return _read_lines(Source(path))
-    kind = _kind(path)
+    place = place_of(source)
+    check_exists(place)
+    if isinstance(place, Path) and place.is_dir():
+        if not is_dataset(place):
+            raise InputError(f"{place} is a folder, but not a saved dataset; give a file{_inside(place)}")
+        return _text_file(place.name, place, *read_dataset(place, column, group_column))
+    file = Source(place)
+    if isinstance(place, Path) and not place.is_file():  # a pipe, such as the shell's <(...)
+        return _read_lines(file)
+    kind = _kind(file)
     if kind == ".txt":
-        return _read_lines(Source(path))
-    if kind == ".parquet":
-        return _text_file(path, *read_parquet(path, column, group_column))
-    return _text_file(path, *_TABLES[kind](Source(path), column, group_column))
+        return _read_lines(file)
+    read = read_parquet if kind == ".parquet" else _TABLES[kind]
+    return _text_file(file.name, file.path, *read(file, column, group_column))
 
 
 def _read_lines(source: Source) -> TextFile:
-    return TextFile(source.name, tuple(source.lines(max_line=current_limits().max_text)), path=source.path)
+    packer = TextPacker()
+    for block in source.text_blocks(max_line=current_limits().max_text):
+        packer.add_lines(block)
+    return TextFile(source.name, packer.texts(), path=source.path)
 
 
-def _text_file(path: Path, texts: list[str], labels: list[Any] | None) -> TextFile:
-    groups = None if labels is None else number_groups(labels, f"{path} groups")
-    return TextFile(path.name, tuple(texts), groups, path)
+def _text_file(name: str, path: Path | None, texts: PackedTexts, labels: list[Any] | None) -> TextFile:
+    groups = None if labels is None else number_groups(labels, f"{path or name} groups")
+    return TextFile(name, texts, groups, path)
 
 
-def _kind(path: Path) -> str:
+def _kind(file: Source) -> str:
     """Return which of `SUFFIXES` the file has; ``.txt`` for others that are not known, such as ``.de``."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        suffixes.pop()
-    if suffixes[-1:] and suffixes[-1] in SUFFIXES:
-        return suffixes[-1]
-    if suffixes[-1:] and suffixes[-1] in _NOT_LINES:
+    if file.kind in SUFFIXES:
+        return file.kind
+    if file.kind in _NOT_LINES:
         raise InputError(
-            f"{path}: unknown kind of file (suffix '{suffixes[-1]}'); valid: {', '.join(SUFFIXES)}, each also with .gz"
+            f"{file.place}: unknown kind of file (suffix '{file.kind}'); valid: {', '.join(SUFFIXES)}, each also "
+            f"with {' or '.join(COMPRESSED)}"
         )
     return ".txt"
 
@@ -156,9 +161,7 @@ def _kind(path: Path) -> str:
 def _inside(folder: Path) -> str:
     """Return a hint with up to three readable files in `folder`."""
     try:
-        names = sorted(
-            path.name for path in folder.iterdir() if path.name.lower().removesuffix(".gz").endswith(SUFFIXES)
-        )
+        names = sorted(path.name for path in folder.iterdir() if _is_text_file(path.name))
     except OSError:
         names = []
     more = ", ..." if len(names) > 3 else ""
@@ -177,7 +180,7 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
     from textassay.corpus.corpus import Corpus  # which is made of texts
 
     if isinstance(source, Corpus):
-        return TextFile(name, tuple(source), source.groups)
+        return TextFile(name, source.texts, source.groups)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         return read_texts(source, column=column, group_column=group_column)
     if isinstance(source, str | bytes):
@@ -201,7 +204,12 @@ def _is_path(text: str) -> bool:
     """Return whether a string is meant as a path or an address, and not as a text."""
     if "\n" in text or "\0" in text:
         return False
-    return is_url(text) or text.lower().removesuffix(".gz").endswith(SUFFIXES) or os.path.exists(text)  # noqa: PTH110
+    return is_url(text) or is_address(text) or _is_text_file(text) or os.path.exists(text)  # noqa: PTH110
+
+
+def _is_text_file(name: str) -> bool:
+    name = name.lower()
+    return any(name.removesuffix(ending).endswith(SUFFIXES) for ending in COMPRESSED)
 
 
 def _columns(source: Any) -> dict[str, Any] | None:

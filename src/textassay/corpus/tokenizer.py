@@ -21,6 +21,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.errors import OptionError, unknown_name
 
 Tokenizer = Callable[[str], Sequence[str]]
@@ -239,21 +240,25 @@ class Spacing:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Spacing":
         """Return the spacing of `texts`."""
+        from textassay.corpus.white_space import count_words  # loads the compiler
+
         unspaced = np.zeros(len(texts), dtype=np.bool_)
         single = np.zeros(len(texts), dtype=np.bool_)
-        n_filled = n_characters = 0
+        n_done = n_filled = n_characters = 0
         distinct = set()
-        for place, text in enumerate(texts):
-            stripped = text.strip()
-            if not stripped:
-                continue
-            n_filled += 1
-            if " " not in stripped and len(stripped.split(None, 1)) == 1:
-                single[place] = True
-                n_characters += len(stripped)
-                distinct.add(stripped)
-            if not stripped.isascii():
-                unspaced[place] = _is_unspaced(stripped)
+        for block in PackedTexts.of(texts).blocks():
+            n_words = count_words(block.data, block.lengths)
+            is_ascii = block.n_characters == block.lengths
+            n_filled += int(np.count_nonzero(n_words))
+            single[n_done : n_done + len(block)] = n_words == 1
+            for place in np.flatnonzero((n_words == 1) | ((n_words > 0) & ~is_ascii)).tolist():
+                stripped = block[place].strip()
+                if n_words[place] == 1:
+                    n_characters += len(stripped)
+                    distinct.add(stripped)
+                if not is_ascii[place]:
+                    unspaced[n_done + place] = _is_unspaced(stripped)
+            n_done += len(block)
         return cls(unspaced, single, n_filled, len(distinct), n_characters)
 
     @cached_property

@@ -3,6 +3,7 @@
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError, TooFewSentencesError
 
@@ -24,6 +25,6 @@ def cut_windows(text: Corpus, length: int) -> Corpus:
         rows.reshape(-1),
         np.arange(len(rows) + 1, dtype=np.int64) * length,
         text.vocabulary,
-        tuple(join_tokens(text.tokenizer, row) for row in words),
+        PackedTexts.of(join_tokens(text.tokenizer, row) for row in words),
         tokenizer=text.tokenizer,
     )

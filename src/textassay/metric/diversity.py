@@ -12,8 +12,8 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sharing import compute_once
-from textassay.ngram import NgramIndex
-from textassay.resampling import assign_groups, sole_groups
+from textassay.ngram import count_distinct
+from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
@@ -76,13 +76,7 @@ def _all_orders(generated: Corpus, max_order: int, seed: int) -> tuple[IntArray,
     Shapes (max_order,), (max_order, G) twice, and (n_generated,).
     """
     groups = assign_groups(len(generated), stream(seed, "groups", "generated"), units=generated.groups)
-    n_groups = int(groups.max()) + 1
-    group_of_token = np.repeat(groups, generated.lengths)
-    index = NgramIndex.build([generated], max_order=max_order)
-    n_ngrams, n_sole = [], []
-    for ids, size in zip(index.all_ids(generated), index.sizes, strict=True):
-        in_index = ids >= 0
-        sole = sole_groups(ids[in_index], group_of_token[in_index], size)
-        n_ngrams.append(np.bincount(group_of_token[in_index], minlength=n_groups))
-        n_sole.append(np.bincount(sole[sole >= 0], minlength=n_groups))
-    return np.array(index.sizes), np.array(n_ngrams), np.array(n_sole), groups
+    n_distinct, n_sole = count_distinct(generated, max_order=max_order, groups=groups)
+    of_order = [np.maximum(generated.lengths - shorter, 0) for shorter in range(max_order)]
+    n_ngrams = [np.bincount(groups, weights=each, minlength=n_sole.shape[1]) for each in of_order]
+    return n_distinct, np.array(n_ngrams).astype(np.int64), n_sole, groups

@@ -33,7 +33,7 @@ class SentenceScores:
     # What the sum of scores gains without each group of references, shape (G, MAX_ORDER). Where the references are the
     # other sentences of the same corpus, a group's own sentences are no part of its row.
     changes: FloatArray
-    closest: IntArray  # Closest reference length of each sentence, shape (N,)
+    closest: npt.NDArray[np.int32]  # Closest reference length of each sentence, shape (N,)
 
 
 def score_sentences(
@@ -43,22 +43,29 @@ def score_sentences(
 
     `reference_lengths`, `groups`: tokens and jackknife group of each reference, shapes (n_references,).
     """
-    lengths, members = np.unique(corpus.lengths, return_inverse=True)
+    lengths, members = _distinct(corpus.lengths)
     closest = closest_lengths(lengths, reference_lengths, groups, leave_one_out=leave_one_out)
-    own_groups = groups if leave_one_out else np.full(len(corpus), -1)
     log_numbers = np.log(np.maximum(np.arange(int(lengths[-1]) + 2), _EPSILON))
+    values = np.empty((len(corpus), matches.marks.shape[1]))
+    no_groups = np.full(_BLOCK, -1)
 
-    def score_block(start: int) -> tuple[FloatArray, FloatArray]:
-        block = slice(start, start + _BLOCK)
+    def score_block(start: int) -> FloatArray:
         offsets = corpus.offsets[start : start + _BLOCK + 1]
-        result: tuple[FloatArray, FloatArray] = _score_block(
-            offsets, matches.counts[block], matches.losses, closest, members[block], own_groups[block], log_numbers
+        block = slice(start, start + len(offsets) - 1)
+        own_groups = groups[block] if leave_one_out else no_groups
+        changes: FloatArray = _score_block(
+            offsets, matches.marks, closest, members[block], own_groups, log_numbers, values[block]
         )
-        return result
+        return changes
 
-    blocks = parallel_map(score_block, range(0, len(corpus), _BLOCK))
-    values = np.concatenate([values for values, _ in blocks])
-    return SentenceScores(values, np.sum([changes for _, changes in blocks], axis=0), closest[-1, members])
+    changes = np.sum(parallel_map(score_block, range(0, len(corpus), _BLOCK)), axis=0)
+    return SentenceScores(values, changes, closest[-1].astype(np.int32)[members])
+
+
+def _distinct(lengths: IntArray) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Return the distinct lengths, ascending, and the place of each length among them."""
+    is_there = np.bincount(lengths) > 0
+    return np.flatnonzero(is_there), (np.cumsum(is_there, dtype=np.int32) - 1)[lengths]
 
 
 def closest_lengths(
@@ -69,7 +76,7 @@ def closest_lengths(
     `lengths`: distinct, ascending, shape (n_lengths,); `reference_lengths`, `groups`: tokens and jackknife group of
     each reference, shapes (n_references,).
     """
-    distinct, places = np.unique(reference_lengths, return_inverse=True)
+    distinct, places = _distinct(reference_lengths)
     n_groups = int(groups.max()) + 1
     in_group = np.bincount(groups * len(distinct) + places, minlength=n_groups * len(distinct))
     total = np.bincount(places)
@@ -90,7 +97,7 @@ def closest_lengths(
     return closest
 
 
-def length_details(corpus: Corpus, closest: IntArray, order: int) -> dict[str, Any]:
+def length_details(corpus: Corpus, closest: npt.NDArray[np.int32], order: int) -> dict[str, Any]:
     """Return what the lengths did to BLEU: see the details of `bleu`."""
     return {
         "brevity_share": float((corpus.lengths < closest).mean()),
@@ -102,16 +109,16 @@ def length_details(corpus: Corpus, closest: IntArray, order: int) -> dict[str, A
 
 @njit(cache=True, nogil=True)
 def _score_block(  # type: ignore[no-untyped-def]
-    offsets, counts, losses, closest, members, own_groups, log_numbers
+    offsets, marks, closest, members, own_groups, log_numbers, values
 ):
-    """Return the scores of sentences, shape (n, max_order), and what their sum gains without each group."""
-    n_sentences, max_order = counts.shape
+    """Write the scores of sentences, shape (n, max_order); return what their sum gains without each group."""
+    n_sentences, max_order = values.shape
     n_groups = len(closest) - 1
     length_matters = np.zeros(closest.shape[1], dtype=np.bool_)
     for group in range(n_groups):
         length_matters |= closest[group] != closest[n_groups]
-    values = np.zeros((n_sentences, max_order))
     changes = np.zeros((n_groups, max_order))
+    counts = np.empty(max_order, dtype=np.int32)
     lost = np.zeros((n_groups, max_order), dtype=np.int32)
     touched = np.empty(n_groups, dtype=np.int64)
     is_touched = np.zeros(n_groups, dtype=np.bool_)
@@ -120,18 +127,20 @@ def _score_block(  # type: ignore[no-untyped-def]
     for sentence in range(n_sentences):
         length = offsets[sentence + 1] - offsets[sentence]
         member = members[sentence]
-        _score(counts[sentence], length, closest[n_groups, member], log_numbers, values[sentence])
         n_touched = 0
-        for order in range(max_order):
-            for position in range(offsets[sentence], offsets[sentence + 1]):
-                loss = losses[order, position]
-                if loss > 0:
-                    group = loss & 127
-                    lost[group, order] += loss >> 7
+        counts[:] = 0
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            for order in range(max_order):
+                mark = marks[position, order]
+                counts[order] += mark > 0
+                if mark >= 2:
+                    group = mark - 2
+                    lost[group, order] += 1
                     if not is_touched[group]:
                         is_touched[group] = True
                         touched[n_touched] = group
                         n_touched += 1
+        _score(counts, length, closest[n_groups, member], log_numbers, values[sentence])
         if length_matters[member]:
             for group in range(n_groups):
                 if (
@@ -145,13 +154,13 @@ def _score_block(  # type: ignore[no-untyped-def]
         for number in range(n_touched):
             group = touched[number]
             for order in range(max_order):
-                numerators[order] = counts[sentence, order] - lost[group, order]
+                numerators[order] = counts[order] - lost[group, order]
                 lost[group, order] = 0
             _score(numerators, length, closest[group, member], log_numbers, changed)
             for order in range(max_order):
                 changes[group, order] += changed[order] - values[sentence, order]
             is_touched[group] = False
-    return values, changes
+    return changes
 
 
 @njit(cache=True, nogil=True)

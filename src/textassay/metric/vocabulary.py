@@ -14,7 +14,7 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, jackknife_terms, sole_groups
+from textassay.resampling import assign_groups, counts_by_group, jackknife_terms
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
@@ -59,10 +59,10 @@ def vocabulary(
     words = compute_once(_count_words, generated, real, seed)
     if of == "tokens":
         counts = words.counts
-        lost, lost_unseen, newly_unseen = words.tokens_in, words.unseen_tokens_in, words.tokens_known_by
+        lost, lost_unseen, newly_unseen = words.lost[:, 0], words.lost[:, 1], words.known_by[:, 0]
     else:
         counts = np.minimum(words.counts, 1)
-        lost, lost_unseen, newly_unseen = words.types_in, words.unseen_types_in, words.types_known_by
+        lost, lost_unseen, newly_unseen = words.lost[:, 2], words.lost[:, 3], words.known_by[:, 1]
     n_total, n_unseen = int(counts.sum()), int(counts[words.is_unseen].sum())
     value, terms, real_terms = math.nan, None, None
     if n_total > 0:
@@ -93,14 +93,10 @@ class _Words:
 
     counts: IntArray  # of each type in generated text, shape (V,)
     is_unseen: npt.NDArray[np.bool_]  # whether real text lacks the type, shape (V,)
-    group_sizes: IntArray  # this and the next four: shape (G,)
-    tokens_in: IntArray
-    unseen_tokens_in: IntArray
-    types_in: IntArray  # in no other group
-    unseen_types_in: IntArray
-    real_group_sizes: IntArray  # this and the next two: shape (n_real_groups,)
-    tokens_known_by: IntArray  # generated tokens that stand in no other group of real text
-    types_known_by: IntArray
+    group_sizes: IntArray  # shape (G,)
+    lost: IntArray  # with each group: tokens, unseen tokens, types in no other group, unseen ones; shape (G, 4)
+    real_group_sizes: IntArray  # shape (n_real_groups,)
+    known_by: IntArray  # generated tokens, and types, that stand in no other group of real text, (n_real_groups, 2)
 
 
 def _count_words(generated: Corpus, real: Corpus, seed: int) -> _Words:
@@ -109,31 +105,18 @@ def _count_words(generated: Corpus, real: Corpus, seed: int) -> _Words:
         assign_groups(len(corpus), stream(seed, "groups", side), units=corpus.groups)
         for corpus, side in ((generated, "generated"), (real, "real"))
     )
-    is_unseen = np.bincount(real.tokens, minlength=n_types) == 0
-    counts = np.bincount(generated.tokens, minlength=n_types)
-    group_of_token = np.repeat(groups, generated.lengths)
-    sole = sole_groups(generated.tokens, group_of_token, n_types)
-    real_sole = sole_groups(real.tokens, np.repeat(real_groups, real.lengths), n_types)
-    group_sizes, real_group_sizes = np.bincount(groups), np.bincount(real_groups)
-
-    def per_group(of_items: IntArray) -> IntArray:
-        return np.bincount(of_items, minlength=len(group_sizes))
-
-    def per_real_group(of_items: IntArray) -> IntArray:
-        return np.bincount(of_items, minlength=len(real_group_sizes))
-
-    return _Words(
-        counts=counts,
-        is_unseen=is_unseen,
-        group_sizes=group_sizes,
-        tokens_in=per_group(group_of_token),
-        unseen_tokens_in=per_group(group_of_token[is_unseen[generated.tokens]]),
-        types_in=per_group(sole[sole >= 0]),
-        unseen_types_in=per_group(sole[(sole >= 0) & is_unseen]),
-        real_group_sizes=real_group_sizes,
-        tokens_known_by=per_real_group(np.repeat(real_sole[real_sole >= 0], counts[real_sole >= 0])),
-        types_known_by=per_real_group(real_sole[(real_sole >= 0) & (counts > 0)]),
-    )
+    counts, real_counts = (np.bincount(corpus.tokens, minlength=n_types) for corpus in (generated, real))
+    is_unseen = real_counts == 0
+    lost = []
+    for of_group in counts_by_group(generated.tokens, generated.offsets, groups, n_types):
+        only_there = (of_group > 0) & (of_group == counts)
+        of_types = only_there.sum(), (only_there & is_unseen).sum()
+        lost.append((of_group.sum(), of_group[is_unseen].sum(), *of_types))
+    known_by = []
+    for of_group in counts_by_group(real.tokens, real.offsets, real_groups, n_types):
+        only_there = (of_group > 0) & (of_group == real_counts)
+        known_by.append((counts[only_there].sum(), (only_there & (counts > 0)).sum()))
+    return _Words(counts, is_unseen, np.bincount(groups), np.array(lost), np.bincount(real_groups), np.array(known_by))
 
 
 def _most_frequent(corpus: Corpus, counts: IntArray) -> list[dict[str, str | int]]:

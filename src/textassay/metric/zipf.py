@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from textassay.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups
+from textassay.resampling import assign_groups, counts_by_group
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
@@ -68,11 +68,9 @@ def zipf(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     value = zipf_exponent(counts, n_ranks)
     real_value, n_real_ranks = compute_once(_of_real, real)
     groups = assign_groups(len(generated), stream(seed, "groups", "generated"), units=generated.groups)
-    group_of_token = np.repeat(groups, generated.lengths)
     without = np.full(groups.max() + 1, math.nan)
     if n_ranks >= 2:
-        for group in range(len(without)):
-            lost = np.bincount(generated.tokens[group_of_token == group], minlength=len(counts))
+        for group, lost in enumerate(counts_by_group(generated.tokens, generated.offsets, groups, len(counts))):
             without[group] = zipf_exponent(counts - lost, n_ranks)
     return jackknifed(
         value,

@@ -9,6 +9,7 @@ from textassay.ngram.kneser_ney import count_ngrams as count_ngrams
 from textassay.ngram.kneser_ney import estimate_discounts as estimate_discounts
 from textassay.ngram.kneser_ney import fit_kneser_ney as fit_kneser_ney
 from textassay.ngram.matches import Matches as Matches
+from textassay.ngram.matches import count_distinct as count_distinct
 from textassay.ngram.matches import match_each_other as match_each_other
 from textassay.ngram.matches import match_references as match_references
 from textassay.ngram.nearest import Nearest as Nearest

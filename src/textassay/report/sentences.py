@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 from textassay.comparison import FLOOR, Comparison
 from textassay.corpus import csv_lines, long_fields, plain_cell
 from textassay.estimate import FloatArray
 from textassay.inspection import HELDOUT
 from textassay.report.digest import Digest
 
+_BLOCK = 1 << 12  # scores made into Python numbers at once
 _KEYS = ("generator", "side", "line", "text")
 
 
@@ -26,6 +29,8 @@ class SentenceTable:
 
     columns: tuple[str, ...]
     rows: Iterable[Sequence[str]]
+    # Of each generator its sentences and their scores by metric, where rows are made of these
+    generated: Mapping[str, tuple[Sequence[str], Mapping[str, FloatArray]]] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ def sentence_table(comparison: Comparison, texts: Mapping[str, Sequence[str]]) -
         return None
     metrics = [metric for metric in comparison.metrics if any(metric in scores for *_, scores in sides)]
     rows = itertools.chain.from_iterable(_side_rows(*side, metrics) for side in sides)
-    return SentenceTable((*_KEYS, *metrics), rows)
+    generated = {generator: (texts, scores) for generator, side, texts, scores in sides if side == "generated"}
+    return SentenceTable((*_KEYS, *metrics), rows, generated)
 
 
 def write_sentences(table: SentenceTable, file: BinaryIO) -> None:
@@ -87,22 +93,41 @@ def examples_of(table: SentenceTable, metric: str, *, n_examples: int = 5) -> di
 
     Equal sentences count as one example, with their mean score; ties are broken by line.
     """
+    generated = table.generated if table.generated is not None else _read_generated(table, metric)
+    return {
+        generator: _examples(texts, scores[metric], n_examples)
+        for generator, (texts, scores) in generated.items()
+        if metric in scores and not np.isnan(scores[metric]).all()
+    }
+
+
+def _read_generated(table: SentenceTable, metric: str) -> dict[str, tuple[Sequence[str], Mapping[str, FloatArray]]]:
+    """Return the sentences of each generator that have a score, and the scores."""
     if metric not in table.columns:
         return {}
     place = table.columns.index(metric)
-    sums: dict[str, dict[str, tuple[float, int]]] = {}
+    read: dict[str, tuple[list[str], list[float]]] = {}
     for row in table.rows:
         if len(row) == len(table.columns) and row[1] == "generated" and row[place]:
-            of_generator = sums.setdefault(row[0], {})
-            total, count = of_generator.get(row[3], (0.0, 0))
-            of_generator[row[3]] = (total + float(row[place]), count + 1)
-    found = {}
-    for generator, by_text in sums.items():
-        examples = [Example(text, total / count, count) for text, (total, count) in by_text.items()]
-        examples.sort(key=lambda example: example.score)
-        n = min(n_examples, len(examples) // 2)
-        found[generator] = Examples(tuple(examples[:n]), tuple(reversed(examples[len(examples) - n :])))
-    return found
+            texts, scores = read.setdefault(row[0], ([], []))
+            texts.append(row[3])
+            scores.append(float(row[place]))
+    return {generator: (texts, {metric: np.array(scores)}) for generator, (texts, scores) in read.items()}
+
+
+def _examples(texts: Sequence[str], scores: FloatArray, n_examples: int) -> Examples:
+    """Return the sentences with the lowest and the highest scores; equal ones, which hashes tell, count as one."""
+    rows = np.flatnonzero(~np.isnan(scores))
+    hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))[rows]
+    _, first, numbers, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    means = np.bincount(numbers.reshape(-1), weights=scores[rows]) / counts
+    order = np.lexsort((first, means))
+    n = min(n_examples, len(order) // 2)
+
+    def example(number: int) -> Example:
+        return Example(texts[int(rows[first[number]])], float(means[number]), int(counts[number]))
+
+    return Examples(tuple(map(example, order[:n].tolist())), tuple(map(example, order[::-1][:n].tolist())))
 
 
 def _scores(comparison: Comparison, generator: str, side: str) -> dict[str, FloatArray]:
@@ -119,9 +144,14 @@ def _scores(comparison: Comparison, generator: str, side: str) -> dict[str, Floa
 def _side_rows(
     generator: str, side: str, sentences: Sequence[str], scores: Mapping[str, FloatArray], metrics: Sequence[str]
 ) -> Iterator[list[str]]:
-    columns = [scores[metric].tolist() if metric in scores else itertools.repeat("") for metric in metrics]
+    columns = [_values(scores[metric]) if metric in scores else itertools.repeat("") for metric in metrics]
     for line, (text, *values) in enumerate(zip(sentences, *columns), start=1):  # noqa: B905  (some are endless)
         yield [generator, side, str(line), text, *("" if value != value else str(value) for value in values)]
+
+
+def _values(array: FloatArray) -> Iterator[float]:
+    for start in range(0, len(array), _BLOCK):
+        yield from array[start : start + _BLOCK].tolist()
 
 
 def _read_rows(path: Path) -> Iterator[list[str]]:

@@ -11,8 +11,8 @@ from textassay.resampling.independence import fisher_p_values as fisher_p_values
 from textassay.resampling.independence import signed_likelihood_ratios as signed_likelihood_ratios
 from textassay.resampling.jackknife import assign_groups as assign_groups
 from textassay.resampling.jackknife import cluster_terms as cluster_terms
+from textassay.resampling.jackknife import counts_by_group as counts_by_group
 from textassay.resampling.jackknife import jackknife_terms as jackknife_terms
-from textassay.resampling.jackknife import sole_groups as sole_groups
 from textassay.resampling.jackknife import terms_interval as terms_interval
 from textassay.resampling.multiplicity import benjamini_hochberg as benjamini_hochberg
 from textassay.resampling.multiplicity import holm as holm

@@ -12,7 +12,7 @@ their plain variance is the paper's.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +55,9 @@ def assign_groups(
         middles = ends - sizes[order] / 2
         group_of_unit = np.empty(n_units, dtype=np.int64)
         group_of_unit[order] = np.floor(middles * n_groups / n_items).astype(np.int64)
-        _, group_of_unit = np.unique(group_of_unit, return_inverse=True)
-    return group_of_unit[members].astype(np.int64)
+        is_there = np.bincount(group_of_unit) > 0
+        group_of_unit = (np.cumsum(is_there) - 1)[group_of_unit]
+    return group_of_unit if units is None else group_of_unit[members].astype(np.int64)
 
 
 def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> FloatArray | None:
@@ -82,16 +83,20 @@ def jackknife_terms(value: float, replicates: FloatArray, sizes: IntArray) -> Fl
     return np.asarray(value + scale * centred, dtype=np.float64)
 
 
-def sole_groups(kinds: npt.NDArray[np.int32], groups: IntArray, n_kinds: int) -> IntArray:
-    """Return the only group in which each kind of item (a word, say) occurs, shape (n_kinds,); -1 if several or none.
+def counts_by_group(
+    kinds: npt.NDArray[np.int32], offsets: IntArray, groups: IntArray, n_kinds: int
+) -> Iterator[IntArray]:
+    """Yield, group after group, how many items of each kind (a word, say) the group's texts have, shape (n_kinds,).
 
-    `kinds`: kind of each item, from 0 to `n_kinds` - 1, shape (n_items,); `groups`: jackknife group of each item, shape
-    (n_items,).
+    `kinds`: kind of each item, from 0 to `n_kinds` - 1, shape (T,); `offsets`: where the items of each text start, and
+    the end of the last, shape (N + 1,); `groups`: jackknife group of each text, shape (N,).
     """
-    sole = np.full(n_kinds, -1, dtype=np.int64)
-    sole[kinds] = groups
-    sole[kinds[sole[kinds] != groups]] = -1
-    return sole
+    for group in range(int(groups.max(initial=-1)) + 1):
+        texts = np.flatnonzero(groups == group)
+        lengths = offsets[texts + 1] - offsets[texts]
+        ends = np.cumsum(lengths)
+        items = np.repeat(offsets[texts] - ends + lengths, lengths) + np.arange(int(lengths.sum()))
+        yield np.bincount(kinds[items], minlength=n_kinds)
 
 
 def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArray | None:
