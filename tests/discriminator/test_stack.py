@@ -221,7 +221,7 @@ def test_the_signature_says_to_how_many_texts_weights_were_fitted(in_groups: boo
         real, generated = (replace(side, groups=np.arange(300) // 2) for side in (real, generated))
     judges = [StackDiscriminator(margins=False, most_fitted=most) for most in (100, 250, 251)]
     few, all_but_few, every = (dd(generated, real, discriminator=judge) for judge in judges)
-    assert few.signature.settings["fit"] == 100
+    assert few.signature.settings["fit"] == "100"
     assert few.value == pytest.approx(every.value, abs=0.1)
     assert "fit" not in all_but_few.signature.settings  # 240 texts a side are left to learn from
     assert all_but_few.value == every.value
