@@ -18,6 +18,7 @@ from textassay.errors import TextassayError as TextassayError
 from textassay.estimate import Estimate as Estimate
 from textassay.estimate import Evidence as Evidence
 from textassay.estimate import Interval as Interval
+from textassay.execution.cluster import cluster as cluster
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
 from textassay.meta_evaluation.damaged_values import Evaluator as Evaluator

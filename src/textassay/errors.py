@@ -39,6 +39,10 @@ class OutputError(TextassayError, ValueError):
     """A result cannot be written to the path given."""
 
 
+class ClusterError(TextassayError, RuntimeError):
+    """A cluster could not run a task, though it tried again."""
+
+
 class MissingExtraError(TextassayError, ImportError):
     """An optional dependency is not installed."""
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Device, Level, Output, Tokens, Unseeded
+from textassay.cli.declarations import Clustered, Device, Level, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
@@ -28,7 +28,7 @@ Files = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench(Tokens, Unseeded, Output):
+class Bench(Tokens, Unseeded, Clustered, Output):
     """Measure how much of a known discrepancy dd and other metrics find, and whether they are honest."""
 
     files: Files = None
@@ -66,7 +66,7 @@ class Bench(Tokens, Unseeded, Output):
         texts = {name: self.read_file(source).texts for name, source in files.items()}
         if not self.quiet:
             print_line(seeds_sentence(seeds))
-        with self.work() as progress, device(self.device):
+        with self.on_cluster(), self.work() as progress, device(self.device):
             result = bench(
                 texts or None,
                 estimators=estimators,

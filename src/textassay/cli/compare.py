@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
     All,
+    Clustered,
     Device,
     Effort,
     Encoder,
@@ -46,7 +47,7 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Reading, Running, Output):
+class Compare(Reading, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
     generators: Generators = None
@@ -93,7 +94,7 @@ class Compare(Reading, Running, Output):
         )
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
-        with show_progress(quiet=self.quiet) as progress:
+        with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(generators)
             comparison = compare(
                 {name: files[name] for name in generators},

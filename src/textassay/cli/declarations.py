@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -109,6 +109,9 @@ Precision = Annotated[str, option("Of networks: float32 or bfloat16.", "P", RUNN
 Device = Annotated[
     str, option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING), Check("textassay.execution:check_device")
 ]
+OnCluster = Annotated[
+    str | None, option("Run on a Ray cluster: its address, or auto (RAY_ADDRESS, or this machine).", "ADDRESS", RUNNING)
+]
 Config = Annotated[
     Path | None,
     option(
@@ -187,6 +190,19 @@ class Unseeded:
         n_workers = default_workers() if self.workers is None else self.workers
         with show_progress(quiet=self.quiet) as progress, workers(n_workers):
             yield progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustered:
+    """What may run on a cluster."""
+
+    cluster: OnCluster = None
+
+    def on_cluster(self) -> AbstractContextManager[None]:
+        """Use the cluster asked for, if any, inside the ``with`` block."""
+        from textassay.execution import cluster
+
+        return cluster(self.cluster)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Real, Running
+from textassay.cli.declarations import Clustered, Effort, Folds, Generators, Level, Output, Reading, Real, Running
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_result
@@ -22,7 +22,7 @@ _WIDTH_OF_FILE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Reading, Running, Output):
+class Explain(Reading, Running, Clustered, Output):
     """Show what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
 
     generators: Generators = None
@@ -45,7 +45,7 @@ class Explain(Reading, Running, Output):
 
         version = installed_version("textassay")
         folds = FOLDS if self.folds is None else self.folds
-        with self.work() as progress:
+        with self.on_cluster(), self.work() as progress:
             sources = {FLOOR: self.real, **generators}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
             corpora = corpora_from_texts(

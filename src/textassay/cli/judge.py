@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
+    Clustered,
     Device,
     Effort,
     Encoder,
@@ -32,7 +33,7 @@ Training = Annotated[str | None, option("The generators' training text.", "FILE"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judge(Tokens, Running, Output):
+class Judge(Tokens, Running, Clustered, Output):
     """Say which metric to trust: how each agrees with people or a known order, and which of them differ."""
 
     generators: Generators = None
@@ -75,7 +76,7 @@ class Judge(Tokens, Running, Output):
 
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
-        with self.work() as progress, device(self.device):
+        with self.on_cluster(), self.work() as progress, device(self.device):
             judging = judge(
                 generated,
                 texts.get(REAL),

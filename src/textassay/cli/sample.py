@@ -13,6 +13,7 @@ from typer import Argument
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
     Above,
+    Clustered,
     Computing,
     Files,
     Precision,
@@ -32,7 +33,7 @@ _LISTED = 5  # unknown words that are named
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample(Files, Computing):
+class Sample(Files, Computing, Clustered):
     """Draw sentences from a model, one a line."""
 
     model: Annotated[
@@ -61,7 +62,7 @@ class Sample(Files, Computing):
         n = len(prefixes) or None if self.sentences is None else self.sentences
         if n is not None and len(prefixes) not in (0, 1, n):
             raise OptionError(f"{self.prefixes} has {len(prefixes)} lines: give 1, or as many as -n, {n}")
-        with self.computing():
+        with self.on_cluster(), self.computing():
             texts = self._draw(n, prefixes)
         self._write(texts)
         return 0

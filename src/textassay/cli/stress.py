@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Device, Effort, Encoder, Level, Metrics, Output, Real, Running, Tokens
+from textassay.cli.declarations import Clustered, Device, Effort, Encoder, Level, Metrics, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
@@ -16,7 +16,7 @@ Training = Annotated[str | None, option("Training text; a part of the real text 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stress(Tokens, Running, Output):
+class Stress(Tokens, Running, Clustered, Output):
     """Damage real text more and more: which metrics notice, from what strength on, and which take it for quality."""
 
     real: Real
@@ -51,7 +51,7 @@ class Stress(Tokens, Running, Output):
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
-        with self.work() as progress, device(self.device):
+        with self.on_cluster(), self.work() as progress, device(self.device):
             result = stress(
                 files[FLOOR],
                 train=files.get("--train"),

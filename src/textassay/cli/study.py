@@ -5,13 +5,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from textassay.cli.adapter import Between, Command, option
-from textassay.cli.declarations import Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
+from textassay.cli.declarations import Clustered, Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
 from textassay.cli.groups import STUDIES
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
@@ -51,7 +51,7 @@ class ListStudies:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study(Computing):
+class Study(Computing, Clustered):
     """What all studies take."""
 
     out: Annotated[Path, option("Where it computes and reports; the same command again resumes there.", "DIR")]
@@ -79,7 +79,8 @@ class Study(Computing):
 
         scale_named(SCALES, self.scale)
         self.check()
-        with _stopping_at_once(), show_progress(quiet=self.quiet) as progress, self.computing():
+        stopping = _stopping_at_once() if self.cluster is None else nullcontext()
+        with stopping, show_progress(quiet=self.quiet) as progress, self.on_cluster(), self.computing():
             study = self.make(progress)
             n_computed = study.compute(tuple(self.only or ()))
             result = None if self.only else study.result()

@@ -6,9 +6,10 @@ from logistic regression over n-grams alone, on the same folds: its evidence add
 """
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Unpack
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ from textassay.comparison.prefix_curve import prefix_curve
 from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
+from textassay.estimate import Estimate
+from textassay.execution import map_tasks
 from textassay.metric import (
     Effort,
     alike_share,
@@ -148,35 +151,67 @@ def explain_generators(
 
     `store`: keeps explanations, and the estimates of ``dd`` computed for them, by content.
     """
-    explanations, reasons = [], []
-    for number, name in enumerate(generated):
+    explanations: dict[str, Explanation] = {}
+    reasons: dict[str, str] = {}
+    keys: dict[str, str] = {}
+
+    def tell(sides: _Sides) -> None:
         if progress is not None:
-            progress(f"explanation of {name}", number, len(generated))
-        sides = columns_of(real, name), columns_of(generated[name], name)
-        key = _key(*sides, top, effort, folds, level, seed, halvings, version)
-        explanation = _kept(store, key)
-        if explanation is None:
-            try:
-                full = _judge(*sides, effort, folds, level, seed, store, version)
-                explanation = explain(
-                    generated=sides[1],
-                    real=sides[0],
-                    top=top,
-                    effort=effort,
-                    folds=folds,
-                    level=level,
-                    seed=seed,
-                    halvings=halvings,
-                    full=full,
-                )
-            except (EmptyCorpusError, TooFewSentencesError) as error:
-                reasons.append(f"{name}: no explanation of what gives it away: {error}")
-                continue
-            store.save_document(key, explanation.to_dict())
-        explanations.append(replace(explanation, generator=name))
+            progress(f"explanation of {sides.name}", len(explanations) + len(reasons), len(generated))
+
+    def missing() -> Iterator[_Sides]:
+        for name in generated:
+            sides = _Sides(name, columns_of(real, name), columns_of(generated[name], name))
+            keys[name] = _key(sides.real, sides.generated, top, effort, folds, level, seed, halvings, version)
+            kept = _kept(store, keys[name])
+            if kept is None:
+                yield sides
+            else:
+                tell(sides)
+                explanations[name] = replace(kept, generator=name)
+
+    settings: Any = {"top": top, "effort": effort, "folds": folds, "level": level, "seed": seed, "halvings": halvings}
+    for sides, explained in map_tasks(partial(_explained, **settings), missing(), tell=tell):
+        if isinstance(explained, str):
+            reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {explained}"
+            continue
+        explanation, estimate, messages = explained
+        metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
+        key = cell_key(metric, sides.generated, sides.real, seed=seed, version=version)
+        if store.load(key) is None:  # for the comparison
+            store.save(key, estimate, messages)
+        store.save_document(keys[sides.name], explanation.to_dict())
+        explanations[sides.name] = replace(explanation, generator=sides.name)
     if progress is not None and generated:
         progress("done", len(generated), len(generated))
-    return tuple(explanations), tuple(reasons)
+    return (
+        tuple(explanations[name] for name in generated if name in explanations),
+        tuple(reasons[name] for name in generated if name in reasons),
+    )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The texts of a generator, and real text."""
+
+    name: str
+    real: Corpus
+    generated: Corpus
+
+
+def _explained(
+    sides: _Sides, *, effort: Effort, folds: int, level: float, seed: int, **others: Any
+) -> tuple[Explanation, Estimate, tuple[str, ...]] | str:
+    """Return the explanation of a generator, dd with its warnings; or why there is none."""
+    settings: Any = {"effort": effort, "folds": folds, "level": level, "seed": seed}
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            full = judge(sides.real, sides.generated, **settings)
+        explanation = explain(sides.generated, sides.real, full=full, **settings, **others)
+    except (EmptyCorpusError, TooFewSentencesError) as error:
+        return str(error)
+    return explanation, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:
@@ -184,27 +219,6 @@ def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, 
     metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
     content = [part for corpus in (generated, real) for part in (corpus.fingerprint, corpus.columns_fingerprint)]
     return estimate_key("explanation", top, metric.key, folds, level, *others, *content)
-
-
-def _judge(
-    real: Corpus,
-    generated: Corpus,
-    effort: Effort,
-    folds: int,
-    level: float,
-    seed: int,
-    store: EstimateStore,
-    version: str,
-) -> Judgement:
-    """Return dd, and store it for the comparison."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
-    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
-    key = cell_key(metric, generated, real, seed=seed, version=version)
-    if store.load(key) is None:
-        store.save(key, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
-    return full
 
 
 def _kept(store: EstimateStore, key: str) -> Explanation | None:

@@ -26,6 +26,7 @@ from textassay.comparison.comparison import Comparison, RealText
 from textassay.corpus import Corpus, parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
+from textassay.execution import map_tasks
 from textassay.metric import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
@@ -64,8 +65,30 @@ def estimate_key(*parts: object) -> str:
     return hashlib.blake2b("\0".join(map(str, parts)).encode(), digest_size=16).hexdigest()
 
 
+class StoredEvidence(Evidence):
+    """Evidence in a file of the store, read whenever it is asked for: of hundreds of generators it fills the memory."""
+
+    def __init__(self, path: Path) -> None:
+        object.__setattr__(self, "_path", path)
+
+    def __getattribute__(self, name: str) -> Any:
+        return self._read()[name] if name in _ARRAYS else super().__getattribute__(name)
+
+    def __reduce__(self) -> tuple[type[Evidence], tuple[Any, ...]]:
+        """Return the arrays themselves: where it is sent, the file may not be."""
+        return Evidence, tuple(self._read().values())
+
+    def _read(self) -> dict[str, Any]:
+        path: Path = super().__getattribute__("_path")
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                return {name: kept.get(name) for name in _ARRAYS}
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{path}, from which this comparison reads, is not there any more or damaged") from error
+
+
 class EstimateStore:
-    """Estimates in a folder; without a folder, in memory."""
+    """Estimates in a folder, which then holds their evidence; without a folder, in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -102,19 +125,21 @@ class EstimateStore:
         if self._folder is None:
             return self._memory.get(key)
         try:
-            with (self._folder / f"{key}.npz").open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            path = self._folder / f"{key}.npz"
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 document = parse_json(str(kept["document"]))
                 estimate = Estimate.from_dict(document["estimate"])
-                arrays = {name: kept.get(name) for name in _ARRAYS}
+                for name in _ARRAYS:
+                    kept.get(name)  # raises where it is damaged
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
-        return replace(estimate, evidence=Evidence(**arrays)), tuple(document["warnings"])
+        return replace(estimate, evidence=StoredEvidence(path)), tuple(document["warnings"])
 
-    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> None:
-        """Store `estimate` and its warnings under `key`."""
+    def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> Estimate:
+        """Store `estimate` and its warnings under `key`, and return it, its evidence where it is stored."""
         if self._folder is None:
             self._memory[key] = (estimate, warnings)
-            return
+            return estimate
         evidence = estimate.evidence or Evidence(None, None)
         arrays = {name: getattr(evidence, name) for name in _ARRAYS}
         document = json.dumps({"estimate": estimate.to_dict(), "warnings": warnings})
@@ -124,6 +149,7 @@ class EstimateStore:
                 document=np.array(document),
                 **{name: array for name, array in arrays.items() if array is not None},
             )
+        return replace(estimate, evidence=estimate.evidence and StoredEvidence(self._folder / f"{key}.npz"))
 
     def load_document(self, key: str) -> Any:
         """Return the JSON document stored under `key`, or None; documents are stored in folders only."""
@@ -183,24 +209,48 @@ def measure_cells(
     total = len(families) * len(tasks)
     done = 0
     cells: dict[tuple[str, str], Cell] = {}
-    for family in families.values():
-        shared = Shared()
-        for task in tasks:
-            if progress is not None:
-                progress(f"{family[0].declaration.name} of {task.name}", done, total)
-            with shared.used():
-                for metric in family:
+
+    def tell(part: _Part) -> None:
+        if progress is not None:
+            progress(f"{families[part.family][0].declaration.name} of {part.task.name}", done, total)
+
+    def missing() -> Iterator[_Part]:
+        nonlocal done
+        for family, of_family in families.items():
+            for task in tasks:
+                part = _Part(family, task, {})
+                for metric in of_family:
                     reason = task.senseless.get(metric.name) or _too_large(metric, task, limits or {})
-                    cells[task.name, metric.name] = (
-                        Cell(None, reason)
-                        if reason is not None
-                        else _cell(metric, task, seed=seed, store=store, strict=strict, version=version)
-                    )
-            shared.forget(task.generated)
-            done += 1
+                    if reason is not None:
+                        cells[task.name, metric.name] = Cell(None, reason)
+                        continue
+                    key = cell_key(metric, task.generated, task.real, seed=seed, version=version)
+                    stored = store.load(key)
+                    if stored is not None:
+                        cells[task.name, metric.name] = Cell(stored[0], None, stored[1])
+                        continue
+                    part.keys[metric.name] = key
+                if part.keys:
+                    yield part
+                else:
+                    tell(part)
+                    done += 1
+
+    measure = _Measure({metric.name: metric for metric in metrics}, seed, strict)
+    for part, measured in map_tasks(measure, missing(), tell=tell):
+        for name, cell in measured.items():
+            if cell.estimate is not None:
+                cell = replace(cell, estimate=store.save(part.keys[name], cell.estimate, cell.warnings))
+            cells[part.task.name, name] = cell
+        done += 1
     if progress is not None:
         progress("done", total, total)
-    return cells
+    return {
+        (task.name, metric.name): cells[task.name, metric.name]
+        for of_family in families.values()
+        for task in tasks
+        for metric in of_family
+    }
 
 
 def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | None:
@@ -225,22 +275,44 @@ def _content(metric: Metric, corpus: Corpus) -> tuple[str, str]:
     return corpus.fingerprint, corpus.columns_fingerprint if metric.reads_columns else ""
 
 
-def _cell(metric: Metric, task: Task, *, seed: int, store: EstimateStore, strict: bool, version: str) -> Cell:
-    key = cell_key(metric, task.generated, task.real, seed=seed, version=version)
-    stored = store.load(key)
-    if stored is not None:
-        return Cell(stored[0], None, stored[1])
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimate = metric.estimate(task.generated, task.real, seed=seed)
-    except (TooFewSentencesError, UnavailableError) as error:
-        if strict and task.requested:
-            raise type(error)(f"{task.name}: {error}") from None
-        return Cell(None, str(error))
-    messages = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    store.save(key, estimate, messages)
-    return Cell(estimate, None, messages)
+@dataclass(frozen=True)
+class _Part:
+    """The metrics of a family that are to be computed for a task, with the keys of their estimates."""
+
+    family: str
+    task: Task
+    keys: dict[str, str]
+
+
+class _Measure:
+    """Computes a part of the cells; what the metrics of a family share is kept as long as that family goes on."""
+
+    def __init__(self, metrics: Mapping[str, Metric], seed: int, strict: bool) -> None:
+        self._metrics = metrics
+        self._seed = seed
+        self._strict = strict
+        self._family = ""
+        self._shared = Shared()
+
+    def __call__(self, part: _Part) -> dict[str, Cell]:
+        """Return the cells by the name of their metrics."""
+        if part.family != self._family:
+            self._family, self._shared = part.family, Shared()
+        with self._shared.used():
+            cells = {name: self._cell(self._metrics[name], part.task) for name in part.keys}
+        self._shared.forget(part.task.generated)
+        return cells
+
+    def _cell(self, metric: Metric, task: Task) -> Cell:
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                estimate = metric.estimate(task.generated, task.real, seed=self._seed)
+        except (TooFewSentencesError, UnavailableError) as error:
+            if self._strict and task.requested:
+                raise type(error)(f"{task.name}: {error}") from None
+            return Cell(None, str(error))
+        return Cell(estimate, None, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
 
 
 def check_same_comparison(folder: Path, comparison: Comparison) -> None:

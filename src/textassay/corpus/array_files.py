@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import OutputError
+from textassay.execution import on_cluster
 from textassay.storage import host_name, is_running
 
 MAX_IN_MEMORY = 1 << 27  # bytes of one array
@@ -100,8 +101,8 @@ class FilePart:
 
 
 def to_pickle(array: npt.NDArray[Any]) -> npt.NDArray[Any] | FilePart:
-    """Return where `array` stands in a file, or the array itself if it does not."""
-    whole = _file_of(array)
+    """Return where `array` stands in a file; the array itself if it does not, or other machines may get it."""
+    whole = None if on_cluster() else _file_of(array)
     if whole is None or array.ndim != 1 or array.size == 0 or not array.flags.c_contiguous:
         return array
     offset = whole.offset + array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]

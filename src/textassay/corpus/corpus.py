@@ -25,6 +25,7 @@ from textassay.corpus.tokenizer import (
     warn_of_spacing,
 )
 from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.execution import sent_once
 
 _BLOCK = 1 << 16  # texts or tokens hashed at once
 _REAL_NAMES = ("(real)", "real")  # names of the set for which ``auto`` chooses the tokenizer
@@ -43,6 +44,7 @@ class TextOptions(TypedDict, total=False):
     max_tokens: int | None
 
 
+@sent_once
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus:
     """An immutable sequence of N texts.

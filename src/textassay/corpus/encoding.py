@@ -24,6 +24,7 @@ from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
 from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
+from textassay.execution import sent_once
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
@@ -121,6 +122,7 @@ def _grown(array: npt.NDArray[Number], size: int) -> npt.NDArray[Number]:
     return larger
 
 
+@sent_once
 class Vocabulary:
     """Tokens with their ids; ids 0-3 are ``<pad>``, ``<eos>``, ``<sos>`` and ``<unk>``."""
 

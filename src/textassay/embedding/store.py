@@ -24,6 +24,7 @@ from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.model_files import MINILM
 from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.errors import OptionError, OutputError
+from textassay.execution import carried, sent_once
 from textassay.storage import atomic_write, remove_stale_drafts
 
 DEFAULT_ENCODER = "lsa+lm"
@@ -36,13 +37,17 @@ _BYTES = 2 << 30  # of features in memory inside a block of `feature_store`
 _BYTES_OUTSIDE = 256 << 20  # and outside, for single metric calls
 
 
+@sent_once
 class FeatureStore:
-    """Thread-safe cache of fitted encoders and features."""
+    """Thread-safe cache of fitted encoders and features; in another process it is empty at first."""
 
     def __init__(self, folder: Path | None = None, *, n_bytes: int = _BYTES) -> None:
         self._folder = folder
         self._fitted: _Recent[FittedEncoder] = _Recent(_FITTED, lambda _: 1)
         self._features: _Recent[npt.NDArray[Any]] = _Recent(n_bytes, lambda vectors: vectors.nbytes)
+
+    def __reduce__(self) -> tuple[type["FeatureStore"], tuple[Path | None]]:
+        return FeatureStore, (None if self._folder is None else self._folder.absolute(),)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
         """Return `encoder` fitted to `real`."""
@@ -134,7 +139,7 @@ def _write(path: Path, vectors: FloatArray) -> None:
 
 
 _OUTSIDE = FeatureStore(n_bytes=_BYTES_OUTSIDE)
-_STORE: ContextVar[FeatureStore] = ContextVar("feature_store", default=_OUTSIDE)
+_STORE: ContextVar[FeatureStore] = carried(ContextVar("feature_store", default=_OUTSIDE))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.corpus import EOS, Corpus, Vocabulary
 from textassay.errors import OptionError, check_range, check_type
-from textassay.execution import parallel_map
+from textassay.execution import map_in_order, parallel_map
 from textassay.generator.base import (
     MAX_TOKENS,
     check_counted,
@@ -169,18 +169,13 @@ class NgramModel:
             prefix_tokens = tokens_in(train.vocabulary, prefix, generator=self.name)
             first_states, started = model.advance(prefix_tokens, prefix.offsets)[which], prefix.lengths[which]
         blocks = [slice(begin, min(begin + _BLOCK, n)) for begin in range(0, n, _BLOCK)]
-        drawn = parallel_map(
-            lambda block: _draw_block(
-                model,
-                tempered,
-                key,
-                np.arange(block.start, block.stop),
-                first_states[block],
-                started[block],
-                self.max_length,
-            ),
-            blocks,
-        )
+        limit = self.max_length  # a function that holds `self` would be sent to a cluster with all of it
+
+        def draw(block: slice) -> tuple[TokenArray, IntArray, int]:
+            samples = np.arange(block.start, block.stop)
+            return _draw_block(model, tempered, key, samples, first_states[block], started[block], limit)
+
+        drawn = map_in_order(draw, blocks)
         n_cut = sum(cut for _, _, cut in drawn)
         if n_cut > 0:
             warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {self.max_length} tokens", stacklevel=2)

@@ -6,9 +6,9 @@ was running. Times are those of the first computation; they mean something only 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from textassay.corpus import Corpus
 from textassay.discriminator import DISCRIMINATORS, PlainLogistic
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
+from textassay.execution import map_tasks
 from textassay.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
 from textassay.metric import Metric, dd, measure, parse_metric
@@ -152,18 +153,53 @@ def run_bench(
         check_range("seed", seed, 0)
     check_range("n_truth", n_truth, 2)
     store = EstimateStore(folder)
-    cells: list[BenchCell] = []
-    for name, corpus in corpora.items():
-        for seed in seeds:
-            pairs = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
-            total = len(corpora) * len(seeds) * len(pairs) * len(sizes) * len(estimators)
-            for pair in pairs:
-                pair_bench = _PairBench(store, name, pair, seed, n_truth)
-                for n in sizes:
-                    for estimator in estimators:
-                        if progress is not None:
-                            progress(f"{estimator.name} on {pair.name} of {name}", len(cells), total)
-                        cells.append(pair_bench.cell(estimator, n))
+    places: list[tuple[str, int, KnownTruthPair, int, Estimator]] = []  # of the cells, in order
+    documents: dict[tuple[object, ...], dict[str, Any]] = {}  # of a pair: its truth; of a cell: what was measured
+    n_done, total = 0, 0
+
+    def tell(work: _Work) -> None:
+        if progress is not None:
+            progress(work.label, n_done, total)
+
+    def finish(work: _Work, document: dict[str, Any]) -> None:
+        nonlocal n_done
+        documents[work.place] = document
+        n_done += work.is_cell
+
+    def missing() -> Iterator[_Work]:
+        nonlocal total
+        for name, corpus in corpora.items():
+            for seed in seeds:
+                pairs = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
+                total = len(corpora) * len(seeds) * len(pairs) * len(sizes) * len(estimators)
+                for pair in pairs:
+                    places.extend((name, seed, pair, n, estimator) for n in sizes for estimator in estimators)
+                    for work in _of_pair(pair, sizes, estimators, corpus=name, seed=seed, n_truth=n_truth):
+                        document = store.load_document(work.key)
+                        if document is None:
+                            yield work
+                        else:
+                            tell(work)
+                            finish(work, document)
+
+    for work, document in map_tasks(_Work.run, missing(), tell=tell):
+        store.save_document(work.key, document)
+        finish(work, document)
+    cells = [
+        BenchCell(
+            estimator=estimator.name,
+            corpus=name,
+            world=pair.name,
+            family=pair.family,
+            kind=pair.kind,
+            grows=pair.grows,
+            seed=seed,
+            n=n,
+            **documents[name, seed, pair.name, n, estimator.name],
+            **documents[name, seed, pair.name],
+        )
+        for name, seed, pair, n, estimator in places
+    ]
     return Bench(
         tuple(cells),
         tuple(estimator.name for estimator in estimators),
@@ -174,74 +210,59 @@ def run_bench(
     )
 
 
-class _PairBench:
-    """The cells of one pair and seed, which share their draws."""
+@dataclass(frozen=True)
+class _Work:
+    """A cell to measure, or the truth of a pair to compute."""
 
-    def __init__(self, store: EstimateStore, corpus: str, pair: KnownTruthPair, seed: int, n_truth: int) -> None:
-        self._store = store
-        self._corpus = corpus
-        self._pair = pair
-        self._seed = seed
-        self._n_truth = n_truth
-        self._drawn: tuple[int, Corpus, Corpus] | None = None
+    label: str
+    place: tuple[object, ...]  # corpus, seed and pair; of a cell, size and estimator, too
+    is_cell: bool
+    key: str  # in the store
+    compute: Callable[[], dict[str, Any]]
 
-    def cell(self, estimator: Estimator, n: int) -> BenchCell:
-        """Return one cell, from the store or measured now."""
-        real, generated = self._draw(n)
-        if estimator.log_probs:
-            real, generated = self._pair.with_log_probs(real, generated)
-        key = estimate_key(
-            _BENCH,
-            version("textassay"),
-            estimator.name,
-            estimator.metric.name,
-            estimator.metric.key,
-            estimator.metric.level,
-            real.fingerprint,
-            generated.fingerprint,
-            real.columns_fingerprint,
-            self._seed,
+    def run(self) -> dict[str, Any]:
+        """Return the document that is stored."""
+        return self.compute()
+
+
+def _of_pair(
+    pair: KnownTruthPair, sizes: Sequence[int], estimators: Sequence[Estimator], *, corpus: str, seed: int, n_truth: int
+) -> Iterator[_Work]:
+    """Yield the truth of a pair, and its cells; those of one size share their draw."""
+    place = (corpus, seed, pair.name)
+    real, generated = pair.sample(_N_TO_NAME, seed=seed)
+    key = estimate_key(_BENCH, "truth", pair.name, seed, n_truth, real.fingerprint, generated.fingerprint)
+    yield _Work(f"truth of {pair.name} of {corpus}", place, False, key, partial(_truth, pair, n_truth, seed))
+    for n in sizes:
+        drawn = pair.sample(n, seed=seed)
+        for estimator in estimators:
+            real, generated = pair.with_log_probs(*drawn) if estimator.log_probs else drawn
+            key = estimate_key(
+                _BENCH,
+                version("textassay"),
+                estimator.name,
+                estimator.metric.name,
+                estimator.metric.key,
+                estimator.metric.level,
+                real.fingerprint,
+                generated.fingerprint,
+                real.columns_fingerprint,
+                seed,
+            )
+            label = f"{estimator.name} on {pair.name} of {corpus}"
+            compute = partial(_measure, estimator, real, generated, seed)
+            yield _Work(label, (*place, n, estimator.name), True, key, compute)
+
+
+def _truth(pair: KnownTruthPair, n: int, seed: int) -> dict[str, Any]:
+    """Return the discrepancy of a pair, JSON-ready; raise where its log-probabilities are not those of its texts."""
+    truth = pair.truth(n, seed=seed)
+    if truth.disagreement > _MOST_DISAGREEMENT:
+        raise InputError(
+            f"two estimates of the discrepancy of {pair.name} must agree within {_MOST_DISAGREEMENT:g} standard "
+            f"errors, got {truth.disagreement:.1f}: its log-probabilities are not those of its texts"
         )
-        measured = self._store.load_document(key)
-        if measured is None:
-            measured = _measure(estimator, real, generated, self._seed)
-            self._store.save_document(key, measured)
-        pair = self._pair
-        return BenchCell(
-            estimator=estimator.name,
-            corpus=self._corpus,
-            world=pair.name,
-            family=pair.family,
-            kind=pair.kind,
-            grows=pair.grows,
-            seed=self._seed,
-            n=n,
-            **measured,
-            **self._truth,
-        )
-
-    def _draw(self, n: int) -> tuple[Corpus, Corpus]:
-        if self._drawn is None or self._drawn[0] != n:
-            self._drawn = (n, *self._pair.sample(n, seed=self._seed))
-        return self._drawn[1:]
-
-    @cached_property
-    def _truth(self) -> dict[str, Any]:
-        real, generated = self._pair.sample(_N_TO_NAME, seed=self._seed)
-        key = estimate_key(
-            _BENCH, "truth", self._pair.name, self._seed, self._n_truth, real.fingerprint, generated.fingerprint
-        )
-        document: dict[str, Any] | None = self._store.load_document(key)
-        if document is None:
-            truth = self._pair.truth(self._n_truth, seed=self._seed)
-            if truth.disagreement > _MOST_DISAGREEMENT:
-                raise InputError(
-                    f"two estimates of the discrepancy of {self._pair.name} must agree within {_MOST_DISAGREEMENT:g} "
-                    f"standard errors, got {truth.disagreement:.1f}: its log-probabilities are not those of its texts"
-                )
-            document = {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
-            self._store.save_document(key, document)
-        return document
+    return {"truth": truth.value, "truth_low": truth.interval.low, "truth_high": truth.interval.high}
 
 
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:

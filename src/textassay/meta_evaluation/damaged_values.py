@@ -4,7 +4,7 @@ Values are stored by the content of all texts they were computed from, one docum
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from textassay.corpus import Corpus
 from textassay.embedding import feature_store
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
-from textassay.execution import parallel_map
+from textassay.execution import map_tasks
 from textassay.meta_evaluation.damage import DAMAGES, damage, obstacle
 from textassay.metric import Metric, Shared
 from textassay.seeding import stream
@@ -99,70 +99,98 @@ def measure_draw(
     *,
     store: EstimateStore,
     tell: Callable[[Cell], None],
+    done: Callable[[], None],
 ) -> dict[Cell, dict[str, Value]]:
-    """Return the values of every metric and evaluator on every damaged text."""
+    """Return the values of every metric and evaluator on every damaged text.
+
+    `tell` is called with a cell that is being measured, `done` after each.
+    """
+    reference, train = draw.texts["reference"], draw.texts.get("train")
+    keys = {_metric_key(metric): metric.name for metric in metrics}
+    keys |= {_evaluator_key(evaluator, train): evaluator.name for evaluator in evaluators}
+    values: dict[Cell, dict[str, Value]] = {}
+
+    def finish(cell: Cell, stored: Mapping[str, Sequence[Any]]) -> None:
+        values[cell] = {name: Value(*stored[key]) for key, name in keys.items()}
+        done()
+
+    def missing() -> Iterator[_Part]:
+        for cell in cells:
+            generated = draw.damaged(*cell)
+            key = estimate_key(_STRESS, version("textassay"), generated.fingerprint, reference.fingerprint, draw.seed)
+            part = _Part(cell, generated, key, store.load_document(key) or {})
+            if part.stored.keys() >= keys.keys():
+                tell(cell)
+                finish(cell, part.stored)
+            else:
+                yield part
+
     with feature_store():
-        run = _Run(draw, metrics, evaluators, store)
-
-        def measured(cell: Cell) -> dict[str, Value]:
-            tell(cell)
-            return run.values(cell)
-
-        return dict(zip(cells, parallel_map(measured, cells), strict=True))
+        measure = _Measure(reference, train, draw.seed, metrics, evaluators)
+        for part, stored in map_tasks(measure, missing(), tell=lambda part: tell(part.cell), threads=True):
+            store.save_document(part.key, stored)
+            finish(part.cell, stored)
+    return {cell: values[cell] for cell in cells}
 
 
-class _Run:
-    """State shared by the cells of a draw: the prepared reference of each family of metrics."""
+@dataclass(frozen=True)
+class _Part:
+    """One damaged text to measure, and the values that are stored of it, under their own keys."""
+
+    cell: Cell
+    generated: Corpus
+    key: str
+    stored: Mapping[str, Sequence[Any]]
+
+
+class _Measure:
+    """Measures damaged texts of one draw; what the metrics share of the reference is kept."""
 
     def __init__(
-        self, draw: Draw, metrics: Sequence[Metric], evaluators: Sequence[Evaluator], store: EstimateStore
+        self,
+        reference: Corpus,
+        train: Corpus | None,
+        seed: int,
+        metrics: Sequence[Metric],
+        evaluators: Sequence[Evaluator],
     ) -> None:
-        self._draw = draw
+        self._reference = reference
+        self._train = train
+        self._seed = seed
         self._metrics = metrics
         self._evaluators = evaluators
-        self._store = store
         self._shared = Shared()
 
-    def values(self, cell: Cell) -> dict[str, Value]:
-        """Return all values of one cell, from the store or measured now."""
-        generated = self._draw.damaged(*cell)
-        texts = self._draw.texts
-        key = estimate_key(
-            _STRESS, version("textassay"), generated.fingerprint, texts["reference"].fingerprint, self._draw.seed
-        )
-        stored: dict[str, list[Any]] = self._store.load_document(key) or {}
-        n_stored = len(stored)
+    def __call__(self, part: _Part) -> dict[str, Sequence[Any]]:
+        """Return all values of one text under their keys, those that are stored first."""
+        generated = part.generated
+        stored = dict(part.stored)
         with self._shared.used():
             for metric in self._metrics:
                 if _metric_key(metric) not in stored:
                     stored[_metric_key(metric)] = list(self._value(metric, generated))
         self._shared.forget(generated)
         for evaluator in self._evaluators:
-            if self._evaluator_key(evaluator) not in stored:
-                stored[self._evaluator_key(evaluator)] = list(self._own(evaluator, generated))
-        if len(stored) > n_stored:
-            self._store.save_document(key, stored)
-        return {
-            **{metric.name: Value(*stored[_metric_key(metric)]) for metric in self._metrics},
-            **{evaluator.name: Value(*stored[self._evaluator_key(evaluator)]) for evaluator in self._evaluators},
-        }
-
-    def _evaluator_key(self, evaluator: Evaluator) -> str:
-        train = self._draw.texts.get("train")
-        return f"{evaluator.name} {evaluator.settings} {'' if train is None else train.fingerprint}"
+            key = _evaluator_key(evaluator, self._train)
+            if key not in stored:
+                stored[key] = list(self._own(evaluator, generated))
+        return stored
 
     def _value(self, metric: Metric, generated: Corpus) -> Value:
         try:
-            return _value(metric.estimate(generated, self._draw.texts["reference"], seed=self._draw.seed))
+            return _value(metric.estimate(generated, self._reference, seed=self._seed))
         except InputError as error:
             return Value(None, None, str(error))
 
     def _own(self, evaluator: Evaluator, generated: Corpus) -> Value:
-        texts = self._draw.texts
         try:
-            return _value(evaluator.measure(generated, texts["reference"], texts.get("train"), self._draw.seed))
+            return _value(evaluator.measure(generated, self._reference, self._train, self._seed))
         except InputError as error:
             return Value(None, None, str(error))
+
+
+def _evaluator_key(evaluator: Evaluator, train: Corpus | None) -> str:
+    return f"{evaluator.name} {evaluator.settings} {'' if train is None else train.fingerprint}"
 
 
 def _metric_key(metric: Metric) -> str:

@@ -9,9 +9,9 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,15 @@ def run_stress(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # undefined values are in the curves
         values = [
-            measure_draw(draw, cells, of_draw, evaluators, store=EstimateStore(folder), tell=counter.of(number))
+            measure_draw(
+                draw,
+                cells,
+                of_draw,
+                evaluators,
+                store=EstimateStore(folder),
+                tell=partial(counter.tell, number=number),
+                done=counter.done,
+            )
             for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
         ]
     _leave_out(values, directions, left_out, asked=metrics is not None)
@@ -147,25 +155,22 @@ def _findings(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple
 
 
 class _Counter:
-    """Reports progress from several threads."""
+    """Reports progress."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
         self._total = total
         self._done = 0
-        self._lock = Lock()
 
-    def of(self, number: int) -> Any:
-        """Return a function to call with each cell of a draw."""
+    def tell(self, cell: Cell, *, number: int) -> None:
+        """Say that this cell of a draw is being measured."""
+        if self._progress is not None:
+            what = f"{cell[0]} {cell[1]:g}" if cell[0] else "undamaged text"
+            self._progress(f"{what}, draw {number}", self._done, self._total)
 
-        def tell(cell: Cell) -> None:
-            with self._lock:
-                n_done, self._done = self._done, self._done + 1
-            if self._progress is not None:
-                what = f"{cell[0]} {cell[1]:g}" if cell[0] else "undamaged text"
-                self._progress(f"{what}, draw {number}", n_done, self._total)
-
-        return tell
+    def done(self) -> None:
+        """Count a cell."""
+        self._done += 1
 
 
 def _check(

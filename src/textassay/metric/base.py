@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
 from hashlib import blake2b
+from importlib import import_module
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
@@ -156,6 +157,12 @@ class Metric:
     def __repr__(self) -> str:
         return f"Metric({self.name})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what is sent to another process: of a metric of the catalogue, where its declaration is."""
+        declaration, home = self.declaration, str(self.declaration.compute.__module__)
+        what = (home, declaration.name) if home.startswith("textassay.") else declaration
+        return _metric, (what, dict(self.settings), self.level)
+
     @cached_property
     def name(self) -> str:
         """Canonical name, with the settings that are always shown and all that differ from their defaults."""
@@ -248,6 +255,14 @@ class Metric:
             details={**self._encoder_detail, **computed.details},
             evidence=None if interval is None else evidence,
         )
+
+
+def _metric(declaration: Declaration | tuple[str, str], settings: dict[str, Any], level: float) -> Metric:
+    if isinstance(declaration, tuple):
+        module, name = declaration
+        import_module(module)  # which declares it
+        declaration = DECLARED[name].declaration
+    return Metric(declaration, MappingProxyType(settings), level)
 
 
 def declare_metric(

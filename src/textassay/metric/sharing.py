@@ -37,6 +37,10 @@ class Shared:
         with self._lock:
             self._entries = {key: entry for key, entry in self._entries.items() if not entry.is_from(corpus)}
 
+    def __reduce__(self) -> tuple[type["Shared"], tuple[()]]:
+        """Return what makes an empty one: in another process, results are computed anew."""
+        return Shared, ()
+
     @contextmanager
     def used(self) -> Iterator[None]:
         """Let `compute_once` keep its results here."""

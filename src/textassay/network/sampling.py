@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import EOS, PAD, SOS
-from textassay.execution import parallel_map
+from textassay.execution import map_in_order
 from textassay.network.reader import rows_to_add
 from textassay.seeding import uniforms
 from textassay.training import single_threaded
@@ -113,7 +113,7 @@ def draw_sentences(
             return _draw_block(network, weights, choice, beginnings, samples, key, limit)
 
     starts = range(0, n, together)
-    blocks = parallel_map(draw, starts) if device == "cpu" else [draw(start) for start in starts]
+    blocks = map_in_order(draw, starts) if device == "cpu" else [draw(start) for start in starts]
     lengths = np.concatenate([block for _, block in blocks])[:n]
     return np.concatenate([block for block, _ in blocks])[: lengths.sum()], lengths
 

@@ -7,11 +7,10 @@ checkpoint a training resumes.
 """
 
 import json
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +21,7 @@ from typing import Any
 from textassay.comparison import estimate_key
 from textassay.corpus import parse_json, read_document
 from textassay.errors import OutputError
-from textassay.execution import parallel_map
+from textassay.execution import map_tasks
 from textassay.storage import atomic_write, remove_stale_drafts
 
 Progress = Callable[[str, int, int], None]
@@ -85,10 +84,9 @@ class Stages:
     """The stages of a study in a folder."""
 
     def __init__(self, folder: Path, progress: Progress | None = None) -> None:
-        self._folder = folder
+        self._folder = folder.absolute()  # the processes of a cluster work elsewhere
         self._progress = progress
         self._done: dict[str, Done] = {}
-        self._lock = threading.Lock()
 
     def folder_of(self, stage: Stage) -> Path:
         """Return the folder of `stage`, whether it is there or not."""
@@ -129,37 +127,66 @@ class Stages:
         missing = self.missing(targets)
         total = len({stage.key: stage for stage in missing})
         n_done = 0
+        compute = _Compute(lambda label: self._tell(label, n_done, total))
 
-        def run(stage: Stage) -> None:
-            nonlocal n_done
-            self._tell(stage.label, n_done, total)
-            self._compute(stage, lambda text: self._tell(f"{stage.label}: {text}", n_done, total))
-            with self._lock:
-                n_done += 1
+        def ready(level: int) -> Iterator[_Ready]:
+            for stage in missing:
+                if stage.level == level:
+                    done = {each: self.done(each) for each in stage.inputs}
+                    inputs = {each: finished for each, finished in done.items() if finished is not None}
+                    yield _Ready(stage, self.folder_of(stage), inputs)
+
+        def tell(ready: _Ready) -> None:
+            self._tell(ready.stage.label, n_done, total)
 
         with _warnings_by_stage():
             for level in sorted({stage.level for stage in missing}):
-                parallel_map(run, [stage for stage in missing if stage.level == level])
+                for _ in map_tasks(compute, ready(level), tell=tell, threads=True):
+                    n_done += 1
         if total:
             self._tell("done", total, total)
         return total
+
+    def __reduce__(self) -> tuple[type["Stages"], tuple[Path]]:
+        """Return what is sent to another process: progress is shown here."""
+        return Stages, (self._folder,)
 
     def _tell(self, label: str, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(label, done, total)
 
-    def _compute(self, stage: Stage, tell: Callable[[str], None]) -> None:
-        inputs = {
-            stage_input: finished for stage_input in stage.inputs if (finished := self.done(stage_input)) is not None
-        }
-        folder = self.folder_of(stage)
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """A stage to compute, whose inputs are there."""
+
+    stage: Stage
+    folder: Path
+    inputs: Mapping[Stage, Done]
+
+
+class _Compute:
+    """Computes a stage in its folder; `tell` says how far it is, where there is somebody to tell."""
+
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+        self._tell = tell
+
+    def __reduce__(self) -> tuple[type["_Compute"], tuple[()]]:
+        """Return what is sent to another process, where nobody is told."""
+        return _Compute, ()
+
+    def __call__(self, ready: _Ready) -> None:
+        """Write the files of the stage, its document last."""
+        stage, folder, tell = ready.stage, ready.folder, self._tell
         said: list[str] = []
         token = _said.set(said)
         begun = time.perf_counter()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             remove_stale_drafts(folder)
-            result = stage.run(Work(folder, inputs, tell))
+            with nullcontext() if tell is not None else _warnings_by_stage():
+                say = (lambda text: None) if tell is None else lambda text: tell(f"{stage.label}: {text}")
+                result = stage.run(Work(folder, ready.inputs, say))
             document = {
                 "key": stage.key,
                 "kind": stage.kind,

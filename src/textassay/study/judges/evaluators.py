@@ -92,7 +92,7 @@ class JudgedTexts:
     @property
     def key(self) -> str:
         """Hash of all texts and their writers."""
-        texts = {name: corpus.texts for name, corpus in {"": self.real, **self.generated}.items()}
+        texts = {name: list(corpus.texts) for name, corpus in {"": self.real, **self.generated}.items()}
         return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 

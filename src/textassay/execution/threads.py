@@ -41,12 +41,20 @@ class _Device:
     used: bool = False
 
 
-_WORKERS: ContextVar[int] = ContextVar("workers", default=1)  # where joblib is not loaded
-_DEVICE: ContextVar[_Device | None] = ContextVar("device", default=None)
+WORKERS: ContextVar[int] = ContextVar("workers", default=1)  # where joblib is not loaded
+CLUSTER: ContextVar[Any] = ContextVar("cluster", default=None)  # what takes the tasks of `map_tasks`; here without one
+DEVICE: ContextVar[_Device | None] = ContextVar("device", default=None)
+
+
+def on_cluster() -> bool:
+    """Return whether tasks run on a cluster, whose machines need not share files."""
+    return CLUSTER.get() is not None
 
 
 def default_workers() -> int:
-    """Return the number of processors this process may use."""
+    """Return the number of processors this process may use; for a task on a cluster, which has many tasks, one."""
+    if on_cluster():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -57,12 +65,12 @@ def workers(n_workers: int) -> Iterator[None]:
     """Let `parallel_map` use `n_workers` threads, from 1 to `MAX_WORKERS`, inside the ``with`` block."""
     check_range("workers", n_workers, 1, MAX_WORKERS)
     joblib = sys.modules.get("joblib")  # takes as long to load as a metric to compute
-    token = _WORKERS.set(n_workers)
+    token = WORKERS.set(n_workers)
     try:
         with nullcontext() if joblib is None else joblib.parallel_config(backend="threading", n_jobs=n_workers):
             yield
     finally:
-        _WORKERS.reset(token)
+        WORKERS.reset(token)
 
 
 def allowed_workers() -> int:
@@ -72,7 +80,7 @@ def allowed_workers() -> int:
     """
     joblib = sys.modules.get("joblib")
     told = 1 if joblib is None else joblib.effective_n_jobs(None)
-    return _WORKERS.get() if told == 1 else int(told)
+    return WORKERS.get() if told == 1 else int(told)
 
 
 def check_device(name: str) -> None:
@@ -100,18 +108,18 @@ def device(name: str) -> Iterator[None]:
     """
     check_device(name)
     chosen = _Device(name)
-    token = _DEVICE.set(chosen)
+    token = DEVICE.set(chosen)
     try:
         yield
     finally:
-        _DEVICE.reset(token)
+        DEVICE.reset(token)
     if name not in ("auto", "cpu") and not chosen.used:
         warnings.warn(f"device {name} was not used: no network ran", stacklevel=3)
 
 
 def device_name() -> str:
     """Return the device set by `device`, ``auto`` by default, and record that a network used it."""
-    chosen = _DEVICE.get()
+    chosen = DEVICE.get()
     if chosen is None:
         return "auto"
     chosen.used = True
@@ -132,7 +140,7 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     try:
         contexts = [copy_context() for _ in tasks]  # so that `device` and the like hold in the threads, too
         for context in contexts:
-            context.run(_WORKERS.set, 1)
+            context.run(WORKERS.set, 1)
         return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped

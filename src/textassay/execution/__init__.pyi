@@ -1,0 +1,15 @@
+from textassay.execution.cluster import cluster as cluster
+from textassay.execution.tasks import carried as carried
+from textassay.execution.tasks import map_in_order as map_in_order
+from textassay.execution.tasks import map_tasks as map_tasks
+from textassay.execution.tasks import sent_once as sent_once
+from textassay.execution.threads import MAX_WORKERS as MAX_WORKERS
+from textassay.execution.threads import allowed_workers as allowed_workers
+from textassay.execution.threads import check_device as check_device
+from textassay.execution.threads import default_workers as default_workers
+from textassay.execution.threads import device as device
+from textassay.execution.threads import device_name as device_name
+from textassay.execution.threads import on_cluster as on_cluster
+from textassay.execution.threads import one_blas_thread as one_blas_thread
+from textassay.execution.threads import parallel_map as parallel_map
+from textassay.execution.threads import workers as workers

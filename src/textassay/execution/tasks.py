@@ -1,0 +1,99 @@
+"""Independent pieces of work: done here, in order or by threads, or on a cluster; callers do not know which.
+
+This file knows nothing of a cluster but that it has a method `map`; `textassay.execution.cluster` is one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import ContextVar, copy_context
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from textassay.execution.threads import CLUSTER, DEVICE, WORKERS, allowed_workers
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+Class = TypeVar("Class", bound=type)
+Value = TypeVar("Value")
+
+SENT_ONCE: list[type] = []
+CARRIED: dict[str, ContextVar[Any]] = {DEVICE.name: DEVICE}
+
+
+class Cluster(Protocol):
+    """Where else tasks may run."""
+
+    def map(
+        self, function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
+    ) -> Iterator[tuple[Item, Outcome]]:
+        """Do as `map_tasks` does."""
+        ...
+
+
+def sent_once(kind: Class) -> Class:
+    """Let objects of this class be sent to a cluster once, however many tasks hold them."""
+    SENT_ONCE.append(kind)
+    return kind
+
+
+def carried(variable: ContextVar[Value]) -> ContextVar[Value]:
+    """Let tasks on a cluster see the value that a variable has where they are handed out."""
+    CARRIED[variable.name] = variable
+    return variable
+
+
+def map_tasks(
+    function: Callable[[Item], Outcome],
+    items: Iterable[Item],
+    *,
+    tell: Callable[[Item], None] = lambda item: None,
+    threads: bool = False,
+) -> Iterator[tuple[Item, Outcome]]:
+    """Yield each item with ``function(item)``, as they are done.
+
+    On a cluster (see `textassay.execution.cluster`) each item is a task there. Otherwise items are taken one after
+    another, each when the one before has been dealt with; or, with `threads`, by as many threads as `workers` allows.
+
+    `function` may hold state, such as a cache: on a cluster, each process has its own, from task to task. `tell` is
+    called with an item that is being worked on, whenever that is another one.
+    """
+    elsewhere: Cluster | None = CLUSTER.get()
+    if elsewhere is not None:
+        yield from elsewhere.map(function, items, tell)
+    elif threads and allowed_workers() > 1:
+        yield from _by_threads(function, items, tell)
+    else:
+        for item in items:
+            tell(item)
+            yield item, function(item)
+
+
+def map_in_order(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+    """Return ``[function(item) for item in items]``, computed by threads or as tasks on a cluster (see `map_tasks`)."""
+    tasks = list(items)
+    outcomes = dict(map_tasks(lambda place: function(tasks[place]), range(len(tasks)), threads=True))
+    return [outcomes[place] for place in range(len(tasks))]
+
+
+def _by_threads(
+    function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
+) -> Iterator[tuple[Item, Outcome]]:
+    def work(item: Item) -> Outcome:
+        WORKERS.set(1)
+        tell(item)
+        return function(item)
+
+    n_threads = allowed_workers()
+    pool = ThreadPoolExecutor(n_threads)
+    running: dict[Future[Outcome], Item] = {}
+    waiting = iter(items)
+    try:
+        while True:
+            for item in islice(waiting, 2 * n_threads - len(running)):
+                running[pool.submit(copy_context().run, work, item)] = item
+            if not running:
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
