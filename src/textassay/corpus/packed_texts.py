@@ -12,7 +12,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.array_files import FilePart, GrowingArray, from_pickle, read_only, to_pickle
+from textassay.corpus.array_files import GrowingArray, read_only
 
 Bytes = npt.NDArray[np.uint8]
 IntArray = npt.NDArray[np.int64]
@@ -81,8 +81,8 @@ class PackedTexts(Sequence[str]):
         return f"PackedTexts({len(self)} texts, {int(self.lengths.sum())} bytes)"
 
     def __reduce__(self) -> tuple[Callable[..., "PackedTexts"], tuple[Any, ...]]:
-        texts = self if isinstance(to_pickle(self.data), FilePart) else self.compact()
-        return _from_pickle, (to_pickle(texts.data), to_pickle(texts.starts), to_pickle(texts.stops))
+        texts = self.compact()
+        return PackedTexts, (texts.data, texts.starts, texts.stops)
 
     @property
     def lengths(self) -> IntArray:
@@ -172,7 +172,3 @@ class TextPacker:
         """Return all texts; no more can be added."""
         offsets = self._offsets.array()
         return PackedTexts(self._data.array(), offsets[:-1], offsets[1:])
-
-
-def _from_pickle(data: Any, starts: Any, stops: Any) -> PackedTexts:
-    return PackedTexts(from_pickle(data), from_pickle(starts), from_pickle(stops))

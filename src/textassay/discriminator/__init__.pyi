@@ -79,6 +79,7 @@ from textassay.discriminator.random_search import SearchSpace as SearchSpace
 from textassay.discriminator.recurrent import RecurrentDiscriminator as RecurrentDiscriminator
 from textassay.discriminator.saved import load_fitted as load_fitted
 from textassay.discriminator.saved import save_fitted as save_fitted
+from textassay.discriminator.saved import saved_checksum as saved_checksum
 from textassay.discriminator.side_models import SideModels as SideModels
 from textassay.discriminator.side_models import TokenProbs as TokenProbs
 from textassay.discriminator.stack import FIT as FIT
