@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 import textassay as ta
 from made_up import sentences
-from textassay.discriminator import make_discriminator
+from textassay.discriminator import make_discriminator, saved_checksum
 from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.training import Recipe
@@ -170,13 +170,26 @@ def test_a_folder_cannot_run_code(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds a NaiveBayes: use that class"):
         ta.discriminators.Logistic.from_pretrained(tmp_path)
     content = (tmp_path / "discriminator.bin").read_bytes()
-    first_line = content[: content.index(b"\n") + 1]
-    (tmp_path / "discriminator.bin").write_bytes(first_line + pickle.dumps(Harm()))
-    with pytest.raises(InputError, match=r"may not name builtins\.print"):
-        ta.discriminators.from_pretrained(tmp_path)
-    (tmp_path / "discriminator.bin").write_bytes(content[:-20])
-    with pytest.raises(InputError, match="truncated or damaged"):
-        ta.discriminators.from_pretrained(tmp_path)
+    start = content[: content.index(b"\n")].rpartition(b" ")[0] + b" "
+    arrays = (tmp_path / "discriminator.safetensors").read_bytes()
+    memo = b"\x80\x04Nr\xff\xff\xff\xf0."  # would make place for four billion objects
+    for objects, message in (
+        (pickle.dumps(Harm()), r"may not name builtins\.print"),
+        (memo, "not written by textassay"),
+    ):
+        (tmp_path / "discriminator.bin").write_bytes(start + saved_checksum(arrays, objects) + objects)
+        with pytest.raises(InputError, match=message):
+            ta.discriminators.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["discriminator.bin", "discriminator.safetensors"])
+def test_a_damaged_folder_says_so(tmp_path: Path, name: str) -> None:
+    ta.discriminators.NaiveBayes().fit(TEXTS, IS_REAL).save_pretrained(tmp_path)
+    content = (tmp_path / name).read_bytes()
+    for damaged in (content[:-20], content[:-30] + bytes(30), content[:-1] + bytes([content[-1] ^ 1])):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(InputError, match="truncated or damaged: its checksum differs"):
+            ta.discriminators.from_pretrained(tmp_path)
 
 
 def test_a_folder_of_another_version_says_so(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from textassay.errors import OptionError, check_least, check_positive, check_range, check_share
+from textassay.errors import InputError, OptionError, check_least, check_positive, check_range, check_share
 
 
 @dataclass
@@ -49,3 +49,7 @@ def test_a_share_is_below_1(rate: float) -> None:
 def test_what_has_a_least_is_finite(rate: float) -> None:
     with pytest.raises(OptionError, match=f"rate must be at least 0.5, got {rate}"):
         check_least(_Settings(rate=rate), ("rate",), 0.5)
+
+
+def test_a_message_is_one_line_whatever_a_file_brings_in() -> None:
+    assert str(InputError("no column 'a\nb\u2028c'")) == "no column 'a b c'"

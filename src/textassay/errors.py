@@ -12,7 +12,10 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 
 class TextassayError(Exception):
-    """Root of all errors that textassay raises on purpose."""
+    """Root of all errors that textassay raises on purpose; the message is one line, whatever names a file brings in."""
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())
 
 
 class InputError(TextassayError, ValueError):

@@ -168,6 +168,30 @@ def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]
     assert {path: path.stat().st_mtime_ns for path in kept} == kept, "it computed again what it had kept"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_is_one_line_and_a_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int, status: int, word: str
+) -> None:
+    def stopped(_: list[str]) -> int:
+        signal.raise_signal(number)
+        return 0
+
+    monkeypatch.setattr(main_module, "_run", stopped)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert main_module.main([]) == status
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert (
+        capsys.readouterr().err
+        == f"textassay: {word}; run the same command again (with --out it resumes where it stopped)\n"
+    )
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
 def test_a_disk_that_fills_up_is_one_line_and_leaves_no_half_report(folder: Path) -> None:
     """Once while estimates are written, once while the report is."""

@@ -1,12 +1,20 @@
 """The folder that ``train --out`` names: what was begun there with other settings stays as it is."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from textassay.cli.trained_folder import CHECKPOINT, MODEL, ROUNDS, SETTINGS, finished
+from textassay.cli.train import Train
+from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
+from textassay.corpus import TextForm
 from textassay.errors import InputError
+from textassay.generator import NgramModel
+from textassay.model_store import save_model
+from textassay.storage import write_files
 
 
 @pytest.mark.parametrize("begun", [CHECKPOINT, ROUNDS, MODEL])
@@ -23,3 +31,33 @@ def test_what_was_begun_with_other_settings_is_refused_and_says_which(tmp_path: 
 def test_settings_without_anything_learnt_hold_nobody_back(tmp_path: Path) -> None:
     (tmp_path / SETTINGS).write_text('{"seed": 0}')
     assert finished(tmp_path, {"seed": 1}, str) is None
+
+
+@pytest.mark.parametrize("left", [CHECKPOINT, ROUNDS])
+def test_what_a_run_killed_at_its_very_end_left_is_cleared(tmp_path: Path, left: str) -> None:
+    form = TextForm.learn(["a b", "b c"])
+    model = NgramModel(2).fit(form.corpus(["a b", "b c"]))
+    write_files(tmp_path, {SETTINGS: "{}", HISTORY: "history"})
+    save_model(model, tmp_path, form=form)
+    (tmp_path / left).touch()
+    assert finished(tmp_path, {}, str) == "history"
+    assert not (tmp_path / left).exists()
+
+
+def test_a_folder_that_was_removed_meanwhile_does_not_count_as_finished(
+    folder: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "text.txt").write_text("a b c\nb c d\nc d e\n" * 10)
+    command = ("train", "ngram", "--real", "text.txt", "--out", "out")
+    saved = Train.keep_model
+
+    def removed(self: Train, *arguments: Any, **options: Any) -> None:
+        shutil.rmtree("out")
+        saved(self, *arguments, **options)
+
+    monkeypatch.setattr(Train, "keep_model", removed)
+    outcome = run(*command)
+    assert outcome.status == 2
+    assert "somebody removed files of out meanwhile: run the same command again" in outcome.stderr
+    monkeypatch.setattr(Train, "keep_model", saved)
+    assert run(*command).status == 0

@@ -1,6 +1,7 @@
 """Estimates on disk: what goes in comes out, and nothing half-written is ever read."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,16 +46,48 @@ def test_without_a_folder_estimates_are_kept_as_long_as_the_store() -> None:
     assert EstimateStore(None).load("key") is None
 
 
-@pytest.mark.parametrize("damage", ["truncated", "empty", "rubbish"])
+def _zipped_otherwise(content: bytes) -> bytes:
+    """Return an archive whose members say that they are compressed in a way that nobody knows."""
+    damaged = bytearray(content)
+    for place in (content.index(b"PK\3\4") + 8, content.index(b"PK\1\2") + 10):
+        damaged[place] = 99
+    return bytes(damaged)
+
+
+def _wide(text: str) -> bytes:
+    """Return a text as NumPy keeps it."""
+    return text.encode("utf-32-le")
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "truncated": lambda content: content[: len(content) // 2],
+    "empty": lambda _: b"",
+    "zeros": lambda content: bytes(len(content)),
+    "rubbish": lambda _: b"rubbish" * 100,
+    "one digit": lambda content: content.replace(b"0.1", b"0.7").replace(_wide("0.1"), _wide("0.7")),
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "zipped otherwise"])
 def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: str) -> None:
     store = EstimateStore(tmp_path)
     store.save("key", ESTIMATE)
     (file,) = tmp_path.iterdir()
-    content = file.read_bytes()
-    file.write_bytes({"truncated": content[: len(content) // 2], "empty": b"", "rubbish": b"rubbish" * 100}[damage])
+    file.write_bytes({**DAMAGES, "zipped otherwise": _zipped_otherwise}[damage](file.read_bytes()))
     assert store.load("key") is None
     store.save("key", ESTIMATE)
     assert store.load("key") is not None
+
+
+@pytest.mark.parametrize("damage", list(DAMAGES))
+def test_a_damaged_document_counts_as_absent(tmp_path: Path, damage: str) -> None:
+    store = EstimateStore(tmp_path)
+    document = {"value": 0.1, "details": [None, "é", 1e-300]}
+    store.save_document("key", document)
+    assert store.load_document("key") == document
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(DAMAGES[damage](file.read_bytes()))
+    assert store.load_document("key") is None
 
 
 def test_a_failed_write_leaves_nothing_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,13 +93,38 @@ def test_a_dict_of_splits_names_them(tmp_path: Path) -> None:
     assert read_texts(tmp_path / "saved" / "train").texts == ("a",)
 
 
+def test_damaged_files_found_by_fuzzing(tmp_path: Path) -> None:
+    """Offsets beyond the end, half a character, names that are none: what they cost was the process."""
+    path = write_parquet(tmp_path / "a.parquet", text=["aaaa", "bbbb", "cc\u00e9c"])
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"\xc3\xa9", b"\xc3\xc3"))
+    assert "is not a valid Parquet file" in message_of(path)
+    folder = save_dataset(tmp_path / "dataset", [arrow.table({"text": ["aaaa", "bbbb", "cccc"]})])
+    (stream,) = folder.glob("*.arrow")
+    whole = stream.read_bytes()
+    offsets = b"\4\0\0\0\x08\0\0\0"
+    assert offsets in whole
+    for damaged in (
+        whole.replace(offsets, b"\4\0\0\0\xff\xff\xff\x7f"),
+        whole.replace(offsets, b"\4\0\0\0\xff\0\0\xf0"),
+    ):
+        stream.unlink()
+        stream.write_bytes(damaged)
+        assert "is not a valid Arrow stream" in message_of(folder)
+    for files in ('{"a": 1}', "[1]", '[{"name": "a"}]', "3"):
+        (folder / "state.json").write_text(f'{{"_data_files": {files}}}')
+        assert "must list names of files" in message_of(folder)
+    (folder / "state.json").write_text('{"_data_files": [{"filename": "\\ud800"}]}')
+    assert "no file" in message_of(folder)
+
+
 def test_broken_dataset_folders(tmp_path: Path) -> None:
     table = arrow.table({"text": ["a"]})
     selected = save_dataset(tmp_path / "selected", [table], _indices_data_files=[{"filename": "indices.arrow"}])
     assert "save it again after flatten_indices()" in message_of(selected)
     missing = save_dataset(tmp_path / "missing", [table])
     (missing / "data-00000-of-00001.arrow").unlink()
-    assert "cannot be read" in message_of(missing)
+    assert "no file" in message_of(missing)
     broken = save_dataset(tmp_path / "broken", [table])
     (broken / "data-00000-of-00001.arrow").write_bytes(b"no arrow at all here")
     assert "not a valid Arrow stream" in message_of(broken)

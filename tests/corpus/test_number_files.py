@@ -85,6 +85,22 @@ def test_features_that_cannot_be_read(tmp_path: Path, name: str, make: Callable[
     assert "\n" not in str(caught.value)
 
 
+def test_damaged_headers_found_by_fuzzing(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", features=np.ones((3, 4)))
+    np.save(tmp_path / "a.npy", np.ones((3, 4)))
+    archive, array = ((tmp_path / name).read_bytes() for name in ("a.npz", "a.npy"))
+    damaged: list[bytes] = [array.replace(b"'shape': (3", b"'shape':(((")]
+    for offset, value in ((10, 99), (8, 1), (6, 99)):  # way of compressing, encrypted, version needed
+        content = bytearray(archive)
+        content[archive.index(b"PK\1\2") + offset] = value
+        damaged.append(bytes(content))
+    for each in damaged:
+        path = tmp_path / ("b.npz" if each[:2] == b"PK" else "b.npy")
+        path.write_bytes(each)
+        with pytest.raises(InputError, match="file of numbers"):
+            read_features(path)
+
+
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.ones((100, 8)))
     whole = (tmp_path / "a.npy").read_bytes()

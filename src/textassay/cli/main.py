@@ -4,7 +4,7 @@ A command's file is imported when the command is run, and what it needs of the l
 and mistakes are answered at once.
 
 Exit status: 0 done; 1 something failed that should not have, or a ``--fail-if`` condition holds; 2 the input or the
-options are wrong; 130 interrupted.
+options are wrong; 130 interrupted; 143 terminated.
 """
 
 import gc
@@ -24,7 +24,7 @@ import typer
 
 from textassay.cli.adapter import add_command, add_sub_commands
 from textassay.cli.groups import Group, add_group
-from textassay.cli.messages import show_warning, tell
+from textassay.cli.messages import heeding_termination, show_warning, tell
 from textassay.corpus import input_limits
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with warnings.catch_warnings(), input_limits():
+        with heeding_termination(), warnings.catch_warnings(), input_limits():
             warnings.showwarning = show_warning
             status = _run(words)
             sys.stdout.flush()

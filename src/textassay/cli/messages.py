@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,13 +16,38 @@ _LONGEST_WORD = 400  # characters: longer than any path that people type
 _LONGEST_LINE = 4000
 
 
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM), which stops a command as Ctrl-C does."""
+
+
+@contextlib.contextmanager
+def heeding_termination() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` inside the ``with`` block; it does nothing outside the main thread."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def tell(error: BaseException) -> int:
     """Say in one line on standard error what `error` means to the user, and return the exit status."""
-    if _interrupted(error):
+    interruption = _interruption(error)
+    if interruption is not None:
         with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print_line("interrupted; run the same command again (with --out it resumes where it stopped)")
-        return 130
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+        is_terminated = isinstance(interruption, Terminated)
+        word = "terminated" if is_terminated else "interrupted"
+        print_line(f"{word}; run the same command again (with --out it resumes where it stopped)")
+        return 143 if is_terminated else 130
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return 1
@@ -55,11 +81,11 @@ def not_saved() -> Iterator[None]:
         raise OutputError(f"{error}; the results were printed, but they are not saved") from error
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Return whether `error` is an interruption, or came of one: compiled code wraps it in an error of its own."""
-    return error is not None and (
-        isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__) or _interrupted(error.__context__)
-    )
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """Return the interruption that `error` is or came of: compiled code wraps it in an error of its own."""
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error
+    return _interruption(error.__cause__) or _interruption(error.__context__)
 
 
 def _usage_message(error: Any) -> str:

@@ -289,7 +289,7 @@ def command(name: str) -> type[Command]:
 
 @contextmanager
 def _stopping_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process: threads that train cannot be stopped, and all that is done is on disk."""
+    """Let Ctrl-C and SIGTERM end the process: threads that train cannot be stopped, and all that is done is on disk."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -297,11 +297,13 @@ def _stopping_at_once() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
         if sys.stderr.isatty():
             print("\x1b[?25h", end="", file=sys.stderr)  # the cursor, which a bar of progress hides
-        print_line("interrupted; run the same command again, and it goes on where it stopped")
-        os._exit(130)
+        word = "interrupted" if number == signal.SIGINT else "terminated"
+        print_line(f"{word}; run the same command again, and it goes on where it stopped")
+        os._exit(128 + number)
 
-    before = signal.signal(signal.SIGINT, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -14,7 +14,7 @@ from textassay.cli.messages import print_line
 from textassay.cli.model_settings import WithSettings
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.results import file_names, print_result
-from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 
 if TYPE_CHECKING:
     from textassay.corpus import Attributes, Corpus, TextForm
@@ -150,7 +150,7 @@ class Train(Files, Computing, WithSettings):
         self, training: Any, model: Any, form: "TextForm", figures: "Sequence[Figure]", others: Sequence[str] = ()
     ) -> None:
         """Write the history, its report and the model, take checkpoints away, and name all files."""
-        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, ROUNDS
+        from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS
         from textassay.model_store import save_model
         from textassay.report import document_files
         from textassay.storage import write_files
@@ -159,6 +159,9 @@ class Train(Files, Computing, WithSettings):
         files = {HISTORY: history, **document_files(self.document(training, figures), stem="training")}
         write_files(self.out, files)
         save_model(model, self.out, form=form)
+        if not all((self.out / name).exists() for name in (SETTINGS, HISTORY)):
+            (self.out / MODEL).unlink(missing_ok=True)  # or the folder would count as finished
+            raise OutputError(f"somebody removed files of {self.out} meanwhile: run the same command again")
         for name in (CHECKPOINT, ROUNDS):
             (self.out / name).unlink(missing_ok=True)
         self.say(f"the model is in {self.out}, with {file_names([*files, *others])}")

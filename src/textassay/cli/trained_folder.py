@@ -59,6 +59,9 @@ def finished(
         check_saved(out)
     except InputError as error:
         raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
+    for name in (CHECKPOINT, ROUNDS):  # of a run that was killed right before it took them away
+        if (out / name).exists():
+            (out / name).unlink()
     try:
         return read((out / HISTORY).read_text(encoding="utf-8"))
     except OSError as error:

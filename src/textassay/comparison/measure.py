@@ -12,7 +12,7 @@ Generators, metrics and the version of textassay may change.
 import hashlib
 import json
 import warnings
-import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -83,7 +83,7 @@ class StoredEvidence(Evidence):
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 return {name: kept.get(name) for name in _ARRAYS}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except Exception as error:  # a damaged file raises anything
             raise InputError(f"{path}, from which this comparison reads, is not there any more or damaged") from error
 
 
@@ -131,9 +131,9 @@ class EstimateStore:
                 estimate = Estimate.from_dict(document["estimate"])
                 for name in _ARRAYS:
                     kept.get(name)  # raises where it is damaged
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return replace(estimate, evidence=StoredEvidence(path)), tuple(document["warnings"])
+        except Exception:  # a damaged file raises anything
             return None
-        return replace(estimate, evidence=StoredEvidence(path)), tuple(document["warnings"])
 
     def save(self, key: str, estimate: Estimate, warnings: tuple[str, ...] = ()) -> Estimate:
         """Store `estimate` and its warnings under `key`, and return it, its evidence where it is stored."""
@@ -156,8 +156,9 @@ class EstimateStore:
         if self._folder is None:
             return None
         try:
-            return parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
-        except (OSError, ValueError):
+            kept = parse_json((self._folder / f"{key}.json").read_text(encoding="ascii"))
+            return kept["document"] if kept["checksum"] == _checksum(kept["document"]) else None
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def save_document(self, key: str, document: Mapping[str, Any]) -> None:
@@ -165,7 +166,7 @@ class EstimateStore:
         if self._folder is None:
             return
         with self._file(f"{key}.json") as file:
-            file.write(json.dumps(document, allow_nan=False).encode("ascii"))
+            file.write(json.dumps({"checksum": _checksum(document), "document": document}).encode("ascii"))
 
     @contextmanager
     def _file(self, name: str) -> Iterator[BinaryIO]:
@@ -178,6 +179,10 @@ class EstimateStore:
                 yield file
         if is_new:
             self._written.append(path)
+
+
+def _checksum(document: Any) -> int:
+    return zlib.crc32(json.dumps(document, allow_nan=False).encode("ascii"))
 
 
 @contextmanager

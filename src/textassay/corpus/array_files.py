@@ -3,7 +3,7 @@
 An array of more than `MAX_IN_MEMORY` bytes becomes a file in a folder of this process, in TMPDIR, else in /var/tmp
 (which, unlike /tmp, is never held in memory). A file goes with the last array that uses it, the folder with the
 process; folders of processes that were killed are cleared by the next process that makes one. Pickled, such an array is
-the path of its file, which another process on the same disk maps again.
+whole: another process need not share the disk.
 """
 
 import atexit
@@ -14,16 +14,14 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import BinaryIO, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import OutputError
-from textassay.execution import on_cluster
 from textassay.storage import host_name, is_running
 
 MAX_IN_MEMORY = 1 << 27  # bytes of one array
@@ -84,45 +82,6 @@ def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """A part of a file that is an array: what is pickled instead of it."""
-
-    path: str
-    dtype: str
-    offset: int
-    size: int
-
-    def array(self) -> npt.NDArray[Any]:
-        """Return the array, memory-mapped."""
-        return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=(self.size,))
-
-
-def to_pickle(array: npt.NDArray[Any]) -> npt.NDArray[Any] | FilePart:
-    """Return where `array` stands in a file; the array itself if it does not, or other machines may get it."""
-    whole = None if on_cluster() else _file_of(array)
-    if whole is None or array.ndim != 1 or array.size == 0 or not array.flags.c_contiguous:
-        return array
-    offset = whole.offset + array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
-    return FilePart(str(whole.filename), array.dtype.str, offset, array.size)
-
-
-def from_pickle(array: npt.NDArray[Any] | FilePart) -> npt.NDArray[Any]:
-    """Return the array that `to_pickle` was given, read-only."""
-    return read_only(array.array() if isinstance(array, FilePart) else array)
-
-
-def _file_of(array: npt.NDArray[Any]) -> "np.memmap[Any, Any] | None":
-    """Return the mapped file that `array` is a view of."""
-    whole: np.memmap[Any, Any] | None = None
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap) and base.filename is not None:  # None: a copy in memory
-            whole = base
-        base = base.base
-    return whole
 
 
 def _mapped(path: Path, dtype: type[Number]) -> npt.NDArray[Number]:

@@ -9,7 +9,7 @@ import numpy as np
 from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
 from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
-from textassay.corpus.source import Source, io_errors
+from textassay.corpus.source import Source, check_exists, io_errors
 from textassay.corpus.tables import Rows, choose_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -41,7 +41,7 @@ def read_parquet(source: Source, column: str | None, group_column: str | None) -
                 _check_sizes(file.metadata, columns, place, limit)
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
                 return _collect(arrow, batches, wanted, place, limit)
-        except arrow.ArrowInvalid as error:
+        except (arrow.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
 
 
@@ -53,13 +53,18 @@ def is_dataset(folder: Path) -> bool:
 def read_dataset(folder: Path, column: str | None, group_column: str | None) -> Rows:
     """Return the texts of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
     if (folder / _SPLITS).is_file():
-        splits = _json(folder / _SPLITS).get("splits", [])
-        raise InputError(f"{folder} holds several splits; name one: {', '.join(str(folder / name) for name in splits)}")
+        splits = _files(folder, _json(folder / _SPLITS).get("splits", []), _SPLITS)
+        raise InputError(f"{folder} holds several splits; name one: {', '.join(map(str, splits))}")
     state = _json(folder / _STATE)
     if state.get("_indices_data_files") or state.get("_indices_files"):
         raise InputError(f"{folder} holds a selection of rows; save it again after flatten_indices()")
     arrow = _arrow("reading dataset folders")
-    files = [folder / entry["filename"] for entry in state.get("_data_files", [])]
+    entries = state.get("_data_files", [])
+    if isinstance(entries, list):
+        entries = [entry.get("filename") if isinstance(entry, dict) else entry for entry in entries]
+    files = _files(folder, entries, _STATE)
+    for file in files:
+        check_exists(file)
     if not files:
         raise EmptyCorpusError(f"{folder} lists no data file")
     wanted: list[str] = []
@@ -77,8 +82,15 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
             wanted.append(choose_column(names, group_column, str(folder)))
         limit = input_limit(sum(file.stat().st_size for file in files))
         return _collect(arrow, batches(), wanted, str(folder), limit)
-    except arrow.ArrowInvalid as error:
+    except (arrow.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
+
+
+def _files(folder: Path, names: Any, document: str) -> list[Path]:
+    """Return the files and folders that a document of `folder` lists."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{folder / document} is broken: it must list names of files")
+    return [folder / name for name in names]
 
 
 def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str, limit: int) -> Rows:
@@ -92,6 +104,7 @@ def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str, 
             raise input_too_long(place, limit)
         for number, name in enumerate(wanted):
             array = _column(batch, name)
+            array.validate(full=True)  # that it is UTF-8, and that nothing lies beyond its end
             if number == 0 and not _is_text(arrow, array.type):
                 raise InputError(f"{place}: column '{name}' must hold strings, got {array.type}")
             if array.null_count:
@@ -112,7 +125,6 @@ def _bytes_of(arrow: Any, array: Any) -> tuple[Bytes, IntArray]:
     if arrow.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     array = array.cast(arrow.large_string())
-    array.validate(full=True)  # that it is UTF-8
     _, offsets, data = array.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
     content = np.frombuffer(data or b"", dtype=np.uint8)[bounds[0] : bounds[-1]]
@@ -140,6 +152,8 @@ def _check_sizes(metadata: Any, columns: Sequence[str], place: str, limit: int) 
     n_bytes = 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
+        if row_group.total_byte_size <= limit // metadata.num_row_groups:
+            continue  # nor are columns looked at, which ends the process where their sizes are damaged
         for number in range(row_group.num_columns):
             column = row_group.column(number)
             if column.path_in_schema.split(".")[0] in columns:

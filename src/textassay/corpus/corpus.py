@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.array_files import FilePart, GrowingArray, from_pickle, read_only, to_pickle
+from textassay.corpus.array_files import GrowingArray, read_only
 from textassay.corpus.encoding import UNK, Vocabulary, encode
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
@@ -96,12 +96,10 @@ class Corpus:
         object.__setattr__(self, "columns", {name: read_only(column) for name, column in self.columns.items()})
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: self.__dict__[name] for name in self.__dataclass_fields__}
-        return {name: to_pickle(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            self.__dict__[name] = from_pickle(value) if isinstance(value, np.ndarray | FilePart) else value
+        self.__dict__.update(state)
         self._protect()
 
     @classmethod

@@ -110,11 +110,11 @@ def _numpy_errors(path: Path, save: str) -> Iterator[None]:
     """Turn NumPy's errors about files that are not its own into an InputError."""
     try:
         yield
-    except InputError:
+    except (InputError, MemoryError):
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, EOFError, OverflowError, SyntaxError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged header or archive raises anything
         reason = "objects instead of numbers" if "object" in str(error).lower() else "another format, or cut off"
         raise InputError(
             f"{path} is not a {path.suffix} file of numbers ({reason}): save the array with {save}"

@@ -1,11 +1,14 @@
 """Fitted discriminators in folders: ``discriminator.safetensors`` with the arrays, ``discriminator.bin`` with all else.
 
-The latter is a line with the number of the format, then a pickle that may name only classes of textassay and the few of
-other libraries in `_ALLOWED`, so that a folder from elsewhere cannot run code.
+The latter is a line with the number of the format and a checksum of all that follows and of the arrays, then a pickle
+that may name only classes of textassay and the few of other libraries in `_ALLOWED`, so that a folder from elsewhere
+cannot run code.
 """
 
+import hashlib
 import io
 import pickle
+import pickletools
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import version
@@ -18,8 +21,9 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.storage import write_files
 
-FORMAT = 2  # raised whenever a class of a fitted discriminator gets another name or other fields
-_FIRST_LINE = b"textassay discriminator %d\n"
+FORMAT = 4  # raised whenever a class of a fitted discriminator gets another name or other fields
+_FIRST_LINE = b"textassay discriminator %d "
+_PUT = ("PUT", "BINPUT", "LONG_BINPUT")  # of older protocols; a large number in one takes as much memory
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
 _ROOMS = ("corpus", "discriminator", "discriminators", "embedding", "ngram", "training")
 _TREES = "sklearn.ensemble._hist_gradient_boosting"
@@ -54,11 +58,11 @@ def save_fitted(fitted: Mapping[str, Any], folder: Path) -> None:
     from safetensors.numpy import save
 
     content = io.BytesIO()
-    content.write(_FIRST_LINE % FORMAT)
     pickler = _Pickler(content)
     pickler.dump({"version": version("textassay"), **fitted})
     arrays = {str(number): np.ascontiguousarray(array) for number, array in enumerate(pickler.arrays)}
-    write_files(folder, {_ARRAYS: save(arrays), _OBJECTS: content.getvalue()})
+    saved, objects = save(arrays), content.getvalue()
+    write_files(folder, {_ARRAYS: saved, _OBJECTS: _FIRST_LINE % FORMAT + saved_checksum(saved, objects) + objects})
 
 
 def load_fitted(folder: Path) -> dict[str, Any]:
@@ -66,21 +70,28 @@ def load_fitted(folder: Path) -> dict[str, Any]:
     from safetensors.numpy import load
 
     try:
-        arrays = load((folder / _ARRAYS).read_bytes())
-        content = (folder / _OBJECTS).read_bytes()
+        saved, content = ((folder / name).read_bytes() for name in (_ARRAYS, _OBJECTS))
     except OSError:
         raise InputError(f"{folder} is not a discriminator folder: it has no {_ARRAYS} and {_OBJECTS}") from None
-    except Exception as error:  # safetensors has errors of its own
-        raise InputError(f"{folder / _ARRAYS} is truncated or damaged: {error}") from None
     if not content.startswith(_FIRST_LINE % FORMAT):
         raise InputError(f"{folder} holds a discriminator of another version of textassay: fit it again and save it")
+    first_line, _, objects = content.partition(b"\n")
+    if first_line + b"\n" != _FIRST_LINE % FORMAT + saved_checksum(saved, objects):
+        raise InputError(f"{folder} is truncated or damaged: its checksum differs; fit the discriminator again")
     try:
-        fitted: dict[str, Any] = _Unpickler(io.BytesIO(content.removeprefix(_FIRST_LINE % FORMAT)), arrays).load()
+        if any(code.name in _PUT for code, *_ in pickletools.genops(objects)):
+            raise InputError("it was not written by textassay")
+        fitted: dict[str, Any] = _Unpickler(io.BytesIO(objects), load(saved)).load()
     except InputError:
         raise
-    except Exception as error:  # a damaged pickle raises anything
-        raise InputError(f"{folder / _OBJECTS} is truncated or damaged: {error}") from None
+    except Exception as error:  # a pickle made by hand, and safetensors, raise anything
+        raise InputError(f"{folder} holds no usable discriminator: {error}") from None
     return fitted
+
+
+def saved_checksum(arrays: bytes, objects: bytes) -> bytes:
+    """Return the end of the first line: a hash of both files."""
+    return hashlib.sha256(objects + arrays).hexdigest().encode() + b"\n"
 
 
 class _Pickler(pickle.Pickler):

@@ -121,7 +121,7 @@ def _read(path: Path, n: int) -> FloatArray | None:
     """Return the vectors in the file, or None if it is absent, damaged or has another number of rows."""
     try:
         vectors = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+    except Exception:  # a damaged file raises anything
         return None
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != n or vectors.dtype.kind != "f":
         return None

@@ -167,7 +167,8 @@ def cut_length(pair: Pair) -> tuple[Finding, int | None] | None:
 
 def spaced(corpus: Corpus) -> Mask:
     """Return which texts begin or end with a space or have two in a row, shape (N,)."""
-    return np.array([text != text.strip() or "  " in text for text in corpus.texts], dtype=np.bool_)
+    marks = (text != text.strip() or "  " in text for text in corpus.texts)
+    return np.fromiter(marks, dtype=np.bool_, count=len(corpus))
 
 
 def _cut(pair: Pair, lengths: list[npt.NDArray[np.int64]]) -> tuple[int, int, list[npt.NDArray[np.int64]]] | None:

@@ -16,30 +16,43 @@ from textassay.seeding import stream
 
 Keys = npt.NDArray[np.uint64]
 _MAX_WORD = np.iinfo(np.uint64).max
+_BLOCK = 1 << 16  # texts or keys handled at once
 
 
 def sentence_keys(corpus: Corpus) -> Keys:
     """Return one key per text, shape (N,); comparable between corpora that share a vocabulary."""
     words = _random_words("tokens", _power_of_two(len(corpus.vocabulary)))
-    lengths = corpus.lengths
-    odd = _random_words("positions", _power_of_two(int(lengths.max(initial=1)) + 1)) | np.uint64(1)
-    positions = np.arange(len(corpus.tokens)) - np.repeat(corpus.offsets[:-1], lengths)
-    terms = words[corpus.tokens] * odd[positions]
-    totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)))
-    sums: Keys = totals[corpus.offsets[1:]] - totals[corpus.offsets[:-1]] + odd[lengths]
-    return sums
+    odd = _random_words("positions", _power_of_two(int(corpus.lengths.max(initial=1)) + 1)) | np.uint64(1)
+    keys = np.empty(len(corpus), dtype=np.uint64)
+    for start in range(0, len(corpus), _BLOCK):
+        offsets, lengths = corpus.offsets[start : start + _BLOCK + 1], corpus.lengths[start : start + _BLOCK]
+        starts, tokens = offsets - offsets[0], corpus.tokens[offsets[0] : offsets[-1]]
+        positions = np.arange(len(tokens)) - np.repeat(starts[:-1], lengths)
+        terms = words[tokens] * odd[positions]
+        totals = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(terms, dtype=np.uint64)))
+        keys[start : start + _BLOCK] = totals[starts[1:]] - totals[starts[:-1]] + odd[lengths]
+    return keys
 
 
 def occurs_in(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
     """Return for each key whether it is among `others`, shape (N,)."""
-    mask: npt.NDArray[np.bool_] = np.isin(keys, others)
-    return mask
+    return _among(keys, np.sort(others))
 
 
 def occurs_elsewhere(keys: Keys) -> npt.NDArray[np.bool_]:
     """Return for each key whether another text of the same corpus has it, shape (N,)."""
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    mask: npt.NDArray[np.bool_] = counts[inverse] > 1
+    ordered = np.sort(keys)
+    return _among(keys, ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def _among(keys: Keys, ordered: Keys) -> npt.NDArray[np.bool_]:
+    """Return for each key whether it is among `ordered`, which is ascending."""
+    mask = np.zeros(len(keys), dtype=np.bool_)
+    if len(ordered):
+        for start in range(0, len(keys), _BLOCK):
+            block = keys[start : start + _BLOCK]
+            places = np.minimum(np.searchsorted(ordered, block), len(ordered) - 1)
+            mask[start : start + _BLOCK] = ordered[places] == block
     return mask
 
 

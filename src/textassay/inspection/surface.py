@@ -30,6 +30,7 @@ Bits = npt.NDArray[np.uint32]
 _Z = 4.0
 NOTE, WARNING = 0.02, 0.1  # least gaps, as shares of texts, that are told
 _WIDTH = 160  # characters of an excerpt
+_BLOCK = 1 << 16  # texts whose tokens are looked at together
 
 
 class Trait(IntFlag):
@@ -268,10 +269,14 @@ def _in_words(corpora: list[Corpus]) -> list[Corpus]:
 def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
     shown, first, last = (np.zeros(len(words), dtype=np.uint32) for _ in range(3))
     mostly_upper = np.zeros(len(words), dtype=np.bool_)
-    filled = np.flatnonzero(words.lengths)
-    if len(filled):
-        starts, ends = words.offsets[filled], words.offsets[filled + 1] - 1
-        bits = traits[words.tokens]
+    for begin in range(0, len(words), _BLOCK):
+        offsets = words.offsets[begin : begin + _BLOCK + 1]
+        filled = np.flatnonzero(np.diff(offsets))
+        if not len(filled):
+            continue
+        starts, ends = offsets[filled] - offsets[0], offsets[filled + 1] - offsets[0] - 1
+        filled += begin
+        bits = traits[words.tokens[offsets[0] : offsets[-1]]]
         shown[filled] = np.bitwise_or.reduceat(bits, starts) | _split_numbers(bits, starts)
         first[filled] = bits[starts]
         closed = (bits[ends] & np.uint32(Trait.CLOSER) != 0) & (ends > starts)
@@ -280,7 +285,7 @@ def _surface(corpus: Corpus, words: Corpus, traits: Bits) -> Surface:
         n_letter = np.add.reduceat((bits & np.uint32(Trait.LETTER)) != 0, starts, dtype=np.int64)
         mostly_upper[filled] = 2 * n_upper > n_letter
     if words.tokenizer.split("+")[0] != "whitespace":
-        shown |= np.array([marker_traits(text) for text in words.texts], dtype=np.uint32)
+        shown |= np.fromiter(map(marker_traits, words.texts), dtype=np.uint32, count=len(words))
     keys = sentence_keys(corpus)
     some = keys[corpus.lengths > 0]
     weight = n_distinct(some) / len(some) if len(some) else 1.0

@@ -6,11 +6,14 @@ Departs from it: nearest are the sentences that share the longest runs of tokens
 the nearest vectors; the best of them counts; and it stands beside the share of sentences that are copies, the value.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.estimate import Interval
+from textassay.execution import parallel_map
 from textassay.inspection import occurs_in, sentence_keys
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
@@ -18,11 +21,13 @@ from textassay.ngram import Nearest, SuffixArray, match_pairs
 from textassay.resampling import clopper_pearson, cluster_terms
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 _ORDER = 4
 _EPSILON = 0.1  # stands for a precision's zero numerator, as in `sentence_bleu`
 _N_CANDIDATES = 20
 _N_EXAMPLES = 5
+_BLOCK = 1 << 14  # sentences looked up at once
 
 
 @declare_metric(
@@ -65,8 +70,13 @@ def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None
     """
     assert train is not None  # the declaration needs it
     is_copy = occurs_in(sentence_keys(generated), sentence_keys(train))
-    nearest = compute_once(SuffixArray.build, train).nearest(generated, n_candidates=_N_CANDIDATES)
-    bleu = np.where(is_copy, 1.0, _best_bleu(generated, train, nearest))
+    suffixes = compute_once(SuffixArray.build, train)
+    blocks = parallel_map(
+        lambda start: _look_up(generated.take(np.arange(start, min(start + _BLOCK, len(generated)))), train, suffixes),
+        range(0, len(generated), _BLOCK),
+    )
+    n_shared, best = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    bleu = np.where(is_copy, 1.0, best)
     interval = None
     if generated.groups is None:
         low, high = (
@@ -74,8 +84,6 @@ def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None
             for side in ("lower", "upper")
         )
         interval = Interval(low, high, level, "clopper-pearson: generated sentences, training text as given")
-    n_shared = nearest.lengths
-    longest = {generated.texts[index]: int(n_shared[index]) for index in np.argsort(-n_shared, kind="stable").tolist()}
     return Computed(
         float(is_copy.mean()),
         terms={"generated": cluster_terms(is_copy.astype(np.float64), generated.groups)},
@@ -87,7 +95,7 @@ def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None
             "median_shared": float(np.median(n_shared)),
             "max_shared": int(n_shared.max()),
             "median_shared_part": float(np.median(n_shared / np.maximum(generated.lengths, 1))),
-            "longest": [{"text": text, "n_shared": shared} for text, shared in list(longest.items())[:_N_EXAMPLES]],
+            "longest": _longest(generated, n_shared),
             "nearest_bleu": float(bleu.mean()),
             "n_train": len(train),
         },
@@ -95,12 +103,29 @@ def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None
     )
 
 
-def _best_bleu(generated: Corpus, train: Corpus, nearest: Nearest) -> FloatArray:
-    """Return the best BLEU of each sentence against any of its nearest training sentences, smoothed; shape (N,)."""
-    matches = match_pairs(generated, train, nearest.sentences, max_order=_ORDER)  # (N, candidates, order)
-    lengths = np.maximum(generated.lengths, 1)[:, None]
+def _longest(generated: Corpus, n_shared: IntArray) -> list[dict[str, Any]]:
+    """Return a few different sentences that share the longest n-grams."""
+    longest: dict[str, int] = {}
+    for index in np.argsort(-n_shared, kind="stable"):
+        longest.setdefault(generated.texts[index], int(n_shared[index]))
+        if len(longest) == _N_EXAMPLES:
+            break
+    return [{"text": text, "n_shared": shared} for text, shared in longest.items()]
+
+
+def _look_up(sentences: Corpus, train: Corpus, suffixes: SuffixArray) -> tuple[IntArray, FloatArray]:
+    """Return the tokens of the longest n-gram that each sentence shares, and its best BLEU; shapes (n,)."""
+    nearest = suffixes.nearest(sentences, n_candidates=_N_CANDIDATES)
+    return nearest.lengths, _best_bleu(sentences, train, nearest)
+
+
+def _best_bleu(sentences: Corpus, train: Corpus, nearest: Nearest) -> FloatArray:
+    """Return the best BLEU of each sentence against any of its nearest training sentences, smoothed; shape (n,)."""
+    matches = match_pairs(sentences, train, nearest.sentences, max_order=_ORDER)  # (n, candidates, order)
+    lengths = np.maximum(sentences.lengths, 1)[:, None]
     totals = np.maximum(lengths - np.arange(_ORDER), 1)[:, None, :]
-    log_precisions = np.log(np.where(matches == 0, _EPSILON, matches)) - np.log(totals)
+    log_numbers = np.log(np.maximum(np.arange(int(lengths.max()) + 1), _EPSILON))
+    log_precisions = log_numbers[matches] - log_numbers[totals]
     brevity = np.minimum(0.0, 1.0 - train.lengths[nearest.sentences] / lengths)
     scores = np.exp(brevity + log_precisions.mean(axis=-1))
     scores[matches[..., 0] == 0] = 0.0

@@ -75,7 +75,7 @@ def _match(corpora: list[Corpus], max_order: int, groups: Numbers) -> Matches:
     def match_part(tokens: npt.NDArray[np.int32], starts: IntArray, places: IntArray) -> None:
         _match_part(tokens, starts, places, n_types, len(corpora) == 1, n_hypotheses, groups, marks)
 
-    _each_part(corpora, match_part)
+    each_part(corpora, match_part)
     return Matches(marks)
 
 
@@ -97,7 +97,7 @@ def count_distinct(corpus: Corpus, *, max_order: int, groups: IntArray) -> tuple
         _count_part(tokens, starts, places, n_types, of_text, distinct, sole)
         return distinct, sole
 
-    for distinct, sole in _each_part([corpus], count_part):
+    for distinct, sole in each_part([corpus], count_part):
         n_distinct[:longest] += distinct
         n_sole[:longest] += sole
     return n_distinct, n_sole
@@ -114,13 +114,13 @@ def _checked(groups: IntArray, corpus: Corpus) -> Numbers:
     return groups.astype(np.uint8)
 
 
-def _each_part(corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], IntArray, IntArray], T]) -> list[T]:
+def each_part(corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], IntArray, IntArray], T]) -> list[T]:
     """Return what `of_part` makes of the positions of a few first tokens, for all parts.
 
     It gets the tokens of all texts in one row; where in `places` the positions of each first token start, and the end
     of the last; and `places`, with the number of the text in the upper 32 bits, in ascending order for each token.
     """
-    tokens = _lay_out(corpora)
+    tokens = lay_out(corpora)
     totals = sum(
         (np.bincount(corpus.tokens, minlength=len(corpora[0].vocabulary)) for corpus in corpora),
         np.zeros(len(corpora[0].vocabulary), dtype=np.int64),
@@ -139,7 +139,7 @@ def _each_part(corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], 
     return parallel_map(part, itertools.pairwise(bounds.tolist()))
 
 
-def _lay_out(corpora: list[Corpus]) -> npt.NDArray[np.int32]:
+def lay_out(corpora: list[Corpus]) -> npt.NDArray[np.int32]:
     """Return the tokens of all texts in one row, -1 after each text.
 
     The position of a token in the row is its position in the corpora plus the number of its text.

@@ -3,8 +3,8 @@
 A suffix array sorts all positions of the collection by the tokens that follow, up to the end of the text. The
 neighbours of the insertion point of a suffix share the most tokens with it. The longest shared n-gram is exact.
 
-Source: Manber, Myers, "Suffix arrays: a new method for on-line string searches", SIAM Journal on Computing 22, 1993
-(sorted by doubling).
+Source: Manber, Myers, "Suffix arrays: a new method for on-line string searches", SIAM Journal on Computing 22, 1993.
+Departs from it: sorted part by part of first tokens, by as many following tokens at a time as fit 63 bits.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,12 @@ from numba import njit
 from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import parallel_map
-from textassay.ngram.index import NgramIndex
+from textassay.ngram.matches import each_part, lay_out
 
 IntArray = npt.NDArray[np.int64]
 
 _BLOCK = 2048  # texts per task
+_LOW = np.int64(0xFFFFFFFF)
 _EACH_SIDE = 5  # neighbours before and after the insertion point
 
 
@@ -37,10 +38,12 @@ class Nearest:
 class SuffixArray:
     """The positions of a corpus sorted by the tokens that follow them; created by `build`."""
 
-    def __init__(self, corpus: Corpus, places: IntArray) -> None:
+    def __init__(self, corpus: Corpus, tokens: npt.NDArray[np.int32], places: IntArray) -> None:
         self._corpus = corpus
-        self._places = places
-        self._sentences = np.repeat(np.arange(len(corpus)), corpus.lengths)
+        self._tokens = tokens  # all texts in one row, -1 after each
+        self._places = places  # positions in the row, with the number of the text in the upper 32 bits
+        counts = np.bincount(corpus.tokens, minlength=len(corpus.vocabulary))
+        self._starts = np.concatenate(([0], np.cumsum(counts)))  # of the places of each first token
 
     def __repr__(self) -> str:
         return f"SuffixArray({len(self._corpus)} texts, {len(self._places)} positions)"
@@ -50,18 +53,25 @@ class SuffixArray:
         """Return the suffix array of `corpus`, at least one text."""
         if len(corpus) == 0:
             raise EmptyCorpusError("a suffix array needs at least one text, got 0")
-        n = len(corpus.tokens)
-        left = np.repeat(corpus.offsets[1:], corpus.lengths) - np.arange(n)  # tokens to the end of the text
-        ranks = corpus.tokens.astype(np.int64) + 1  # 0 is the end of a text, before every token
-        step, longest = 1, int(corpus.lengths.max(initial=0))
-        while step < longest:
-            goes_on = np.flatnonzero(left > step)
-            keys = ranks * (int(ranks.max()) + 1)
-            keys[goes_on] += ranks[goes_on + step]
-            _, inverse = np.unique(keys, return_inverse=True)
-            ranks = inverse.astype(np.int64) + 1
-            step *= 2
-        return cls(corpus, np.argsort(ranks, kind="stable"))
+        n_bits = len(corpus.vocabulary).bit_length()  # of a token's number plus 1; 0 is the end of a text
+        n_packed = max(1, 63 // n_bits)
+
+        def sort_part(tokens: npt.NDArray[np.int32], starts: IntArray, places: IntArray) -> IntArray:
+            unsorted, groups, depth = np.arange(len(places)), np.zeros(len(places), dtype=np.int64), 0
+            while len(unsorted):
+                keys = _pack(tokens, places[unsorted], depth, n_packed, n_bits)
+                order = np.lexsort((keys, groups))
+                places[unsorted] = places[unsorted[order]]
+                keys, groups = keys[order], groups[order]
+                is_first = np.ones(len(keys), dtype=np.bool_)
+                is_first[1:] = (keys[1:] != keys[:-1]) | (groups[1:] != groups[:-1])
+                groups = np.cumsum(is_first)
+                goes_on = (np.bincount(groups)[groups] > 1) & (keys & ((1 << n_bits) - 1) != 0)
+                unsorted, groups, depth = unsorted[goes_on], groups[goes_on], depth + n_packed
+            return places
+
+        parts = each_part([corpus], sort_part)
+        return cls(corpus, lay_out([corpus]), np.concatenate([np.zeros(0, dtype=np.int64), *parts]))
 
     def nearest(self, corpus: Corpus, *, n_candidates: int = 20) -> Nearest:
         """Return the longest shared n-gram and the most similar texts of the collection for each text of `corpus`."""
@@ -75,13 +85,7 @@ class SuffixArray:
         def look_up(start: int) -> tuple[IntArray, IntArray]:
             offsets = corpus.offsets[start : start + _BLOCK + 1]
             result: tuple[IntArray, IntArray] = _look_up(
-                corpus.tokens,
-                offsets,
-                self._corpus.tokens,
-                self._corpus.offsets,
-                self._places,
-                self._sentences,
-                n_candidates,
+                corpus.tokens, offsets, self._tokens, self._places, self._starts, n_candidates
             )
             return result
 
@@ -99,32 +103,53 @@ def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_
     Shape (N, k, max_order), int32: an n-gram that occurs c times in the hypothesis and m times in the reference counts
     min(c, m).
     """
-    index = NgramIndex.build([hypotheses], max_order=max_order)
-    ids, reference_ids = index.all_ids(hypotheses), index.all_ids(references)
-
-    def match(order: int) -> npt.NDArray[np.int32]:
-        counts: npt.NDArray[np.int32] = _match_pairs(
-            ids[order], hypotheses.offsets, reference_ids[order], references.offsets, pairs, index.sizes[order]
+    if max_order < 1:
+        raise OptionError(f"max_order must be at least 1, got {max_order}")
+    if hypotheses.vocabulary is not references.vocabulary:
+        raise OptionError(
+            "n-gram matches: the corpora have different vocabularies; build them with one call of corpora_from_texts"
         )
-        return counts
+    counts = np.zeros((*pairs.shape, max_order), dtype=np.int32)
 
-    return np.stack(parallel_map(match, range(max_order)), axis=-1)
+    def match(start: int) -> None:
+        offsets, block = hypotheses.offsets[start : start + _BLOCK + 1], slice(start, start + _BLOCK)
+        others, n_types = references, len(references.vocabulary)
+        _match_pairs(hypotheses.tokens, offsets, others.tokens, others.offsets, pairs[block], n_types, counts[block])
+
+    parallel_map(match, range(0, len(hypotheses), _BLOCK))
+    return counts
 
 
 @njit(cache=True, nogil=True)
-def _common(tokens, start, end, others, other_start, other_end):  # type: ignore[no-untyped-def]
-    """Return the length of the common prefix of two suffixes."""
-    n = min(end - start, other_end - other_start)
+def _pack(tokens, places, depth, n_packed, n_bits):  # type: ignore[no-untyped-def]
+    """Return the `n_packed` tokens of each place, after `depth` of them, as one number; shape (n,)."""
+    keys = np.zeros(len(places), dtype=np.int64)
+    for entry in range(len(places)):
+        position = (places[entry] & _LOW) + depth
+        key = np.int64(0)
+        for number in range(n_packed):
+            token = np.int64(tokens[position])
+            key = (key << n_bits) | (token + 1)
+            if token < 0:
+                key <<= n_bits * (n_packed - 1 - number)
+                break
+            position += 1
+        keys[entry] = key
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def _common(tokens, start, end, others, place, other_end):  # type: ignore[no-untyped-def]
+    """Return the length of the common prefix of two rows of tokens."""
+    n = min(end - start, other_end - place)
     for step in range(n):
-        if tokens[start + step] != others[other_start + step]:
+        if tokens[start + step] != others[place + step]:
             return step
     return n
 
 
 @njit(cache=True, nogil=True)
-def _look_up(  # type: ignore[no-untyped-def]
-    tokens, offsets, others, other_offsets, places, sentences, n_candidates
-):
+def _look_up(tokens, offsets, others, places, starts, n_candidates):  # type: ignore[no-untyped-def]
     """Return the length of the longest n-gram and the most similar texts of each text in ``offsets``."""
     n_sentences = len(offsets) - 1
     longest = np.zeros(n_sentences, dtype=np.int64)
@@ -133,80 +158,99 @@ def _look_up(  # type: ignore[no-untyped-def]
     for sentence in range(n_sentences):
         most = max(most, offsets[sentence + 1] - offsets[sentence])
     neighbours = np.empty(2 * _EACH_SIDE * most, dtype=np.int64)
-    weights = np.empty(2 * _EACH_SIDE * most, dtype=np.int64)
     for sentence in range(n_sentences):
         end = offsets[sentence + 1]
         n_neighbours = 0
         for start in range(offsets[sentence], end):
-            low, high = 0, len(places)
+            low, high = starts[tokens[start]], starts[tokens[start] + 1]
             while low < high:
                 middle = (low + high) // 2
-                place = places[middle]
-                place_end = other_offsets[sentences[place] + 1]
-                shared = _common(tokens, start, end, others, place, place_end)
-                if start + shared == end:
-                    is_before = False
-                elif place + shared == place_end:
-                    is_before = True
-                else:
-                    is_before = others[place + shared] < tokens[start + shared]
-                if is_before:
+                position = places[middle] & _LOW
+                shared = _common(tokens, start, end, others, position, len(others))
+                if start + shared < end and others[position + shared] < tokens[start + shared]:
                     low = middle + 1
                 else:
                     high = middle
             for number in range(max(0, low - _EACH_SIDE), min(len(places), low + _EACH_SIDE)):
-                place = places[number]
-                other = sentences[place]
-                shared = _common(tokens, start, end, others, place, other_offsets[other + 1])
+                shared = _common(tokens, start, end, others, places[number] & _LOW, len(others))
                 if shared > 0:
                     longest[sentence] = max(longest[sentence], shared)
-                    neighbours[n_neighbours], weights[n_neighbours] = other, shared
+                    neighbours[n_neighbours] = (places[number] >> 32 << 32) | shared
                     n_neighbours += 1
-        _choose(neighbours[:n_neighbours], weights[:n_neighbours], similar[sentence])
+        _choose(neighbours[:n_neighbours], similar[sentence])
     return longest, similar
 
 
 @njit(cache=True, nogil=True)
-def _choose(neighbours, weights, chosen):  # type: ignore[no-untyped-def]
-    """Write the texts with the largest summed weights into `chosen`, the largest first."""
-    order = np.argsort(neighbours, kind="mergesort")
-    n_distinct = 0
-    names = np.empty(len(neighbours), dtype=np.int64)
-    sums = np.empty(len(neighbours), dtype=np.int64)
-    for entry in order:
-        if n_distinct == 0 or names[n_distinct - 1] != neighbours[entry]:
-            names[n_distinct] = neighbours[entry]
-            sums[n_distinct] = 0
-            n_distinct += 1
-        sums[n_distinct - 1] += weights[entry]
-    best = np.argsort(-sums[:n_distinct], kind="mergesort")
+def _choose(neighbours, chosen):  # type: ignore[no-untyped-def]
+    """Write the texts with the largest summed weights into `chosen`, the largest first, of equals the first text.
+
+    `neighbours`: the text in the upper 32 bits, the weight in the lower.
+    """
+    neighbours.sort()
+    sums = np.empty(len(neighbours), dtype=np.int64)  # minus the sum, and the text, in the same way
+    n_distinct, entry = 0, 0
+    while entry < len(neighbours):
+        name, total = neighbours[entry] >> 32, np.int64(0)
+        while entry < len(neighbours) and neighbours[entry] >> 32 == name:
+            total += neighbours[entry] & _LOW
+            entry += 1
+        sums[n_distinct] = (-total << 32) | name
+        n_distinct += 1
+    sums[:n_distinct].sort()
     for number in range(min(n_distinct, len(chosen))):
-        chosen[number] = names[best[number]]
+        chosen[number] = sums[number] & _LOW
 
 
 @njit(cache=True, nogil=True)
-def _match_pairs(ids, offsets, reference_ids, reference_offsets, pairs, n_ids):  # type: ignore[no-untyped-def]
-    """Return the clipped matches of one order, shape (N, k)."""
-    counts = np.zeros(pairs.shape, dtype=np.int32)
-    left = np.zeros(n_ids, dtype=np.int32)
+def _match_pairs(tokens, offsets, others, other_offsets, pairs, n_types, counts):  # type: ignore[no-untyped-def]
+    """Add the clipped matches of each pair to `counts`, shape (n, k, max_order)."""
+    max_order = counts.shape[2]
+    most = 0
     for sentence in range(len(pairs)):
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            if ids[position] >= 0:
-                left[ids[position]] += 1
+        most = max(most, offsets[sentence + 1] - offsets[sentence])
+    first = np.full(n_types, -1, dtype=np.int64)  # position of each token in the hypothesis
+    following = np.empty(most, dtype=np.int64)  # next position with the same token
+    names = np.empty((max_order, most), dtype=np.int64)  # first position of the n-gram that starts at each position
+    left = np.zeros((max_order, most), dtype=np.int64)  # how often it is not matched yet
+    taken = np.empty((max_order * most, 2), dtype=np.int64)
+    for sentence in range(len(pairs)):
+        begin, end = offsets[sentence], offsets[sentence + 1]
+        for position in range(end - 1, begin - 1, -1):
+            following[position - begin] = first[tokens[position]]
+            first[tokens[position]] = position
+        for position in range(begin, end):
+            names[:, position - begin] = position - begin
+            before = first[tokens[position]]
+            while before < position:
+                longest = min(max_order, end - position)
+                for order in range(_common(tokens, position, position + longest, tokens, before, end)):
+                    names[order, position - begin] = min(names[order, position - begin], names[order, before - begin])
+                before = following[before - begin]
+            for order in range(min(max_order, end - position)):
+                left[order, names[order, position - begin]] += 1
         for number in range(pairs.shape[1]):
             reference = pairs[sentence, number]
             if reference < 0:
                 continue
-            for position in range(reference_offsets[reference], reference_offsets[reference + 1]):
-                ngram = reference_ids[position]
-                if ngram >= 0:
-                    if left[ngram] > 0:
-                        counts[sentence, number] += 1
-                    left[ngram] -= 1
-            for position in range(reference_offsets[reference], reference_offsets[reference + 1]):
-                if reference_ids[position] >= 0:
-                    left[reference_ids[position]] += 1
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            if ids[position] >= 0:
-                left[ids[position]] -= 1
-    return counts
+            n_taken, other_end = 0, other_offsets[reference + 1]
+            for other in range(other_offsets[reference], other_end):
+                best, shared = -1, 0
+                position = first[others[other]]
+                while position >= 0 and shared < max_order:
+                    longest = min(max_order, end - position)
+                    common = _common(tokens, position, position + longest, others, other, other_end)
+                    if common > shared:
+                        best, shared = position - begin, common
+                    position = following[position - begin]
+                for order in range(shared):
+                    if left[order, names[order, best]] > 0:
+                        left[order, names[order, best]] -= 1
+                        counts[sentence, number, order] += 1
+                        taken[n_taken, 0], taken[n_taken, 1] = order, names[order, best]
+                        n_taken += 1
+            for entry in range(n_taken):
+                left[taken[entry, 0], taken[entry, 1]] += 1
+        for position in range(begin, end):
+            first[tokens[position]] = -1
+            left[:, position - begin] = 0

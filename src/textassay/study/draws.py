@@ -22,7 +22,7 @@ def load_draws(path: Path, form: TextForm) -> Corpus:
     try:
         with np.load(path, allow_pickle=False) as kept:
             tokens, offsets = kept["tokens"], kept["offsets"]
-    except (OSError, ValueError, KeyError, EOFError):
+    except Exception:  # a damaged file raises anything
         raise InputError(f"{path} is damaged: delete its folder to compute it again") from None
     if tokens.max(initial=0) >= len(form.vocabulary):
         raise InputError(f"{path} was drawn over another vocabulary: delete its folder to compute it again")

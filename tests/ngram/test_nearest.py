@@ -1,0 +1,70 @@
+"""Suffix arrays and matches of pairs against sorting and counting by hand."""
+
+from collections import Counter
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textassay.corpus import corpora_from_texts
+from textassay.errors import EmptyCorpusError, OptionError
+from textassay.ngram import SuffixArray, match_pairs
+
+TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=8)
+
+
+def _ngrams(text: str, order: int) -> Counter[tuple[str, ...]]:
+    tokens = text.split()
+    return Counter(tuple(tokens[start : start + order]) for start in range(len(tokens) - order + 1))
+
+
+@pytest.mark.parametrize("part_positions", [1, 1 << 22])
+@given(texts=TEXTS)
+def test_places_are_sorted_by_what_follows(part_positions: int, texts: list[str]) -> None:
+    corpus = corpora_from_texts({"text": texts})["text"]
+    suffixes = [
+        (corpus.tokens[start : corpus.offsets[text + 1]].tolist(), text, start)
+        for text in range(len(texts))
+        for start in range(corpus.offsets[text], corpus.offsets[text + 1])
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_module("textassay.ngram.matches"), "_PART_POSITIONS", part_positions)
+        places = SuffixArray.build(corpus)._places
+    found = [(place >> 32, (place & 0xFFFFFFFF) - (place >> 32)) for place in places.tolist()]
+    assert found == [(text, start) for _, text, start in sorted(suffixes)]
+
+
+@given(texts=TEXTS, others=TEXTS)
+def test_longest_shared_ngram_is_that_of_a_search_through_all(texts: list[str], others: list[str]) -> None:
+    corpora = corpora_from_texts({"text": texts, "other": others})
+    nearest = SuffixArray.build(corpora["other"]).nearest(corpora["text"], n_candidates=3)
+    for text, length in zip(texts, nearest.lengths.tolist(), strict=True):
+        shared = [order for order in range(1, 10) for other in others if _ngrams(text, order) & _ngrams(other, order)]
+        assert length == max(shared, default=0)
+
+
+@given(texts=TEXTS, others=TEXTS, max_order=st.integers(1, 10))
+def test_matches_of_pairs_are_clipped_counts(texts: list[str], others: list[str], max_order: int) -> None:
+    corpora = corpora_from_texts({"text": texts, "other": others})
+    pairs = np.tile(np.arange(-1, len(others)), (len(texts), 1))
+    matches = match_pairs(corpora["text"], corpora["other"], pairs, max_order=max_order)
+    for number, text in enumerate(texts):
+        for place, other in enumerate([None, *others]):
+            expected = [0] * max_order
+            if other is not None:
+                expected = [(_ngrams(text, order) & _ngrams(other, order)).total() for order in range(1, max_order + 1)]
+            assert matches[number, place].tolist() == expected
+
+
+def test_misuse_is_told() -> None:
+    corpora = corpora_from_texts({"a": ["x y"], "b": ["x", "z"]})
+    stranger, empty = (corpora_from_texts({"b": texts})["b"] for texts in (["x"], []))
+    pairs = np.zeros((1, 1), dtype=np.int64)
+    with pytest.raises(OptionError, match="max_order must be at least 1, got 0"):
+        match_pairs(corpora["a"], corpora["b"], pairs, max_order=0)
+    with pytest.raises(OptionError, match="different vocabularies"):
+        match_pairs(corpora["a"], stranger, pairs, max_order=1)
+    with pytest.raises(EmptyCorpusError, match="at least one text"):
+        SuffixArray.build(empty)
