@@ -73,7 +73,7 @@ from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.terminal import shown_columns
 from textassay.report.words import join_words, shorten, slug
-from textassay.storage import Content, write_files
+from textassay.storage import Content, output_folder, write_files
 
 RESULT_COLUMNS = (
     *("generator", "metric", "value", "low", "high", "level", "interval_method", "unit", "better", "n_generated"),
@@ -171,7 +171,7 @@ def write_report(
     comparison
         What to report.
     out
-        The folder.
+        The folder, or its address, such as ``s3://bucket/folder``; then no path is returned.
     texts
         Generator to its sentences, the real ones under ``(real)``.
 
@@ -182,7 +182,12 @@ def write_report(
     OutputError
         If a file cannot be written; then the folder is as it was before.
     """
-    out = Path(out)
+    with output_folder(out) as folder:
+        paths = _write_report(comparison, folder, texts)
+    return [path for path in paths if path.exists()]
+
+
+def _write_report(comparison: Comparison, out: Path, texts: Mapping[str, Sequence[str]] | None) -> list[Path]:
     check_same_comparison(out, comparison)
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
