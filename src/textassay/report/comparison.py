@@ -5,8 +5,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Console
 
@@ -20,7 +21,7 @@ from textassay.comparison import (
 )
 from textassay.corpus import parse_json, read_document
 from textassay.errors import InputError
-from textassay.estimate import Estimate
+from textassay.estimate import Better, Estimate
 from textassay.metric import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
@@ -226,7 +227,14 @@ def read_comparison(out: Path | str) -> Comparison:
     """
     path = Path(out) / "results.json"
     try:
-        return Comparison.from_dict(parse_json(read_document(path)))
+        comparison = Comparison.from_dict(parse_json(read_document(path)))
+        there = {(result.generator, result.metric) for result in comparison.results}
+        directions = {result.better for result in comparison.results}
+        if not there.issuperset(product(comparison.generators, comparison.metrics)) or not directions.issubset(
+            get_args(Better)
+        ):
+            raise KeyError("a result is missing or has no direction")
+        return comparison
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
     except OSError as error:
