@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from textassay import storage
 from textassay.errors import OutputError
 from textassay.storage import Content, atomic_write, host_name, is_running, remove_stale_drafts, write_file, write_files
 
@@ -170,6 +171,51 @@ def test_two_writers_leave_the_files_of_one_of_them(tmp_path: Path) -> None:
     assert len(mixed) == 20
     assert {len(contents) for contents in mixed} == {1}
     assert {path.name for path in tmp_path.iterdir()} == set(names)
+
+
+def test_two_processes_leave_the_files_of_one_of_them_without_locks_of_the_file_system(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from textassay.storage import write_files; sys.modules['fcntl'] = None\n"
+        "out, who = Path(sys.argv[1]), sys.argv[2]; print('ready', flush=True); input()\n"
+        "for k in range(20): write_files(out / str(k), dict.fromkeys('abcdefgh', who), stale=('*.svg',))"
+    )
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path), who], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for who in ("one", "two")
+    ]
+    for run in runs:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        assert run.stdin is not None
+        run.stdin.write("\n")
+        run.stdin.flush()
+    for run in runs:
+        run.communicate()
+        assert run.returncode == 0
+    for k in range(20):
+        contents = _contents(tmp_path / str(k))
+        assert set(contents) == set("abcdefgh")
+        assert len(set(contents.values())) == 1
+
+
+def test_a_lock_of_a_dead_run_or_one_that_does_not_move_is_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".lock").mkdir()
+    (tmp_path / ".lock" / f"{host_name()}-{_dead()}-00").touch()
+    begin = time.monotonic()
+    write_files(tmp_path, {"a": "1"})
+    assert time.monotonic() - begin < storage._LOCK_SECONDS / 2
+    monkeypatch.setattr(storage, "_LOCK_SECONDS", 0.3)
+    (tmp_path / ".lock").mkdir()
+    (tmp_path / ".lock" / "some-other-host-1-00").touch()
+    begin = time.monotonic()
+    write_files(tmp_path, {"b": "1"})
+    assert time.monotonic() - begin > 0.3
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
 
 
 def _fill_the_disk(file: BinaryIO) -> None:

@@ -55,11 +55,11 @@ def open_address(address: str) -> BinaryIO:
 
 
 def fetch(address: str, folder: Path) -> Path:
-    """Copy a file into `folder` and return the path of the copy."""
+    """Copy a file or a folder into `folder` and return the path of the copy."""
     system, path = file_system(address)
     copy = folder / name_of(address)
     with address_errors(address):
-        system.get_file(path, str(copy))
+        system.get(path, str(copy), recursive=True)
     return copy
 
 

@@ -42,6 +42,10 @@ class OutputError(TextassayError, ValueError):
     """A result cannot be written to the path given."""
 
 
+class NotPutError(OutputError):
+    """Results are made, and are in a folder of this machine, but could not be put at their address."""
+
+
 class ClusterError(TextassayError, RuntimeError):
     """A cluster could not run a task, though it tried again."""
 

@@ -22,7 +22,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 
     `path`: names and numbers that identify the consumer, such as ``("dd", "folds", "real")``.
     """
-    digest = hashlib.blake2b("/".join(map(str, path)).encode(), digest_size=16).digest()
+    digest = hashlib.blake2b("/".join(map(str, path)).encode(errors="surrogatepass"), digest_size=16).digest()
     words = np.frombuffer(digest, dtype=np.uint32)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=tuple(int(word) for word in words)))
 

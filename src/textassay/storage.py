@@ -1,25 +1,40 @@
 """Writing files: a reader never finds one half-written, whatever stops the run that writes it.
 
 `write_files` writes a set of files all or none; `atomic_write` gives one file to write in parts. Drafts stand in the
-folder itself, under names that begin with a dot, and drafts of runs that died are cleared away.
+folder itself, under names that begin with a dot, and drafts of runs that died are cleared away. No lock of the file
+system is needed, so that several machines may write into a folder that they share (NFS).
+
+What is written to a folder of `output_folder` is put at its address, too.
 """
 
+import atexit
+import errno
+import hashlib
 import os
 import secrets
 import shutil
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import BinaryIO
+from contextlib import contextmanager, nullcontext, suppress
+from functools import wraps
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TypeVar, cast
 
-from textassay.errors import OutputError
+from textassay.addresses import address_errors, file_system, place_of
+from textassay.errors import NotPutError, OutputError, TextassayError
 
 _STAGING = ".writing-"
+_LOCK = ".lock"
+_LOCK_SECONDS = 60
+_LOCK_PAUSE = 0.01
 _SUFFIX = ".tmp"
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
 
+_RETRY_SECONDS = 60  # after which a store that failed is asked again
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 Content = str | bytes | Callable[[BinaryIO], object]
 
 
@@ -40,6 +55,7 @@ def write_files(folder: Path, contents: Mapping[str, Content], *, stale: Sequenc
                 _write(staging / "new" / name, content)
             with _only_writer(folder):
                 _move_into_place(staging, folder, list(contents), stale)
+                _put(folder, list(contents), stale)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
@@ -64,9 +80,18 @@ def draft_of(path: Path) -> Iterator[Path]:
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
         draft.replace(path)
+        _put(path.parent, [path.name])
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _put(folder: Path, names: Sequence[str], stale: Sequence[str] = ()) -> None:
+    """Put files that were written at their addresses, if they have any, and remove those that are `stale` there."""
+    for copy in _COPIES:
+        if folder.is_relative_to(copy.folder):
+            inside = folder.relative_to(copy.folder)
+            copy.put([str(inside / name) for name in names], [str(inside / pattern) for pattern in stale])
 
 
 @contextmanager
@@ -102,6 +127,215 @@ def is_running(process: int) -> bool:
 def host_name() -> str:
     """Return the name of this machine, as names of drafts hold it: ``.FILE.HOST.PROCESS.RANDOM.tmp``."""
     return socket.gethostname().replace(".", "-")
+
+
+class _WorkingCopy:
+    """A folder on this machine that stands for one at an address."""
+
+    def __init__(self, address: str, folder: Path) -> None:
+        self.address, self.folder = address.rstrip("/"), folder
+        self._system, root = file_system(self.address)
+        self._root = root.rstrip("/")
+        self._there: dict[str, tuple[int, int]] = {}  # files that are the same there: size and time of change here
+        self._wait_until = 0.0
+
+    def fetch(self, only: str | None) -> None:
+        """Bring what is there: all files, or the one called `only`; check that files can be put."""
+        with address_errors(self.address, writing=True):
+            self._system.invalidate_cache()
+            probe = f"{self._root}/.writing-{secrets.token_hex(4)}"
+            self._system.pipe_file(probe, b"")
+            with suppress(Exception):  # some may write and not delete
+                self._system.rm_file(probe)
+        with address_errors(self.address):
+            names = self._names() if only is None else [only] if self._system.exists(f"{self._root}/{only}") else []
+            copies = [self.folder / name for name in names]
+            for copy in copies:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+            if names:
+                self._system.get([f"{self._root}/{name}" for name in names], list(map(str, copies)))
+        self._there = dict(zip(names, map(_identity, copies), strict=True))
+
+    def _names(self) -> list[str]:
+        """Return the names of all files there."""
+        with suppress(FileNotFoundError):
+            return [name for path in self._system.find(self._root) if _is_kept(name := path[len(self._root) + 1 :])]
+        return []
+
+    def put(self, names: Sequence[str], stale: Sequence[str]) -> None:
+        """Put these files and remove others there that match `stale`; what fails is left to the end."""
+        if time.monotonic() < self._wait_until:
+            return
+        try:
+            with self._only_writer() if len(names) > 1 else nullcontext():
+                self._remove(stale, but=names)
+                for name in names:
+                    self._put_one(name)
+        except TextassayError:
+            self._wait_until = time.monotonic() + _RETRY_SECONDS
+
+    def put_all(self) -> None:
+        """Put whatever is not the same there, and remove there what is gone here."""
+        here = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
+        here = {name for name in here if _is_kept(name)}
+        names = sorted(name for name in here if self._there.get(name) != _identity(self.folder / name))
+        with self._only_writer() if len(names) > 1 else nullcontext():
+            for name in [*names, *(self._there.keys() - here)]:
+                self._put_one(name)
+
+    def _remove(self, patterns: Sequence[str], *, but: Sequence[str]) -> None:
+        """Remove what matches the patterns there, such as figures that another run has put there."""
+        with address_errors(self.address, writing=True):
+            for name in self._names() if patterns else []:
+                if name not in but and any(_matches(name, pattern) for pattern in patterns):
+                    self._system.rm_file(f"{self._root}/{name}")
+                    self._there.pop(name, None)
+
+    @contextmanager
+    def _only_writer(self) -> Iterator[None]:
+        """Let one run at a time put files that belong together, where the store can tell which was first."""
+        lock, owner = f"{self._root}/{_LOCK}", f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+
+        def take() -> bool:
+            try:
+                self._system.pipe_file(lock, owner.encode(), mode="create")
+            except OSError as error:
+                if not isinstance(error, FileExistsError) and "condition" not in str(error).lower():  # as S3 says it
+                    raise
+                return False
+            return True
+
+        def holder() -> str:
+            with suppress(FileNotFoundError):
+                return str(self._system.cat_file(lock).decode())
+            return ""
+
+        def remove(_: str) -> None:
+            with suppress(FileNotFoundError):
+                self._system.rm_file(lock)
+
+        with address_errors(self.address, writing=True):
+            _take_lock(owner, take=take, holder=holder, remove=remove)
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                if holder() == owner:
+                    remove(owner)
+
+    def _put_one(self, name: str) -> None:
+        path, place = self.folder / name, f"{self._root}/{name}"
+        if not path.exists():
+            if self._there.pop(name, None) is not None:
+                with address_errors(f"{self.address}/{name}", writing=True), suppress(FileNotFoundError):
+                    self._system.rm_file(place)
+            return
+        identity = _identity(path)
+        if self._there.get(name) != identity:
+            with address_errors(f"{self.address}/{name}", writing=True):
+                self._system.put_file(str(path), place)
+            self._there[name] = identity
+
+
+_COPIES: list[_WorkingCopy] = []  # of the folders that are open
+_ADDRESSES: dict[str, str] = {}  # of all folders that stood for one
+
+
+@contextmanager
+def output_folder(address: str | os.PathLike[str], *, file: str | None = None, keep: bool = False) -> Iterator[Path]:
+    """Yield the folder to write results into: `address` itself if it is a path, else a folder that stands for it.
+
+    What is at the address is fetched first; each file is put there when it is written, and at the end whatever is not
+    there yet. If that fails, a `NotPutError` names the folder, which then stays; a run that was killed leaves its own,
+    too, and the next run with this address takes it over. With `file`, all of this is about one file only. With
+    `keep`, the folder stays to the end of the process, for results that read from it.
+    """
+    place = place_of(address)
+    if isinstance(place, Path):
+        yield place
+        return
+    import pooch
+
+    runs = Path(pooch.os_cache("textassay")) / "out" / hashlib.sha256(place.rstrip("/").encode()).hexdigest()[:16]
+    folder = runs / f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    copy = _WorkingCopy(place, folder)
+    folder.mkdir(parents=True)
+    try:
+        _take_over(runs, folder)
+        copy.fetch(file)
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()  # but for what was taken over
+        raise
+    _COPIES.append(copy)
+    _ADDRESSES[str(folder)] = copy.address
+    failed = True
+    try:
+        yield folder
+        failed = False
+    finally:
+        _COPIES.remove(copy)
+        try:
+            copy.put_all()
+            if keep:
+                atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+        except TextassayError as error:
+            del _ADDRESSES[str(folder)]
+            message = f"{error}; all files are in {folder}, and the same command goes on from there"
+            if not failed:
+                raise NotPutError(message) from error
+            warnings.warn(message, stacklevel=2)  # what failed first has an error of its own
+
+
+def _take_over(runs: Path, folder: Path) -> None:
+    """Move into `folder` what runs left behind that ended before all their files were put."""
+    for left in runs.iterdir():
+        if not _is_dead(left.name):
+            continue
+        taken = folder / ".taken"
+        with suppress(OSError):  # another run may be quicker
+            left.rename(taken)
+            for path in taken.rglob("*"):
+                name = str(path.relative_to(taken))
+                if path.is_file() and _is_kept(name):
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    path.replace(folder / name)
+            shutil.rmtree(taken)
+
+
+def _is_kept(name: str) -> bool:
+    """Return whether a file is a result, and not a draft."""
+    return name != "" and not name.endswith(_SUFFIX) and not any(part.startswith(".") for part in name.split("/"))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name.count("/") == pattern.count("/") and PurePosixPath(name).match(pattern)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def with_output_folder(function: Function) -> Function:
+    """Let a function that has a keyword `out` work in the folder that `output_folder` gives for it."""
+
+    @wraps(function)
+    def call(*arguments: Any, out: str | os.PathLike[str] | None = None, **settings: Any) -> Any:
+        with nullcontext() if out is None else output_folder(out, keep=True) as folder:
+            return function(*arguments, out=folder, **settings)
+
+    return cast(Function, call)
+
+
+def with_addresses(text: object) -> str:
+    """Return a text with the folders of `output_folder` called by their addresses, for people to read."""
+    text = str(text)
+    for folder, address in _ADDRESSES.items():
+        text = text.replace(folder, address)
+    return text
 
 
 def _write(path: Path, content: Content) -> None:
@@ -153,26 +387,77 @@ def _keep(path: Path, copy: Path) -> None:
 
 @contextmanager
 def _only_writer(folder: Path) -> Iterator[None]:
-    """Let one run at a time move its files into `folder`, where the system can lock a folder."""
+    """Let one run at a time move its files into `folder`, without a lock of the file system, which NFS may lack.
+
+    The lock is a folder that holds one file, named after its owner; to take it is to rename a folder, which succeeds
+    only where none with a file is in the way. A lock is taken over by removing the file of an owner that is dead, or
+    that has held it, unchanged, for a minute of our time.
+    """
+    lock, owner = folder / _LOCK, f"{host_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    mine = folder / f"{_LOCK}-{owner}"
+    mine.mkdir()
+    (mine / owner).touch()
     try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        _take_lock(
+            owner,
+            take=lambda: _renamed(mine, lock),
+            holder=lambda: next((path.name for path in _entries(lock)), ""),
+            remove=lambda name: (lock / name).unlink(missing_ok=True),
+        )
         yield
     finally:
-        os.close(handle)
+        for place in (lock, mine):
+            with suppress(OSError):
+                (place / owner).unlink()
+                place.rmdir()
+
+
+def _take_lock(
+    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], remove: Callable[[str], object]
+) -> None:
+    """Wait until `take` succeeds; `remove` the holder of the lock where it is dead or has not changed for a minute."""
+    last, since = "", time.monotonic()
+    while not take():
+        now = holder()
+        if now == owner:  # the answer was lost
+            return
+        if now != last:
+            last, since = now, time.monotonic()
+        if now and (_is_dead(now) or time.monotonic() - since > _LOCK_SECONDS):
+            remove(now)
+        else:
+            time.sleep(_LOCK_PAUSE)
+
+
+def _renamed(folder: Path, target: Path) -> bool:
+    """Rename a folder, unless there is another one with files."""
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        if folder.exists():
+            raise
+    return True  # NFS may say of what it has done that there is nothing to do
+
+
+def _entries(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return list(folder.iterdir())
+    return []
+
+
+def _is_dead(owner: str) -> bool:
+    """Return whether a process of this machine, named as ``HOST-PROCESS-RANDOM``, runs no more."""
+    host, process = owner.rpartition("-")[0].rpartition("-")[::2]
+    return host == host_name() and process.isdecimal() and not is_running(int(process))
 
 
 def _clear_abandoned(folder: Path) -> None:
-    """Remove the staging folders of runs on this machine that are no more, and of any run after a day."""
-    for staging in folder.glob(f"{_STAGING}*"):
-        host, _, process = staging.name.removeprefix(_STAGING).rpartition("-")[0].rpartition("-")
-        with suppress(OSError):
-            old = time.time() - staging.stat().st_mtime > _ABANDONED_SECONDS
-            if old or (host == host_name() and process.isdigit() and not is_running(int(process))):
-                shutil.rmtree(staging, ignore_errors=True)
+    """Remove what runs on this machine that are no more left behind, and what is older than a day."""
+    for prefix in (_STAGING, f"{_LOCK}-"):
+        for left in folder.glob(f"{prefix}*"):
+            with suppress(OSError):
+                old = time.time() - left.stat().st_mtime > _ABANDONED_SECONDS
+                if old or _is_dead(left.name.removeprefix(prefix)):
+                    shutil.rmtree(left, ignore_errors=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, PackedTexts, array_files, packed_texts
+from textassay.corpus import Corpus, PackedTexts, array_files, as_texts, corpora_from_texts, packed_texts
 from textassay.corpus.packed_texts import TextPacker
 
 any_text = st.text(st.characters(exclude_categories=()) | st.sampled_from("\ud83d\ude00é漢\n"), max_size=12)
@@ -101,6 +101,17 @@ def test_nothing_in_them_can_be_changed() -> None:
             array[0] = 1
     with pytest.raises(TypeError):
         hash(packed)
+
+
+def test_people_see_the_first_texts() -> None:
+    assert repr(PackedTexts.of(["a", "b"])) == "PackedTexts(2 texts: ['a', 'b'])"
+    assert repr(PackedTexts.of(["x" * 1000] * 1000)).endswith(", ...])")
+
+
+def test_they_are_texts_like_any_other_and_not_packed_again() -> None:
+    packed = PackedTexts.of(["a b", "c"])
+    assert as_texts(packed, "real").texts is packed
+    assert corpora_from_texts({"real": packed})["real"].texts == packed
 
 
 def test_a_pickled_part_holds_no_other_texts() -> None:

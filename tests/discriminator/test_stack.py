@@ -13,6 +13,8 @@ from textassay.discriminator import (
     CrossValidated,
     Discriminator,
     LinearMargins,
+    Part,
+    Pool,
     StackDiscriminator,
     StackFeatures,
     cross_fit,
@@ -138,9 +140,11 @@ def test_groups_that_share_a_sentence_do_not_leak() -> None:
 def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
     groups = np.arange(90) % 25
     real, generated = (replace(side, groups=groups) for side in pair(90, 10))
-    features, columns = StackFeatures.fit((real, generated), max_order=3, skips=True, margins=True, column=None)
+    everything = Part(Pool(real, generated), (np.arange(90), np.arange(90)))
     marked, joint = (mark_ends(real), mark_ends(generated)), np.concatenate([groups, groups])
-    sums = SideCounts.build(*marked, max_order=3).describe_own(joint)
+    counts = SideCounts.build(*marked, max_order=3)
+    features, columns = StackFeatures.fit(counts, everything, np.ones(180, bool), skips=True, margins=True, column=None)
+    sums = counts.describe_own(joint)
     gaps = SkipCounts.build(*marked).describe_own(joint)
     assert columns[:, : sums.shape[1]] == pytest.approx(sums)
     assert columns[:, sums.shape[1] : sums.shape[1] + gaps.shape[1]] == pytest.approx(gaps)
@@ -208,6 +212,19 @@ def test_dd_at_every_effort_hands_them_over(effort: Effort) -> None:
     assert found.value > 0.95
     assert found.signature.settings["log_probs"] == "g"
     assert abs(dd(sides[1], sides[0], effort=effort).value) < 0.3
+
+
+@pytest.mark.parametrize("in_groups", [False, True])
+def test_the_signature_says_to_how_many_texts_weights_were_fitted(in_groups: bool) -> None:
+    real, generated = pair(300, 13, keep=0.3)
+    if in_groups:
+        real, generated = (replace(side, groups=np.arange(300) // 2) for side in (real, generated))
+    judges = [StackDiscriminator(margins=False, most_fitted=most) for most in (100, 250, 251)]
+    few, all_but_few, every = (dd(generated, real, discriminator=judge) for judge in judges)
+    assert few.signature.settings["fit"] == "100"
+    assert few.value == pytest.approx(every.value, abs=0.1)
+    assert "fit" not in all_but_few.signature.settings  # 240 texts a side are left to learn from
+    assert all_but_few.value == every.value
 
 
 def test_settings_out_of_range() -> None:

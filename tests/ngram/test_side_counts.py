@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,17 +33,17 @@ def without(sides: tuple[Corpus, Corpus], rows: np.ndarray, counts: SideCounts) 
     """Return the numbers of the sentences `rows` (real ones first) by counts that never saw any of them."""
     n_real = len(sides[0])
     kept = [np.setdiff1d(np.arange(len(side)), rows - first) for side, first in zip(sides, (0, n_real), strict=True)]
-    rest = SideCounts.build(sides[0].take(kept[0]), sides[1].take(kept[1]), max_order=counts.index.max_order)
-    rest = replace(rest, discounts=counts.discounts)  # numbers of the whole text, one a level
+    rest = SideCounts.build(sides[0].take(kept[0]), sides[1].take(kept[1]), max_order=counts.texts.max_order)
+    rest.discounts = counts.discounts  # numbers of the whole text, one a level
     return rest.describe(Corpus.concatenate(sides).take(rows))
 
 
 def test_a_sentence_is_described_as_if_it_had_never_been_counted() -> None:
     sides = pair()
     counts = SideCounts.build(*sides, max_order=4)
-    before = counts.counts.copy()
+    before = counts.table.copy()
     own = counts.describe_own()
-    assert (counts.counts == before).all()
+    assert (counts.table == before).all()
     for row in (0, 7, 39, 40, 55, 69):
         assert own[row] == pytest.approx(without(sides, np.array([row]), counts)[0], abs=1e-9)
 

@@ -49,6 +49,16 @@ def test_comparison_round_trips_through_the_folder(tmp_path: Path) -> None:
     assert Comparison.from_dict(comparison.to_dict()) == comparison
 
 
+@pytest.mark.parametrize(("key", "value"), [("better", "hi-1er"), ("generator", "nobody"), ("metric", "none")])
+def test_results_that_were_changed_by_hand_are_refused(tmp_path: Path, key: str, value: str) -> None:
+    write_report(make_comparison(GENERATORS), tmp_path)
+    document = json.loads((tmp_path / "results.json").read_text())
+    next(result for result in document["results"] if result["generator"] == GENERATORS[0])[key] = value
+    (tmp_path / "results.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="is not a comparison written by textassay"):
+        read_comparison(tmp_path)
+
+
 def test_undefined_values_stay_undefined(tmp_path: Path) -> None:
     write_report(make_comparison(GENERATORS, missing=True), tmp_path)
     estimate = read_comparison(tmp_path).result("trigram", "bleu(order=5)").estimate

@@ -61,7 +61,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _error(self, status: int, code: str) -> None:
-        self._answer(status, f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode())
+        message = "At least one of the pre-conditions you specified did not hold" if status == 412 else code
+        self._answer(status, f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode())
 
     def _handle(self) -> None:
         body = self._body()

@@ -7,14 +7,20 @@ has a range, and a `Check` where the library has a function that raises for a wr
 
 import inspect
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
+from typer.models import ArgumentInfo, OptionInfo
 
+from textassay.addresses import is_address, place_of
+from textassay.corpus import local_file
 from textassay.errors import check_range
+from textassay.storage import output_folder
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,9 @@ def _leave_as_typed(parameter: Any) -> None:
             return convert(context, value)
         if value is None:
             value = () if takes_several else None
+        elif kind in (Path, list[Path]) and _holds_address(value):  # which a path would lose a stroke of
+            several = isinstance(value, list | tuple)
+            value = [place_of(item) for item in value] if several else place_of(value)
         elif several and all(type(item) is str for item in value):
             value = list(value)
         elif kind not in (str, int, float, bool) or type(value) is not kind:
@@ -132,10 +141,15 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
     checks = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Between | Check)]
 
     def run(**values: Any) -> None:
-        for key, part in checks:
-            if values[key] not in (None, declared[key].default):
-                part.check(_spelling(key, hints[key]), values[key])
-        raise typer.Exit(command(**values).run())
+        with ExitStack() as open_folders:
+            for key, value in values.items():
+                if _holds_address(value):
+                    values[key] = _on_this_machine(key, value, hints[key], open_folders)
+            for key, part in checks:
+                if values[key] not in (None, declared[key].default):
+                    part.check(_spelling(key, hints[key]), values[key])
+            status = command(**values).run()
+        raise typer.Exit(status)
 
     def parameter(key: str) -> inspect.Parameter:
         default = inspect.Parameter.empty if declared[key].default is MISSING else declared[key].default
@@ -144,6 +158,34 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
     run.__signature__ = inspect.Signature([parameter(key) for key in _in_order(command)])  # type: ignore[attr-defined]
     run.__doc__ = command.__doc__
     app.command(name=name, cls=_Command, **settings)(run)
+
+
+def _holds_address(value: Any) -> bool:
+    return any(map(is_address, value if isinstance(value, list | tuple) else [value]))
+
+
+def _on_this_machine(key: str, value: Any, hint: Any, open_folders: ExitStack) -> Any:
+    """Return an option's value where each address that stands for a path is a path; names of texts stay.
+
+    What ``--out`` and arguments name is worked on; of what other options name a copy is read. It is a folder if help
+    says so.
+    """
+    if isinstance(value, list | tuple):
+        return [_on_this_machine(key, item, hint, open_folders) for item in value]
+    if not is_address(value) or Path not in _types(hint):
+        return value
+    (declared,) = (part for part in _metadata(hint) if isinstance(part, OptionInfo | ArgumentInfo))
+    if key != "out" and isinstance(declared, OptionInfo):
+        return local_file(value)
+    if declared.metavar in ("DIR", "STUDY"):
+        return open_folders.enter_context(output_folder(value))
+    folder, _, name = value.rpartition("/")
+    return open_folders.enter_context(output_folder(folder, file=name)) / name
+
+
+def _types(hint: Any) -> set[Any]:
+    """Return the types that an annotation names."""
+    return {hint, *(kind for part in get_args(hint) for kind in _types(part))} if get_args(hint) else {hint}
 
 
 def _in_order(command: type) -> list[str]:

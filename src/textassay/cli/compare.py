@@ -34,6 +34,7 @@ from textassay.cli.options import Condition, check_sources, parse_condition, par
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
+from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
     from textassay.comparison import Comparison, SideColumns
@@ -178,7 +179,7 @@ class Compare(Reading, Running, Clustered, Output):
             print_document(comparison_document(comparison), console, everything=False)
             return
         page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
-        print_document(screen_document(comparison, where=str(page), console=console), console)
+        print_document(screen_document(comparison, where=with_addresses(page), console=console), console)
 
     def _metrics_of(
         self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textassay.cli.adapter import Between, Check, option
-from textassay.corpus import set_limits
+from textassay.corpus import local_file, set_limits
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution import MAX_WORKERS
 
@@ -30,7 +30,7 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
         names = {str(parameter.name).replace("_", "-"): str(parameter.name) for parameter in parameters}
         repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
-        context.default_map = read_config(path, options=names, repeatable=repeatable)
+        context.default_map = read_config(local_file(path), options=names, repeatable=repeatable)
     return path
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import typer
 
-from textassay.errors import OutputError, TextassayError, unknown_name
+from textassay.errors import NotPutError, OutputError, TextassayError, unknown_name
+from textassay.storage import with_addresses
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
 _LONGEST_LINE = 4000
@@ -53,7 +54,7 @@ def tell(error: BaseException) -> int:
         return 1
     if isinstance(error, TextassayError):
         print_line(f"error: {error}")
-        return 2
+        return 1 if isinstance(error, NotPutError) else 2
     if isinstance(error, typer.TyperException):
         print_line(f"error: {_usage_message(error)}")
         return 2
@@ -101,7 +102,7 @@ def _usage_message(error: Any) -> str:
 def print_line(message: str) -> None:
     """Print `message` as one line on standard error, where that is still open; of what is too long both ends."""
     with contextlib.suppress(OSError):
-        print("textassay:", shortened(" ".join(message.splitlines())), file=sys.stderr, flush=True)
+        print("textassay:", shortened(with_addresses(" ".join(message.splitlines()))), file=sys.stderr, flush=True)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

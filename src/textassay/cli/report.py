@@ -10,6 +10,7 @@ from textassay.cli.declarations import MaxInput, Output
 from textassay.cli.options import check_writable
 from textassay.cli.results import print_result, save_result
 from textassay.errors import OptionError
+from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
     from textassay.comparison import Comparison
@@ -44,7 +45,7 @@ class Report(Output):
         folder = self.out or self.folders[0]
         check_writable(folder)
         write_report(comparison, folder)
-        screen = screen_document(comparison, where=str(folder / "report.html"), console=Console())
+        screen = screen_document(comparison, where=with_addresses(folder / "report.html"), console=Console())
         print_result(screen, comparison.to_dict(), as_json=self.json)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:

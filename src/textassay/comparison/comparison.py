@@ -353,7 +353,8 @@ class Comparison(Displayed):
         Parameters
         ----------
         folder
-            Files of an earlier report of the same real text and settings are replaced, all together.
+            Files of an earlier report of the same real text and settings are replaced, all together. It may be an
+            address, such as ``s3://bucket/folder``; then no path is returned.
 
         Returns
         -------

@@ -64,6 +64,7 @@ from textassay.metric import (
     size_sensitive_of,
 )
 from textassay.seeding import stream
+from textassay.storage import with_output_folder
 
 FOLDS = 5
 _REMEDIES = {
@@ -72,6 +73,7 @@ _REMEDIES = {
 }
 
 
+@with_output_folder
 def compare(
     generated: Mapping[str, Texts],
     real: Texts,
@@ -146,7 +148,7 @@ def compare(
     out
         Folder in which estimates are kept, so that the same call resumes and another generator or metric is added
         without computing the rest again. Where it holds the report of another real text or of other settings, nothing
-        is done.
+        is done. An address, such as ``s3://bucket/folder``, will do.
     progress
         Called with a label, the number of steps done and their total.
 

@@ -31,6 +31,7 @@ from textassay.corpus.documents import parse_json as parse_json
 from textassay.corpus.documents import read_document as read_document
 from textassay.corpus.download import download as download
 from textassay.corpus.download import is_url as is_url
+from textassay.corpus.download import local_file as local_file
 from textassay.corpus.encoding import EOS as EOS
 from textassay.corpus.encoding import PAD as PAD
 from textassay.corpus.encoding import SOS as SOS

@@ -57,7 +57,7 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
 
 
 def local_file(source: str | os.PathLike[str]) -> Path:
-    """Return the path of a file, of its download, or of a copy, removed at exit, of what is at an address."""
+    """Return the path of a file or folder, of its download, or of a copy, removed at exit, of what is at an address."""
     if is_url(source):
         return download(str(source))
     place = place_of(source)

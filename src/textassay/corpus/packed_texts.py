@@ -5,6 +5,7 @@ garbage. Large buffers are memory-mapped files.
 """
 
 import operator
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any, overload
@@ -20,6 +21,7 @@ IntArray = npt.NDArray[np.int64]
 _BLOCK = 1 << 20  # bytes decoded or compared at once
 _MAX_BLOCK = 1 << 16  # texts decoded at once
 _PACKED = 1 << 9  # strings packed at once
+_SHOWN = 7  # texts of which `reprlib` shows the first 6
 _ERRORS = "surrogatepass"  # a lone surrogate, which a Python string may hold, stays what it is
 
 
@@ -78,7 +80,7 @@ class PackedTexts(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"PackedTexts({len(self)} texts, {int(self.lengths.sum())} bytes)"
+        return f"PackedTexts({len(self)} texts: {reprlib.repr(list(self[:_SHOWN]))})"
 
     def __reduce__(self) -> tuple[Callable[..., "PackedTexts"], tuple[Any, ...]]:
         texts = self.compact()
@@ -147,11 +149,12 @@ class TextPacker:
         self._offsets.append(np.zeros(1, dtype=np.int64))
         self._n_bytes = 0
 
-    def add(self, texts: Iterable[str]) -> None:
+    def add(self, texts: Sequence[str]) -> None:
         """Add some texts."""
-        encoded = [text.encode("utf-8", _ERRORS) for text in texts]
-        lengths = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-        self.add_bytes(np.frombuffer(b"".join(encoded), dtype=np.uint8), lengths)
+        joined = "".join(texts)
+        sized: Sequence[str | bytes] = texts if joined.isascii() else [text.encode("utf-8", _ERRORS) for text in texts]
+        lengths = np.fromiter(map(len, sized), dtype=np.int64, count=len(sized))
+        self.add_bytes(np.frombuffer(joined.encode("utf-8", _ERRORS), dtype=np.uint8), lengths)
 
     def add_bytes(self, data: Bytes, lengths: IntArray) -> None:
         """Add texts by their bytes, UTF-8, one after another, and the number of bytes of each."""

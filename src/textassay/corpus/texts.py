@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -21,6 +22,7 @@ from textassay.corpus.tables import Rows, choose_column, listed_columns, read_cs
 from textassay.errors import InputError, OptionError
 
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
+_CHECKED = 1 << 9  # items of a list checked and packed at once
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 _TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
@@ -181,6 +183,8 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
 
     if isinstance(source, Corpus):
         return TextFile(name, source.texts, source.groups)
+    if isinstance(source, PackedTexts):
+        return TextFile(name, source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         return read_texts(source, column=column, group_column=group_column)
     if isinstance(source, str | bytes):
@@ -193,7 +197,7 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
         groups = None
         if group_column is not None:
             labels = _items(source[columns[choose_column([*columns], group_column, name)]], name)
-            groups = number_groups(labels, f"{name} groups")
+            groups = number_groups(list(labels), f"{name} groups")
         return TextFile(name, _strings(source[columns[chosen]], name), groups)
     if column is not None or group_column is not None:
         raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
@@ -259,29 +263,36 @@ def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
     return result
 
 
-def _items(source: Any, name: str) -> tuple[Any, ...]:
-    """Return the items of an array, a column or an iterable."""
+def _items(source: Any, name: str) -> Iterable[Any]:
+    """Return the items of an array or a column in a list; an iterable as it is."""
     for method in _TO_LIST:
         if hasattr(source, method):
             source = getattr(source, method)()
             break
     if isinstance(source, str) or not isinstance(source, Iterable):
         raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}")
-    return tuple(source)
+    return source
 
 
-def _strings(source: Any, name: str) -> tuple[str, ...]:
+def _strings(source: Any, name: str) -> PackedTexts:
     """Return the items of `source` after checking that each is a str."""
-    items = _items(source, name)
-    if set(map(type, items)) <= {str}:
-        return items
-    for position, item in enumerate(items):
+    packer = TextPacker()
+    items, n_done = iter(_items(source, name)), 0
+    while block := list(islice(items, _CHECKED)):
+        packer.add(block if set(map(type, block)) <= {str} else _checked(block, n_done, name))
+        n_done += len(block)
+    return packer.texts()
+
+
+def _checked(items: Sequence[Any], n_before: int, name: str) -> list[str]:
+    """Return `items`, which follow `n_before` others, as plain strings."""
+    for position, item in enumerate(items, start=n_before):
         if _is_missing(item):
             raise InputError(f"{name}[{position}] is missing ({item}); leave it out or fill it in")
         if not isinstance(item, str):
             hint = "; give one of its values, as in [row['text'] for row in rows]" if isinstance(item, Mapping) else ""
             raise InputError(f"{name}[{position}] must be a str, got {type(item).__name__}{hint}")
-    return tuple(map(str, items))
+    return list(map(str, items))
 
 
 def _is_missing(item: Any) -> bool:

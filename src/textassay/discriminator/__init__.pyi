@@ -1,6 +1,8 @@
 from textassay.discriminator.base import CrossValidated as CrossValidated
 from textassay.discriminator.base import Discriminator as Discriminator
 from textassay.discriminator.base import Pair as Pair
+from textassay.discriminator.base import Part as Part
+from textassay.discriminator.base import Pool as Pool
 from textassay.discriminator.base import SklearnDiscriminator as SklearnDiscriminator
 from textassay.discriminator.base import balanced_accuracy as balanced_accuracy
 from textassay.discriminator.base import balanced_cross_entropy as balanced_cross_entropy
@@ -80,6 +82,7 @@ from textassay.discriminator.saved import save_fitted as save_fitted
 from textassay.discriminator.saved import saved_checksum as saved_checksum
 from textassay.discriminator.side_models import SideModels as SideModels
 from textassay.discriminator.side_models import TokenProbs as TokenProbs
+from textassay.discriminator.stack import FIT as FIT
 from textassay.discriminator.stack import LinearMargins as LinearMargins
 from textassay.discriminator.stack import StackDiscriminator as StackDiscriminator
 from textassay.discriminator.stack import StackFeatures as StackFeatures

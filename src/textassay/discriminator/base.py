@@ -11,7 +11,9 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Protocol, Self, get_args, runtime_checkable
+from functools import cached_property
+from threading import Lock
+from typing import Any, Protocol, Self, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,10 @@ from textassay.corpus import Corpus
 from textassay.errors import OptionError
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 Pair = tuple[Corpus, Corpus]  # (real, generated)
+Scores = tuple[FloatArray, FloatArray]  # of real and generated texts
+T = TypeVar("T")
 
 _LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
@@ -87,6 +92,100 @@ class TokenEvidence(Protocol):
     def token_evidence(self, corpus: Corpus) -> FloatArray:
         """Return the contribution of each token in nats; see `textassay.discriminator.logistic`."""
         ...
+
+
+class Pool:
+    """All texts of a cross-fit, and what is computed from them once for all its parts; threads may use one together."""
+
+    def __init__(self, real: Corpus, generated: Corpus) -> None:
+        self.sides = (real, generated)
+        self._results: dict[Any, Any] = {}
+        self._lock = Lock()
+
+    def once(self, function: Callable[..., T], *settings: Any) -> T:
+        """Return ``function(real, generated, *settings)``, computed at the first call."""
+        with self._lock:
+            if (function, *settings) not in self._results:
+                self._results[(function, *settings)] = function(*self.sides, *settings)
+            result: T = self._results[(function, *settings)]
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some texts of a pool."""
+
+    pool: Pool
+    rows: tuple[IntArray, IntArray]  # Of the real and of the generated texts
+
+    @cached_property
+    def corpora(self) -> Pair:
+        """The texts themselves; few discriminators need them."""
+        real, generated = self.pool.sides
+        return real.take(self.rows[0]), generated.take(self.rows[1])
+
+    @property
+    def numbers(self) -> IntArray:
+        """Their numbers where all real texts of the pool come before all generated ones, real ones first."""
+        return np.concatenate([self.rows[0], len(self.pool.sides[0]) + self.rows[1]])
+
+    @property
+    def is_real(self) -> npt.NDArray[np.bool_]:
+        """Whether each is real, real ones first."""
+        return np.repeat([True, False], [len(side) for side in self.rows])
+
+    def gathered(self, values: Callable[[Corpus], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return one value for each text, real ones first, from what `values` returns for a whole side."""
+        return np.concatenate([values(side)[rows] for side, rows in zip(self.pool.sides, self.rows, strict=True)])
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return a column, real texts first."""
+        return self.gathered(lambda side: side.columns[name])
+
+    def between(self, first: int, last: int) -> "Part":
+        """Return the texts from `first` up to `last`, counted with real ones first."""
+        n_real = len(self.rows[0])
+        return Part(self.pool, (self.rows[0][first:last], self.rows[1][max(0, first - n_real) : max(0, last - n_real)]))
+
+    def joined(self, other: "Part") -> "Part":
+        """Return the texts of both, those of `other` last on each side."""
+        real, generated = (np.concatenate(rows) for rows in zip(self.rows, other.rows, strict=True))
+        return Part(self.pool, (real, generated))
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> "Part":
+        """Return those that `mask` says, shape (n_real + n_generated,)."""
+        n_real = len(self.rows[0])
+        return Part(self.pool, (self.rows[0][mask[:n_real]], self.rows[1][mask[n_real:]]))
+
+
+@runtime_checkable
+class LearnsFromParts(Protocol):
+    """A discriminator that looks at all texts once before it learns from a part of them: cross-fitting is then faster.
+
+    The texts that it is tested on change nothing about what it learns.
+    """
+
+    def fit_part(self, train: Part, valid: Part) -> Self:
+        """Return what `fit` returns for the corpora of these parts; it may be unable to score other texts."""
+        ...
+
+    def prob_real_of(self, part: Part) -> Scores:
+        """Return the probabilities that texts of the same pool are real."""
+        ...
+
+
+def fit_part(discriminator: Discriminator, train: Part, valid: Part) -> Discriminator:
+    """Return a discriminator fitted to parts of a pool."""
+    if isinstance(discriminator, LearnsFromParts):
+        return discriminator.fit_part(train, valid)
+    return copy.deepcopy(discriminator).fit(train.corpora, valid.corpora)
+
+
+def prob_real_of(fitted: Discriminator, part: Part) -> Scores:
+    """Return the scores of texts of the pool of whose parts `fitted` learnt, real and generated."""
+    if isinstance(fitted, LearnsFromParts):
+        return fitted.prob_real_of(part)
+    return fitted.prob_real(part.corpora[0]), fitted.prob_real(part.corpora[1])
 
 
 def setting(default: Any, meaning: str, **limits: Any) -> Any:
@@ -181,10 +280,12 @@ def balanced_weights(pair: Pair) -> FloatArray:
     return np.repeat([sum(sizes) / (2 * size) for size in sizes], sizes)
 
 
-def validation_scores(fitted: Discriminator, valid: Pair) -> tuple[FloatArray, FloatArray]:
+def validation_scores(fitted: Discriminator, valid: Pair | Part) -> Scores:
     """Return the scores of the validation text, real and generated, for making choices."""
     if isinstance(fitted, CrossValidated):
         return fitted.valid_scores
+    if isinstance(valid, Part):
+        return prob_real_of(fitted, valid)
     return fitted.prob_real(valid[0]), fitted.prob_real(valid[1])
 
 

@@ -9,9 +9,8 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 2020 (why the pooled folds may be treated as one test set: the target is the mean over the K discriminators).
 """
 
-import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus, fold_numbers
-from textassay.discriminator.base import Discriminator, Pair, TokenEvidence, balanced_accuracy, validation_scores
+from textassay.discriminator.base import (
+    Discriminator,
+    Part,
+    Pool,
+    TokenEvidence,
+    balanced_accuracy,
+    fit_part,
+    prob_real_of,
+    validation_scores,
+)
 from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
@@ -94,21 +102,17 @@ def cross_fit(
     n_parts, n_valid_parts = (
         (folds, _VALIDATION_SHARE) if folds > 1 else (_N_PARTS_OF_ONE_SPLIT, _N_PARTS_OF_ONE_SPLIT - 1)
     )
+    pool = Pool(real, generated)
     everything = np.arange(len(real)), np.arange(len(generated))
     numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
 
     def fit(fold: int) -> dict[str, _Fitted]:
         rest = tuple(np.flatnonzero(side != fold) for side in numbers)
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
-        test, valid, train = (
-            (real.take(chosen[0]), generated.take(chosen[1]))
-            for chosen in (
-                tuple(np.flatnonzero(side == fold) for side in numbers),
-                tuple(side[part == 0] for side, part in zip(rest, parts, strict=True)),
-                tuple(side[part != 0] for side, part in zip(rest, parts, strict=True)),
-            )
-        )
-        if not all(len(corpus) for pair in (test, valid, train) for corpus in pair):
+        test = _part(pool, (np.flatnonzero(side == fold) for side in numbers))
+        valid = _part(pool, (side[part == 0] for side, part in zip(rest, parts, strict=True)))
+        train = _part(pool, (side[part != 0] for side, part in zip(rest, parts, strict=True)))
+        if not all(len(rows) for part in (test, valid, train) for rows in part.rows):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
         return _fit_fold(discriminator, train, valid, test, threshold)
 
@@ -133,14 +137,19 @@ class _Fitted:
     test_scores: tuple[FloatArray, FloatArray]
 
 
+def _part(pool: Pool, rows: Iterable[IntArray]) -> Part:
+    real, generated = rows
+    return Part(pool, (real, generated))
+
+
 def _fit_fold(
-    discriminator: Discriminator, train: Pair, valid: Pair, test: Pair, rule: ThresholdRule
+    discriminator: Discriminator, train: Part, valid: Part, test: Part, rule: ThresholdRule
 ) -> dict[str, _Fitted]:  # fmt: skip
     """Return what was fitted under `_WINNER` and, of a family, every candidate under its name."""
     begin = time.perf_counter()
-    fitted = copy.deepcopy(discriminator).fit(train, valid)
+    fitted = fit_part(discriminator, train, valid)
     took = time.perf_counter() - begin
-    n_train, n_valid, n_test = ((len(pair[0]), len(pair[1])) for pair in (train, valid, test))
+    n_train, n_valid, n_test = ((len(part.rows[0]), len(part.rows[1])) for part in (train, valid, test))
 
     def of(
         member: Discriminator | None, chosen: Mapping[str, Any], scores: tuple[FloatArray, FloatArray], seconds: float
@@ -152,12 +161,12 @@ def _fit_fold(
 
     if not isinstance(fitted, FamilyDiscriminator):
         fit = of(fitted, fitted.chosen, validation_scores(fitted, valid), took)
-        return {_WINNER: _Fitted(fit, (fitted.prob_real(test[0]), fitted.prob_real(test[1])))}
-    alone = [fitted.alone(corpus) for corpus in test]
+        return {_WINNER: _Fitted(fit, prob_real_of(fitted, test))}
+    alone = fitted.alone_of(test)
     of_candidates = {
         name: _Fitted(
             of(candidate.member, candidate.chosen, candidate.valid_scores, candidate.seconds),
-            (alone[0][name], alone[1][name]),
+            alone[name],
         )
         for name, candidate in fitted.candidates.items()
     }

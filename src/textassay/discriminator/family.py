@@ -14,7 +14,7 @@ Departs from it: the ridge pulls towards equal weights, not towards none.
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,7 +26,11 @@ from textassay.corpus import Corpus, fold_numbers
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
+    Part,
+    Scores,
     balanced_accuracy,
+    fit_part,
+    prob_real_of,
     reads_columns,
     reads_log_probs,
     validation_scores,
@@ -130,11 +134,22 @@ class FamilyDiscriminator:
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted family; this one stays as it is."""
+        return self._fitted(lambda member: member.fit(train, valid), valid, (valid[0].groups, valid[1].groups))
+
+    def fit_part(self, train: Part, valid: Part) -> Self:
+        """Return the family fitted to parts of a pool."""
+        groups = [
+            None if side.groups is None else side.groups[rows]
+            for side, rows in zip(valid.pool.sides, valid.rows, strict=True)
+        ]
+        return self._fitted(lambda member: fit_part(member, train, valid), valid, (groups[0], groups[1]))
+
+    def _fitted(self, fit: Callable[[Discriminator], Discriminator], valid: Pair | Part, groups: Groups) -> Self:
         fitted = copy.copy(self)
         candidates = {}
         for member in self.members:
             begin = time.perf_counter()
-            fitted_member = member.fit(train, valid)
+            fitted_member = fit(member)
             scores = validation_scores(fitted_member, valid)
             candidates[member.name] = _candidate(scores, fitted_member.chosen, fitted_member, begin)
         begin = time.perf_counter()
@@ -143,14 +158,14 @@ class FamilyDiscriminator:
             for side in (0, 1)
         ]
         fitted._blend = fit_blend(odds[0], odds[1])
-        scores = blended_out_of_fold(odds[0], odds[1], (valid[0].groups, valid[1].groups))
+        scores = blended_out_of_fold(odds[0], odds[1], groups)
         blend_settings = {
             "weights": dict(zip(candidates, fitted._blend.weights.tolist(), strict=True)),
             "intercept": fitted._blend.intercept,
         }
         candidates[BLEND] = _candidate(scores, blend_settings, None, begin)
         fitted.candidates = candidates
-        fitted.won = _best(candidates, self.prefer, valid)
+        fitted.won = _best(candidates, self.prefer, groups)
         return fitted
 
     @property
@@ -161,18 +176,40 @@ class FamilyDiscriminator:
 
     def alone(self, corpus: Corpus) -> dict[str, FloatArray]:
         """Return the probability that each sentence is real by every candidate, each shape (N,)."""
-        blend = self._check_fitted()
+        self._check_fitted()
+        return self._with_blend(
+            {
+                name: candidate.member.prob_real(corpus)
+                for name, candidate in self.candidates.items()
+                if candidate.member
+            }
+        )
+
+    def alone_of(self, part: Part) -> dict[str, Scores]:
+        """Return the same of texts of the pool of whose parts the family learnt, real and generated."""
         scores = {
-            name: candidate.member.prob_real(corpus) for name, candidate in self.candidates.items() if candidate.member
+            name: prob_real_of(candidate.member, part)
+            for name, candidate in self.candidates.items()
+            if candidate.member
         }
+        real, generated = (self._with_blend({name: both[side] for name, both in scores.items()}) for side in (0, 1))
+        return {name: (real[name], generated[name]) for name in real}
+
+    def _with_blend(self, scores: dict[str, FloatArray]) -> dict[str, FloatArray]:
         odds = np.column_stack([log_odds(of_member) for of_member in scores.values()])
-        return {**scores, BLEND: blend.prob_real(odds)}
+        return {**scores, BLEND: self._check_fitted().prob_real(odds)}
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real by what won, shape (N,)."""
         self._check_fitted()
         member = self.candidates[self.won].member
         return self.alone(corpus)[BLEND] if member is None else member.prob_real(corpus)
+
+    def prob_real_of(self, part: Part) -> Scores:
+        """Return the same of texts of the pool of whose parts the family learnt, real and generated."""
+        self._check_fitted()
+        member = self.candidates[self.won].member
+        return self.alone_of(part)[BLEND] if member is None else prob_real_of(member, part)
 
     def _check_fitted(self) -> Blend:
         if self._blend is None:
@@ -186,16 +223,16 @@ def _candidate(
     return Candidate(scores, choose_threshold(*scores), dict(chosen), member, time.perf_counter() - begin)
 
 
-def _best(candidates: Mapping[str, Candidate], prefer: str, valid: Pair) -> str:
+def _best(candidates: Mapping[str, Candidate], prefer: str, groups: Groups) -> str:
     """Return the candidate whose gain over the preferred one is largest, of those whose gain is clear."""
-    sizes = [len(corpus) for corpus in valid]
-    groups = joint_groups(valid[0].groups, valid[1].groups, sizes[0], sizes[1])
+    sizes = [len(scores) for scores in candidates[prefer].valid_scores]
+    units = joint_groups(*groups, sizes[0], sizes[1])
     shares = np.repeat([1 / (2 * size) for size in sizes], sizes)
     usual = _correct(candidates[prefer])
     won, most = prefer, 0.0
     for name, candidate in candidates.items():
         gains = shares * (_correct(candidate) - usual)
-        error = float(np.sqrt(np.sum(np.bincount(groups, weights=gains) ** 2)))
+        error = float(np.sqrt(np.sum(np.bincount(units, weights=gains) ** 2)))
         gain = float(gains.sum())
         if gain > most and gain > _STANDARD_ERRORS * error:
             won, most = name, gain

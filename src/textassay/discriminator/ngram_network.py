@@ -118,11 +118,12 @@ class CountRows:
         center, scale = numbers.mean(axis=0), np.maximum(numbers.std(axis=0), _SMALLEST_SCALE)
         words = WordRows.build(marked, min_sentences)
         built = cls(words, sides, max_order, center, scale)
-        ids = np.concatenate([sides.index.all_ids(corpus)[:max_order] for corpus in marked], axis=1)
+        index = sides.texts.index
+        ids = np.concatenate([index.all_ids(corpus)[:max_order] for corpus in marked], axis=1)
         side = np.repeat([0, 1], [len(corpus.tokens) for corpus in marked])
         sentence = np.repeat(groups, np.concatenate([corpus.lengths for corpus in marked]))
         own = np.zeros((len(side), max_order, 2), dtype=np.int32)
-        for level, size in enumerate(sides.index.sizes[:max_order]):
+        for level, size in enumerate(index.sizes[:max_order]):
             here = np.flatnonzero(ids[level] >= 0)
             distinct, number = np.unique(sentence[here] * size + ids[level][here], return_inverse=True)
             ngram_counts = np.bincount(2 * number + side[here], minlength=2 * len(distinct)).reshape(-1, 2)
@@ -141,15 +142,14 @@ class CountRows:
         return self._rows(marked, 0, numbers)
 
     def _rows(self, marked: Corpus, own: Counts | int, numbers: FloatArray) -> CountedSentences:
-        ids = self.sides.index.all_ids(marked)
+        ids = self.sides.texts.index.all_ids(marked)
         counts = np.full((len(marked.tokens), self.max_order, 2), -1, dtype=np.int32)
         place = np.arange(len(marked.tokens)) - np.repeat(marked.offsets[:-1], marked.lengths)
-        first = 0
-        for level, size in enumerate(self.sides.index.sizes[: self.max_order]):
+        for level in range(self.max_order):
             ends = np.flatnonzero(place >= level)
             grams = ids[level][ends - level]
-            counts[ends, level] = np.where(grams[:, None] >= 0, self.sides.counts[first + grams, :2], 0)
-            first += size
+            counts[ends, level] = 0
+            counts[ends[grams >= 0], level] = self.sides.occurrences(level + 1, grams[grams >= 0])
         counts -= np.where(counts >= 0, own, 0)
         sentences = self.words.encode(marked)
         table = np.full((len(sentences.words), self.max_order, 2), -1, dtype=np.int32)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.storage import write_files
 
-FORMAT = 3  # raised whenever a class of a fitted discriminator gets another name or other fields
+FORMAT = 4  # raised whenever a class of a fitted discriminator gets another name or other fields
 _FIRST_LINE = b"textassay discriminator %d "
 _PUT = ("PUT", "BINPUT", "LONG_BINPUT")  # of older protocols; a large number in one takes as much memory
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"

@@ -11,7 +11,8 @@ A training sentence is described without its own counts, so that its description
 does; no text is set aside for it. The linear model is fitted without each of `_N_FOLDS` parts of the training text in
 turn: a training sentence gets its log-odds from the fit that did not see its part, a new sentence the mean over all
 fits. How strongly the top is regularised, and whether it bends, is chosen on validation text that nothing was counted
-on; then all is counted and fitted again with that text.
+on; then all is counted and fitted again with that text. Of much text, the top is fitted to a drawn subset
+(`MOST_FITTED`): it has tens of weights, while the counts, which rise with text, are those of all of it.
 
 A few sentences that the generator finds all but impossible would stretch the scale of its log-probabilities until all
 others look alike, so these are cut, per token, far from what is usual in the training text; one more column says where.
@@ -19,9 +20,10 @@ others look alike, so these are cut, per token, far from what is usual in the tr
 Sources: Wolpert, "Stacked generalization", Neural Networks 5, 1992; see `textassay.ngram.side_counts` for the counts.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,9 @@ from textassay.corpus import Corpus, Vocabulary
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
+    Part,
+    Pool,
+    Scores,
     balanced_cross_entropy,
     is_real_of,
     log_probs_column,
@@ -40,15 +45,20 @@ from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
-from textassay.ngram import SKIP_PATTERNS_LABEL, STRENGTHS, NgramIndex, SideCounts, SkipCounts, mark_ends
+from textassay.ngram import SKIP_PATTERNS_LABEL, STRENGTHS, NgramIndex, NgramTexts, SideCounts, SkipCounts, mark_ends
 from textassay.resampling import joint_groups
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 _MOST_SCALES = 4.0  # bent columns are cut so many standard deviations from their mean: products have no long tails
 _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of the quartiles beyond these
+
+MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
+FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
+_TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
 
 # Of the linear model, whose margins need not be exact, as the stack weighs them.
 _N_FOLDS = 3
@@ -67,6 +77,11 @@ class StackDiscriminator(BaseDiscriminator):
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
     margins: bool = setting(True, "whether the margin of a linear model over n-grams is a column")
+    most_fitted: int = setting(
+        MOST_FITTED,
+        "the most training texts a side to which the weights of columns are fitted; all are counted",
+        least=1,
+    )
     grid: Sequence[float] = setting((0.01, 0.1, 1.0, 10.0), "inverse strengths of regularisation to try", above=0)
     bends: Sequence[float] = setting(
         (0.0, 0.3), "scales of the bent columns to try, beside 1 for the straight ones; 0 leaves them out", least=0
@@ -82,40 +97,88 @@ class StackDiscriminator(BaseDiscriminator):
         also = [name for name, there in ((SKIP_PATTERNS_LABEL, self.skips), (margins, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
         grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))
-        return f"{', '.join(models + also)}, log-probabilities cut, C={grid}, bends={bends}"
+        fit = "" if self.most_fitted == MOST_FITTED else f", fit={self.most_fitted}"
+        return f"{', '.join(models + also)}, log-probabilities cut, C={grid}, bends={bends}{fit}"
 
     def learn(self, train: Pair, valid: Pair) -> "tuple[_Stack, Mapping[str, Any]]":
         """Return the stack of all the text with what was best on validation text for a stack of the training text."""
-        column = log_probs_column(*train)
-        features, columns = self._describe(train, column)
-        valid_columns = [features.describe(corpus) for corpus in valid]
-        lowest = np.inf
-        for bend in self.bends:
-            n_columns, emphasis = features.used(bend)
-            path = dense_logistic_path(columns[:, :n_columns], is_real_of(train), self.grid, emphasis=emphasis)
-            for c, top in zip(self.grid, path, strict=True):
-                scores = [top.prob_real(side[:, :n_columns]) for side in valid_columns]
-                loss = balanced_cross_entropy(*scores)
-                if loss < lowest:
-                    lowest, best, valid_scores = loss, (c, bend), (scores[0], scores[1])
-        del features, columns, valid_columns, path  # large where there is much text
-        everything = (Corpus.concatenate([train[0], valid[0]]), Corpus.concatenate([train[1], valid[1]]))
-        features, columns = self._describe(everything, column)
-        c, bend = best
-        n_columns, emphasis = features.used(bend)
-        top = fit_dense_logistic(columns[:, :n_columns], is_real_of(everything), c=c, emphasis=emphasis)
-        n_features = features.counts.index.n_features
-        chosen = {"c": c, "bend": bend, "n_features": n_features, "log_probs": column is not None}
-        return _Stack(features, top, valid_scores), chosen
+        pool = Pool(*(Corpus.concatenate(sides) for sides in zip(train, valid, strict=True)))
+        texts = NgramTexts.with_index([mark_ends(side) for side in pool.sides], max_order=self.max_order)
+        n_train = [len(side) for side in train]
+        rows = [np.split(np.arange(len(side)), [n]) for side, n in zip(pool.sides, n_train, strict=True)]
+        return self._learn(texts, *(Part(pool, (rows[0][place], rows[1][place])) for place in (0, 1)))
+
+    def fit_part(self, train: Part, valid: Part) -> Self:
+        """Return a fitted copy that scores no other texts than those of the pool."""
+        fitted = copy.copy(self)
+        texts = train.pool.once(_repeated_ngrams, self.max_order)
+        fitted._model, fitted.chosen = self._learn(texts, train, valid)
+        return fitted
+
+    def prob_real_of(self, part: Part) -> Scores:
+        """Return the probabilities that texts of the pool are real."""
+        model: _Stack = self.model
+        return model.features.scores(part, [model.top])[0]
 
     @property
-    def valid_scores(self) -> tuple[FloatArray, FloatArray]:
+    def valid_scores(self) -> Scores:
         """Scores of the validation sentences by a stack that learnt from the training sentences alone."""
         model: _Stack = self.model
         return model.valid_scores
 
-    def _describe(self, pair: Pair, column: str | None) -> "tuple[StackFeatures, FloatArray]":
-        return StackFeatures.fit(pair, max_order=self.max_order, skips=self.skips, margins=self.margins, column=column)
+    def _learn(self, texts: NgramTexts, train: Part, valid: Part) -> "tuple[_Stack, Mapping[str, Any]]":
+        column = log_probs_column(*train.pool.sides)
+        sides = np.repeat(np.array([0, 1], dtype=np.int8), [len(side) for side in train.pool.sides])
+        counts = SideCounts(texts, sides)
+        counts.count(train.numbers)
+        drawn = _drawn(train, self.most_fitted)
+        features, columns = self._describe(counts, train, drawn, column)
+        settings: list[tuple[float, float]] = []
+        tops: list[DenseLogistic] = []
+        for bend in self.bends:
+            n_columns, emphasis = features.used(bend)
+            settings += [(c, bend) for c in self.grid]
+            is_real = train.is_real[drawn]
+            tops += dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis)
+        del columns  # large where there is much text
+        scores = features.scores(valid, tops)
+        best = int(np.argmin([balanced_cross_entropy(*of_top) for of_top in scores]))
+        (c, bend), valid_scores = settings[best], scores[best]
+        del features, scores
+        counts.count(valid.numbers)
+        everything = train.joined(valid)
+        drawn = _drawn(everything, self.most_fitted)
+        features, columns = self._describe(counts, everything, drawn, column)
+        n_columns, emphasis = features.used(bend)
+        top = fit_dense_logistic(columns[:, :n_columns], everything.is_real[drawn], c=c, emphasis=emphasis)
+        chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
+        if not drawn.all():
+            chosen[FIT] = self.most_fitted
+        return _Stack(features, top, valid_scores), chosen
+
+    def _describe(
+        self, counts: SideCounts, train: Part, drawn: Mask, column: str | None
+    ) -> "tuple[StackFeatures, FloatArray]":
+        return StackFeatures.fit(counts, train, drawn, skips=self.skips, margins=self.margins, column=column)
+
+
+def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTexts:
+    offsets = np.concatenate([side.offsets[first:] for side, first in ((real, 0), (generated, 1))])
+    offsets[len(real) + 1 :] += real.offsets[-1]
+    offsets += 2 * np.arange(len(offsets))  # with both ends
+    tokens = np.concatenate([mark_ends(side).tokens for side in (real, generated)])
+    return NgramTexts.repeated(tokens, offsets, max_order=max_order)
+
+
+def _drawn(train: Part, most: int) -> Mask:
+    """Return which texts are drawn to fit the top, at most `most` a side, real ones first."""
+    masks = []
+    for side, rows in zip(("real", "generated"), train.rows, strict=True):
+        mask = np.ones(len(rows), dtype=np.bool_)
+        if len(rows) > most:
+            mask[stream(0, "stack", "top", side).permutation(len(rows))[most:]] = False
+        masks.append(mask)
+    return np.concatenate(masks)
 
 
 @dataclass(frozen=True)
@@ -124,7 +187,7 @@ class _Stack:
 
     features: "StackFeatures"
     top: DenseLogistic
-    valid_scores: tuple[FloatArray, FloatArray]
+    valid_scores: Scores
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         return self.top.prob_real(self.features.describe(corpus)[:, : len(self.top.coefficients)])
@@ -188,30 +251,42 @@ class StackFeatures:
 
     @classmethod
     def fit(
-        cls, train: Pair, *, max_order: int, skips: bool, margins: bool, column: str | None
+        cls, counts: SideCounts, train: Part, drawn: Mask, *, skips: bool, margins: bool, column: str | None
     ) -> "tuple[StackFeatures, FloatArray]":
-        """Return the features, and the columns of the training sentences, real ones first, each without its group."""
-        real, generated = train
+        """Return the features, and the columns of the training sentences, real ones first, each without its group.
+
+        `counts`: those of `train`; `drawn`: which sentences are described.
+        """
+        real, generated = train.pool.sides
         groups = None
         if real.groups is not None or generated.groups is not None:
-            groups = joint_groups(real.groups, generated.groups, len(real), len(generated))
-        marked = (mark_ends(real), mark_ends(generated))
-        counts = SideCounts.build(*marked, max_order=max_order)
-        lengths = np.concatenate([real.lengths, generated.lengths])
+            of_sides = [
+                None if side.groups is None else side.groups[rows]
+                for side, rows in zip(train.pool.sides, train.rows, strict=True)
+            ]
+            groups = joint_groups(of_sides[0], of_sides[1], *map(len, train.rows))
+        described = train.chosen(drawn)
+        lengths = described.gathered(lambda side: side.lengths)
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
-            raw_log_probs = np.concatenate([side.columns[column] for side in train])
+            raw_log_probs = described.column(column)
             limits = _limits_of(raw_log_probs, lengths)
             log_probs = _cut(raw_log_probs, lengths, limits)
-        linear, own_margins = LinearMargins.fit(marked, groups) if margins else (None, None)
-        sums = counts.describe_own(groups)
-        gaps = SkipCounts.build(*marked) if skips else None
-        straight = _straight(sums, None if gaps is None else gaps.describe_own(groups), lengths, own_margins, log_probs)
+        linear, own_margins, gaps, own_gaps = None, None, None, None
+        if margins:
+            own_groups = None if groups is None else groups[drawn]
+            linear, own_margins = LinearMargins.fit(_marked(described), own_groups)
+        sums = counts.describe_own(groups, rows=train.numbers, drawn=drawn)
+        if skips:
+            gaps = SkipCounts.build(*_marked(train))
+            own_gaps = gaps.describe_own(groups)[drawn]
         token = _average_token(counts, sums, lengths, log_probs)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        features = cls(counts, gaps, linear, column, real.vocabulary, straight.shape[1], limits, centres, scales)
-        return features, np.concatenate([straight, features._bent(token)], axis=1)
+        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs)
+        n_straight = sum(part.shape[1] for part in straight)
+        features = cls(counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales)
+        return features, features._columns(straight, token)
 
     def describe(self, corpus: Corpus) -> FloatArray:
         """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
@@ -220,14 +295,35 @@ class StackFeatures:
         if corpus.vocabulary is not self.vocabulary:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
-        sums = self.counts.describe(marked)
-        margins = None if self.linear is None else self.linear.margins(marked)
-        log_probs = None if self.column is None else _cut(corpus.columns[self.column], corpus.lengths, self._limits)
-        gaps = None if self.skips is None else self.skips.describe(marked)
-        straight = _straight(sums, gaps, corpus.lengths, margins, log_probs)
-        return np.concatenate(
-            [straight, self._bent(_average_token(self.counts, sums, corpus.lengths, log_probs))], axis=1
-        )
+        log_probs = None if self.column is None else corpus.columns[self.column]
+        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, marked)
+
+    def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
+        """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
+        n = len(part.is_real)
+        scores = np.empty((len(tops), n))
+        for first in range(0, n, _TEXTS_AT_ONCE):
+            here = slice(first, first + _TEXTS_AT_ONCE)
+            block = part.between(first, first + _TEXTS_AT_ONCE)
+            lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
+            if self.column is not None:
+                log_probs = block.column(self.column)
+            if self.skips is not None or self.linear is not None:
+                marked = Corpus.concatenate(_marked(block))
+            columns = self._describe(self.counts.describe_uncounted(block.numbers), lengths, log_probs, marked)
+            for number, top in enumerate(tops):
+                scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
+        n_real = len(part.rows[0])
+        return [(of_top[:n_real], of_top[n_real:]) for of_top in scores]
+
+    def _describe(
+        self, sums: FloatArray, lengths: IntArray, raw_log_probs: npt.NDArray[np.floating] | None, marked: Corpus | None
+    ) -> FloatArray:
+        log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
+        gaps = None if self.skips is None or marked is None else self.skips.describe(marked)
+        margins = None if self.linear is None or marked is None else self.linear.margins(marked)
+        token = _average_token(self.counts, sums, lengths, log_probs)
+        return self._columns(_straight(sums, gaps, lengths, margins, log_probs), token)
 
     def used(self, bend: float) -> tuple[int, FloatArray]:
         """Return how many columns a top with this bend uses, and the emphasis of each."""
@@ -241,10 +337,22 @@ class StackFeatures:
         n = len(self._centres)
         return n + n * (n + 1) // 2
 
-    def _bent(self, token: FloatArray) -> FloatArray:
-        cut = np.clip((token - self._centres) / self._scales, -_MOST_SCALES, _MOST_SCALES)
-        first, second = np.triu_indices(cut.shape[1])
-        return np.concatenate([cut, cut[:, first] * cut[:, second]], axis=1)
+    def _columns(self, straight: Sequence[FloatArray], token: FloatArray) -> FloatArray:
+        """Return straight and bent columns."""
+        columns = np.empty((len(token), self.n_straight + self.n_bent))
+        np.concatenate(straight, axis=1, out=columns[:, : self.n_straight])
+        first, second = np.triu_indices(token.shape[1])
+        for start in range(0, len(token), _TEXTS_AT_ONCE):
+            block = columns[start : start + _TEXTS_AT_ONCE, self.n_straight :]
+            scaled = (token[start : start + _TEXTS_AT_ONCE] - self._centres) / self._scales
+            cut = np.clip(scaled, -_MOST_SCALES, _MOST_SCALES)
+            block[:, : cut.shape[1]] = cut
+            np.multiply(cut[:, first], cut[:, second], out=block[:, cut.shape[1] :])
+        return columns
+
+
+def _marked(part: Part) -> Pair:
+    return mark_ends(part.corpora[0]), mark_ends(part.corpora[1])
 
 
 def _straight(
@@ -253,18 +361,18 @@ def _straight(
     lengths: IntArray,
     margins: FloatArray | None,
     log_probs: _LogProbs | None,
-) -> FloatArray:
+) -> list[FloatArray]:
     parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
     if margins is not None:
         parts.append(margins[:, None])
     if log_probs is not None:
         parts += [log_probs.sums[:, None], log_probs.beyond[:, None]]
-    return np.concatenate(parts, axis=1)
+    return parts
 
 
 def _average_token(counts: SideCounts, sums: FloatArray, lengths: IntArray, log_probs: _LogProbs | None) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
-    longest = counts.index.max_order
+    longest = counts.texts.max_order
     orders = sorted({1, min(2, longest), longest})
     names = [f"kn_pooled[{order}]" for order in orders] + [f"wb_ratio[{order}]" for order in sorted({1, longest})]
     columns = [sums[:, counts.names.index(name)] for name in names]

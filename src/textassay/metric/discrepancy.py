@@ -34,7 +34,7 @@ from textassay.errors import OptionError, check_range
 from textassay.estimate import Estimate
 from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
-from textassay.metric.discrepancy_details import details_of, mean_scores, p_value_of
+from textassay.metric.discrepancy_details import details_of, fitted_to, mean_scores, p_value_of
 from textassay.metric.discrepancy_interval import Answers
 from textassay.metric.sharing import Shared, compute_once
 
@@ -109,6 +109,8 @@ def dd(
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
+        All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
+        training texts a side, and the signature says ``fit=250000``.
     folds
         Cross-fitting folds; 1 tests a tenth of each side once.
     repeats
@@ -173,6 +175,7 @@ def dd(
             "feats": judge.features,
             **({"effort": effort} if is_auto else {}),
             **({} if whose is None else {"log_probs": whose}),
+            **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
             "selection": "balanced-accuracy",

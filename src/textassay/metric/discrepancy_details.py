@@ -1,14 +1,21 @@
 """Details of a discrepancy: scores, thresholds, the certified bound, and the candidates of a family."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.discriminator import CrossFit, cross_fitted_plug_in, roc_points, score_folds, spread_between_classifiers
+from textassay.discriminator import (
+    FIT,
+    CrossFit,
+    cross_fitted_plug_in,
+    roc_points,
+    score_folds,
+    spread_between_classifiers,
+)
 from textassay.metric.blindness import unseen_shares
 from textassay.metric.discrepancy_interval import Answers
 from textassay.resampling import choose_bound, e_value, permutation_p_value
@@ -95,6 +102,12 @@ def details_of(fits: Sequence[CrossFit], sides: Sides, answers: Answers, *, leve
     }
 
 
+def fitted_to(chosen: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return for the signature to how many texts a side weights were fitted, where some were left out."""
+    sizes = [choices[FIT] for choices in chosen if FIT in choices]
+    return {FIT: max(sizes)} if sizes else {}
+
+
 def _won(fits: Sequence[CrossFit]) -> dict[str, Any] | None:
     """Return the winner of each fold, and the one that won most of them; of several, the first in the family."""
     if not fits[0].alone:
@@ -153,6 +166,8 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:
     """Return the mean of `terms` over distinct texts; copies of a text share its weight."""
-    numbers: dict[str, int] = {}
-    members = np.array([numbers.setdefault(corpus.texts[row], len(numbers)) for row in np.flatnonzero(tested).tolist()])
-    return float(np.mean(np.bincount(members, weights=terms) / np.bincount(members)))
+    hashes = np.fromiter((hash(corpus.texts[row]) for row in np.flatnonzero(tested).tolist()), np.int64, len(terms))
+    _, firsts, members = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)  # the texts in order of appearance
+    counts, sums = np.bincount(members), np.bincount(members, weights=terms)
+    return float(np.mean((sums / counts)[order]))

@@ -18,6 +18,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.estimate import Estimate, Evidence
 from textassay.metric.base import check_level, make_signature
 from textassay.metric.blindness import alike_share, guessing_variance
+from textassay.metric.discrepancy_details import fitted_to
 from textassay.metric.discrepancy_interval import at_least_guessing
 from textassay.resampling import certified_lower_bound, newcombe_interval
 
@@ -79,6 +80,7 @@ def held_out_dd(
             split=f"held-out {len(train[0])}+{len(valid[0])}+{len(test[0])}",
             threshold="half",
             ci="newcombe",
+            **fitted_to([fitted.chosen]),
         ),
         details={
             **judged,

@@ -15,6 +15,7 @@ from textassay.ngram.matches import match_references as match_references
 from textassay.ngram.nearest import Nearest as Nearest
 from textassay.ngram.nearest import SuffixArray as SuffixArray
 from textassay.ngram.nearest import match_pairs as match_pairs
+from textassay.ngram.ngram_texts import NgramTexts as NgramTexts
 from textassay.ngram.sentence_ends import mark_ends as mark_ends
 from textassay.ngram.sentence_ends import with_ends as with_ends
 from textassay.ngram.side_counts import STRENGTHS as STRENGTHS

@@ -86,6 +86,10 @@ class NgramIndex:
         """Return `ids` of every order, shape (max_order, T)."""
         return self._ids_up_to(corpus, self.max_order)
 
+    def prefixes(self, order: int) -> Ids:
+        """Return the id, among n-grams of order - 1, of the prefix of each n-gram of `order`."""
+        return self._orders[order - 1].prefixes
+
     def count_matrix(self, corpus: Corpus) -> csr_matrix:
         """Return the count of each n-gram of the index in each text, shape (N, n_features), float64, indices sorted.
 
@@ -132,10 +136,16 @@ def _check_vocabulary(corpus: Corpus, vocabulary: Vocabulary) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _slot(keys, key):  # type: ignore[no-untyped-def]
+def hashed(key):  # type: ignore[no-untyped-def]
+    """Return 64 bits of `key`."""
+    return np.uint64(key) * _MULTIPLIER
+
+
+@njit(cache=True, nogil=True)
+def slot_of(keys, key):  # type: ignore[no-untyped-def]
     """Return the slot of `key` in the table, or the empty slot for it."""
     mask = np.uint64(len(keys) - 1)
-    mixed = np.uint64(key) * _MULTIPLIER
+    mixed = hashed(key)
     slot = (mixed ^ (mixed >> np.uint64(32))) & mask
     while keys[slot] != key and keys[slot] != _EMPTY:
         slot = (slot + np.uint64(1)) & mask
@@ -176,7 +186,7 @@ def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untype
                 continue
             token = tokens[start + order - 1]
             key = (np.int64(ids[start]) << 32) | np.int64(token)
-            slot = _slot(keys, key)
+            slot = slot_of(keys, key)
             if keys[slot] == _EMPTY:
                 keys[slot] = key
                 values[slot] = n_ngrams
@@ -204,7 +214,7 @@ def _grow(tokens, offsets, ids, order, min_sentences):  # type: ignore[no-untype
     keys, values = _new_table(n_kept)
     for number in range(n_kept):
         key = (np.int64(prefixes[number]) << 32) | np.int64(last_tokens[number])
-        slot = _slot(keys, key)
+        slot = slot_of(keys, key)
         keys[slot] = key
         values[slot] = number
     return prefixes[:n_kept].copy(), last_tokens[:n_kept].copy(), keys, values
@@ -220,7 +230,7 @@ def _look_up(tokens, offsets, shorter, ids, order, keys, values):  # type: ignor
                 ids[start] = -1
             else:
                 key = (np.int64(shorter[start]) << 32) | np.int64(tokens[start + order - 1])
-                ids[start] = values[_slot(keys, key)]
+                ids[start] = values[slot_of(keys, key)]
 
 
 @njit(cache=True, nogil=True)

@@ -6,14 +6,14 @@ texts, so a classifier can be trained on them without held-out text. Texts of on
 
 For each n-gram and each of three sides (real, generated, pooled) there are four counts: occurrences, distinct following
 tokens, distinct preceding tokens, and distinct pairs of tokens around it. Witten-Bell and Kneser-Ney smoothing need no
-more; the twelve counts of an n-gram are adjacent in memory.
+more; the twelve counts of an n-gram are adjacent in memory (`ngram_texts` says which n-grams have any).
 
 Sources: Chen, Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling", Harvard TR-10-98, 1998
 (the smoothings, here with one discount per level); leave-one-out counts: Ney, Essen, Kneser, "On the estimation of
 'small' probabilities by leaving-one-out", PAMI 17, 1995.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from numba import njit
 
 from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.ngram.index import NgramIndex
+from textassay.ngram.ngram_texts import NgramTexts
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -30,54 +30,79 @@ STRENGTHS = (1.0, 4.0)  # pseudo-counts that shrink a ratio to that of the short
 
 _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
-_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 0, 3, 6, 9  # columns of the first side
+_COUNT, _FOLLOWERS, _BEFORE, _AROUND = 1, 4, 7, 10  # columns of the first side; the row of the prefix comes first
+_EMPTY = 0  # row of the empty n-gram
 _PER_ORDER = 6  # features for each order, besides those of `STRENGTHS`
 _FALLBACK_DISCOUNT = 0.5
 _SMALLEST_SHARE = 0.01  # lower limit of the expected share of a side
+_TOKENS_AT_ONCE = 4  # probabilities of so many tokens are multiplied before a logarithm is taken
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SideCounts:
-    """Counts of the n-grams of real and generated texts by side, created by `build`."""
+    """Counts of the n-grams of real and generated texts by side: all are counted (`build`), or parts (`count`)."""
 
-    index: NgramIndex  # The n-grams of both sides
-    counts: npt.NDArray[np.int32]  # Shape (n_features + 1, 12); the last row is the empty n-gram
-    discounts: FloatArray  # Absolute discounts, shape (3, max_order)
-    _ids: npt.NDArray[np.int32]
-    _offsets: IntArray
-    _sides: IntArray
+    texts: NgramTexts
+    sides: npt.NDArray[np.int8]  # 0 for real and 1 for generated texts, shape (N,)
+    table: npt.NDArray[np.int32] = field(init=False)  # As `NgramTexts.new_table` lays it out
+    discounts: FloatArray = field(init=False)  # Absolute discounts, shape (3, max_order)
+    n_types: int = field(default=0, init=False)  # Distinct tokens counted
+    n_ngrams: int = field(default=0, init=False)  # Distinct n-grams of all orders counted
+    _n_single: IntArray = field(init=False)  # N-grams without a row that were counted, shape (max_order, 3)
+    _n_preceded: IntArray = field(init=False)  # Of these, the ones with a token before them
+
+    def __post_init__(self) -> None:
+        self.table = self.texts.new_table()
+        self._n_single, self._n_preceded = np.zeros((2, self.texts.max_order, _N_SIDES), dtype=np.int64)
 
     @classmethod
     def build(cls, real: Corpus, generated: Corpus, *, max_order: int) -> "SideCounts":
-        """Return the counts of two corpora that share a vocabulary."""
+        """Return the counts of two corpora that share a vocabulary; new texts can be described."""
         if len(real) == 0 or len(generated) == 0:
             raise EmptyCorpusError(
                 f"counting by side needs at least one text per side, got {len(real)} and {len(generated)}"
             )
-        index = NgramIndex.build([real, generated], max_order=max_order)
-        ids = np.concatenate([index.all_ids(real), index.all_ids(generated)], axis=1)
-        offsets = np.concatenate([real.offsets, generated.offsets[1:] + real.offsets[-1]])
-        sides = np.repeat([0, 1], [len(real), len(generated)])
-        firsts = _firsts(index)
-        counts = np.zeros((index.n_features + 1, 4 * _N_SIDES), dtype=np.int32)
-        _count_all(ids, offsets, firsts, sides, counts)
-        discounts = np.array(
+        texts = NgramTexts.with_index([real, generated], max_order=max_order)
+        counts = cls(texts, np.repeat(np.array([0, 1], dtype=np.int8), [len(real), len(generated)]))
+        counts.count(np.arange(len(counts.sides)))
+        return counts
+
+    def count(self, rows: IntArray) -> None:
+        """Count the texts `rows`, too."""
+        texts = self.texts
+        _count_all(
+            texts.longest, texts.offsets, texts.firsts, self.sides, rows, self.table, self._n_single, self._n_preceded
+        )
+        once = [self._n_preceded] * (texts.max_order - 1) + [self._n_single]
+        self.discounts = np.array(
             [
                 [
-                    _discount(counts[firsts[level] : firsts[level + 1], column + side])
-                    for level, column in _columns(max_order)
+                    _discount(self._column(level, column + side), int(once[level][level, side]))
+                    for level, column in _columns(texts.max_order)
                 ]
                 for side in range(_N_SIDES)
             ]
         )
-        return cls(index, counts, discounts, ids, offsets, sides)
+        counted = [
+            int(np.count_nonzero(self._column(level, _COUNT + _POOLED)) + self._n_single[level, _POOLED])
+            for level in range(texts.max_order)
+        ]
+        self.n_types, self.n_ngrams = counted[0], sum(counted)
+
+    def _column(self, level: int, column: int) -> npt.NDArray[np.int32]:
+        first, end = self.texts.firsts[level : level + 2].tolist()
+        return self.table[first + column : end : self.texts.widths[level]]
+
+    def occurrences(self, order: int, ids: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
+        """Return how often n-grams occur on both sides, shape (n, 2); `ids`: those of the index, at least 0."""
+        return np.stack([self._column(order - 1, _COUNT + side)[ids] for side in (0, 1)], axis=1)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
         of_an_order = ["wb_ratio", "kn_real", "kn_generated", "kn_pooled", "real_over_pooled", "generated_over_pooled"]
         of_an_order += [f"shrunk_ratio({strength:g})" for strength in STRENGTHS]
-        return tuple(f"{name}[{order}]" for order in range(1, self.index.max_order + 1) for name in of_an_order)
+        return tuple(f"{name}[{order}]" for order in range(1, self.texts.max_order + 1) for name in of_an_order)
 
     def describe(self, corpus: Corpus) -> FloatArray:
         """Return the features of new texts, shape (N, n_names): sums over tokens, in nats; see `names`.
@@ -87,54 +112,66 @@ class SideCounts:
         ``shrunk_ratio``: log-ratio of c real and d generated occurrences, ``ln[(c + a s) / (d + a (1 - s))]`` less that
         of the contexts, where s is the share expected from the ratio of the shorter context and a the strength.
         """
-        ids = self.index.all_ids(corpus)
-        order = np.arange(len(corpus))
-        return self._run(ids, corpus.offsets, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
+        return self._run(self.texts.rows_of(corpus), corpus.offsets, np.arange(len(corpus)))
 
-    def describe_own(self, groups: IntArray | None = None) -> FloatArray:
-        """Return the leave-one-out features of the counted texts, real ones first.
+    def describe_uncounted(self, rows: IntArray) -> FloatArray:
+        """Return the features of texts of `texts` that were not counted."""
+        return self._run(self.texts.longest, self.texts.offsets, rows)
+
+    def describe_own(
+        self,
+        groups: IntArray | None = None,
+        *,
+        rows: IntArray | None = None,
+        drawn: npt.NDArray[np.bool_] | None = None,
+    ) -> FloatArray:
+        """Return the leave-one-out features of counted texts, each as if its group had not been counted.
 
         The counts are changed and restored, so no other thread may use them at the same time.
 
-        `groups`: group of each text of both sides, shape (n_real + n_generated,); by default each text is a group.
+        `rows`: all counted texts, by default all texts; `groups`: group of each of these, by default each text is a
+        group; `drawn`: which of these are described, by default all.
         """
-        n = len(self._sides)
-        if groups is not None and len(groups) != n:
-            raise OptionError(f"groups must have one number per text: {n}, got {len(groups)}")
-        groups = np.arange(n) if groups is None else groups
+        rows = np.arange(len(self.sides)) if rows is None else rows
+        if groups is not None and len(groups) != len(rows):
+            raise OptionError(f"groups must have one number per text: {len(rows)}, got {len(groups)}")
+        if drawn is None:
+            drawn = np.ones(len(rows), dtype=np.bool_)
+        if groups is None:
+            return self._run(self.texts.longest, self.texts.offsets, rows[drawn], np.arange(np.count_nonzero(drawn)))
         order = np.argsort(groups, kind="stable")
-        return self._run(self._ids, self._offsets, self._sides, order, groups[order], take_out=True)
+        features = self._run(self.texts.longest, self.texts.offsets, rows[order], groups[order], drawn[order])
+        places = np.empty(len(rows), dtype=np.int64)
+        places[order] = np.cumsum(drawn[order]) - 1
+        return features[places[drawn]]
 
     def _run(
         self,
-        ids: npt.NDArray[np.int32],
+        longest: npt.NDArray[np.int32],
         offsets: IntArray,
-        sides: IntArray,
-        order: IntArray,
-        groups: IntArray,
-        *,
-        take_out: bool,
+        rows: IntArray,
+        groups: IntArray | None = None,
+        drawn: npt.NDArray[np.bool_] | None = None,
     ) -> FloatArray:
-        rows = np.zeros((len(order), self.index.max_order * (_PER_ORDER + len(STRENGTHS))))
+        """Describe those of `rows` that are `drawn`; texts of a group are adjacent and leave the counts together."""
+        drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
+        features = np.zeros((np.count_nonzero(drawn), self.texts.max_order * (_PER_ORDER + len(STRENGTHS))))
         _describe(
-            ids,
+            longest,
             offsets,
-            _firsts(self.index),
-            sides,
-            order,
-            groups,
-            take_out,
-            self.counts,
+            self.texts.firsts,
+            self.sides,
+            rows,
+            np.arange(len(rows)) if groups is None else groups,
+            drawn,
+            groups is not None,
+            self.table,
             self.discounts,
             np.array(STRENGTHS),
-            1.0 / self.index.sizes[0],
-            rows,
+            1.0 / self.n_types,
+            features,
         )
-        return rows
-
-
-def _firsts(index: NgramIndex) -> IntArray:
-    return np.concatenate(([0], np.cumsum(index.sizes, dtype=np.int64)))
+        return features
 
 
 def _columns(max_order: int) -> list[tuple[int, int]]:
@@ -142,104 +179,151 @@ def _columns(max_order: int) -> list[tuple[int, int]]:
     return [(level, _COUNT if level == max_order - 1 else _BEFORE) for level in range(max_order)]
 
 
-def _discount(counts: npt.NDArray[np.int32]) -> float:
-    once, twice = int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts == 2))
+def _discount(counts: npt.NDArray[np.int32], n_once: int) -> float:
+    """Return the discount of n-grams of which `n_once`, beside those of `counts`, were counted once."""
+    once, twice = int(np.count_nonzero(counts == 1)) + n_once, int(np.count_nonzero(counts == 2))
     return once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
 
 
 @njit(cache=True, nogil=True)
-def _add_text(ids, begin, end, firsts, side, step, counts):  # type: ignore[no-untyped-def]
-    """Add the n-grams of a text to one side (step 1) or subtract them (step -1)."""
-    empty = len(counts) - 1
-    for level in range(len(ids)):
-        for start in range(begin, end - level):
-            gram = firsts[level] + ids[level, start]
-            counts[gram, _COUNT + side] += step
-            if level == 0:
-                if start == begin:  # the first token is never predicted
-                    continue
-                counts[empty, _COUNT + side] += step
-            now = counts[gram, _COUNT + side]
-            if now == (1 if step == 1 else 0):  # it is new or gone
-                prefix = empty if level == 0 else firsts[level - 1] + ids[level - 1, start]
-                counts[prefix, _FOLLOWERS + side] += step
-                if level > 0:
-                    counts[firsts[level - 1] + ids[level - 1, start + 1], _BEFORE + side] += step
-                    middle = empty if level == 1 else firsts[level - 2] + ids[level - 2, start + 1]
-                    counts[middle, _AROUND + side] += step
+def _new_grams(offsets, rows, n_levels):  # type: ignore[no-untyped-def]
+    longest_text = 1
+    for row in rows:
+        longest_text = max(longest_text, offsets[row + 1] - offsets[row])
+    return np.empty((n_levels, longest_text), dtype=np.int32)
 
 
 @njit(cache=True, nogil=True)
-def _count_all(ids, offsets, firsts, sides, counts):  # type: ignore[no-untyped-def]
-    for sentence in range(len(sides)):
-        for side in (sides[sentence], _POOLED):
-            _add_text(ids, offsets[sentence], offsets[sentence + 1], firsts, side, 1, counts)
+def _read(longest, begin, end, firsts, table, grams):  # type: ignore[no-untyped-def]
+    """Fill `grams` with the rows of the n-grams that start at each token of a text, -1 for those without a row."""
+    for start in range(begin, end):
+        row = longest[start]
+        for level in range(len(grams) - 1, -1, -1):
+            if row < firsts[level]:
+                grams[level, start - begin] = -1
+            else:
+                grams[level, start - begin] = row
+                row = table[row]
 
 
 @njit(cache=True, nogil=True)
-def _describe(ids, offsets, firsts, sides, order, groups, take_out, counts, discounts, strengths, uniform, rows):  # type: ignore[no-untyped-def]
-    """Fill the rows of `rows`; texts are visited in `order`, in which groups are adjacent."""
-    begin = 0
-    while begin < len(order):
-        end = begin + 1
-        while end < len(order) and groups[end] == groups[begin]:
-            end += 1
+def _add_text(grams, n_tokens, own_side, step, table, n_single, n_preceded):  # type: ignore[no-untyped-def]
+    """Add the n-grams of a text to its side and the pooled one (step 1) or subtract them (step -1)."""
+    for level in range(len(grams)):
+        for start in range(n_tokens - level):
+            gram = grams[level, start]
+            for side in (np.int64(own_side), _POOLED):
+                if gram < 0:  # it occurs nowhere else
+                    changes = True
+                    n_single[level, side] += step
+                    n_preceded[level, side] += step * (start > 0)
+                else:
+                    table[gram + _COUNT + side] += step
+                    changes = table[gram + _COUNT + side] == (1 if step == 1 else 0)  # it is new or gone
+                if level == 0:
+                    if start > 0:  # the first token is never predicted
+                        table[_EMPTY + _COUNT + side] += step
+                        if changes:
+                            table[_EMPTY + _FOLLOWERS + side] += step
+                elif changes:
+                    prefix, suffix = grams[level - 1, start], grams[level - 1, start + 1]
+                    middle = _EMPTY if level == 1 else grams[level - 2, start + 1]
+                    if prefix >= 0:
+                        table[prefix + _FOLLOWERS + side] += step
+                    if suffix >= 0:
+                        table[suffix + _BEFORE + side] += step
+                    if middle >= 0:
+                        table[middle + _AROUND + side] += step
+
+
+@njit(cache=True, nogil=True)
+def _count_all(longest, offsets, firsts, sides, rows, table, n_single, n_preceded):  # type: ignore[no-untyped-def]
+    grams = _new_grams(offsets, rows, len(firsts) - 1)
+    for row in rows:
+        begin, end = offsets[row], offsets[row + 1]
+        _read(longest, begin, end, firsts, table, grams)
+        _add_text(grams, end - begin, sides[row], 1, table, n_single, n_preceded)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
+def _describe(  # type: ignore[no-untyped-def]
+    longest, offsets, firsts, sides, rows, groups, drawn, take_out, table, discounts, strengths, uniform, features
+):
+    """Fill `features`, one row for each text that is drawn."""
+    grams = _new_grams(offsets, rows, len(firsts) - 1)
+    ignored = np.zeros((len(grams), _N_SIDES), dtype=np.int64)
+    products = np.ones(features.shape[1])
+    first, n_described = 0, 0
+    while first < len(rows):
+        last = first + 1
+        is_drawn = drawn[first]
+        while last < len(rows) and groups[last] == groups[first]:
+            is_drawn |= drawn[last]
+            last += 1
         for step in (-1, 0, 1):
-            for place in range(begin, end):
-                sentence = order[place]
-                first, last = offsets[sentence], offsets[sentence + 1]
-                if step == 0:
-                    _sum_tokens(ids, first, last, firsts, counts, discounts, strengths, uniform, rows[sentence])
-                elif take_out:
-                    _add_text(ids, first, last, firsts, sides[sentence], step, counts)
-                    _add_text(ids, first, last, firsts, _POOLED, step, counts)
-        begin = end
+            if not is_drawn or (step != 0 and not take_out):
+                continue
+            for place in range(first, last):
+                begin, end = offsets[rows[place]], offsets[rows[place] + 1]
+                if step != 0 or drawn[place]:
+                    _read(longest, begin, end, firsts, table, grams)
+                if step != 0:
+                    _add_text(grams, end - begin, sides[rows[place]], step, table, ignored, ignored)
+                elif drawn[place]:
+                    sums = features[n_described]
+                    _sum_tokens(grams, end - begin, table, discounts, strengths, uniform, products, sums)
+                    n_described += 1
+        first = last
 
 
 @njit(cache=True, nogil=True)
-def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, sums):  # type: ignore[no-untyped-def]
-    n_levels, n_strengths = len(ids), len(strengths)
-    empty = len(counts) - 1
+def _add_logs(products, sums):  # type: ignore[no-untyped-def]
+    for column in range(len(sums)):
+        sums[column] += np.log(products[column])
+        products[column] = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none
+def _sum_tokens(grams, n_tokens, table, discounts, strengths, uniform, products, sums):  # type: ignore[no-untyped-def]
+    n_levels, n_strengths = len(grams), len(strengths)
     width = _PER_ORDER + n_strengths
     witten_bell, kneser_ney, over_pooled = np.empty(_N_SIDES), np.empty(_N_SIDES), np.empty(2)
     ratios = np.empty(n_strengths)
-    for position in range(begin + 1, end):
+    for position in range(1, n_tokens):
         witten_bell[:] = uniform
         kneser_ney[:] = uniform
         over_pooled[:] = uniform
         ratios[:] = 1.0
         for level in range(n_levels):
             start = position - level
-            if start >= begin:
-                context = empty
-                if level > 0:
-                    context = firsts[level - 1] + ids[level - 1, start] if ids[level - 1, start] >= 0 else -1
+            if start >= 0:
+                context = _EMPTY if level == 0 else grams[level - 1, start]
                 lower = kneser_ney[_POOLED]
                 over_pooled[:] = lower
-                # a context that occurs in this text alone is as unknown as one that is not in the index
-                if context >= 0 and counts[context, _COUNT + _POOLED] > 0:
-                    gram = firsts[level] + ids[level, start] if ids[level, start] >= 0 else -1
-                    raw = start == begin or level == n_levels - 1
+                # a context that occurs in this text alone is as unknown as one without a row
+                if context >= 0 and table[context + _COUNT + _POOLED] > 0:
+                    gram = grams[level, start]
+                    raw = start == 0 or level == n_levels - 1
                     for side in range(_N_SIDES):
-                        n_context = counts[context, _COUNT + side]
+                        n_context = table[context + _COUNT + side]
                         if n_context == 0:
                             continue
-                        n_gram = counts[gram, _COUNT + side] if gram >= 0 else 0
-                        n_followers = counts[context, _FOLLOWERS + side]
+                        n_gram = table[gram + _COUNT + side] if gram >= 0 else 0
+                        n_followers = table[context + _FOLLOWERS + side]
                         witten_bell[side] = (n_gram + n_followers * witten_bell[side]) / (n_context + n_followers)
                         off = discounts[side, level]
                         if side < _POOLED:
                             over_pooled[side] = (max(n_gram - off, 0.0) + off * n_followers * lower) / n_context
                         if not raw:
-                            n_context = counts[context, _AROUND + side]
-                            n_gram = counts[gram, _BEFORE + side] if gram >= 0 else 0
+                            n_context = table[context + _AROUND + side]
+                            n_gram = table[gram + _BEFORE + side] if gram >= 0 else 0
                         if n_context > 0:
                             left = min(off * n_followers, float(n_context))
                             kneser_ney[side] = (max(n_gram - off, 0.0) + left * kneser_ney[side]) / n_context
-                    n_real, n_generated = counts[context, 0] + 1.0, counts[context, 1] + 1.0
+                    n_real, n_generated = table[context + _COUNT] + 1.0, table[context + _COUNT + 1] + 1.0
                     real, generated = 0, 0
                     if gram >= 0:
-                        real, generated = counts[gram, 0], counts[gram, 1]
+                        real, generated = table[gram + _COUNT], table[gram + _COUNT + 1]
                     for which in range(n_strengths):
                         share = n_real * ratios[which] / (n_real * ratios[which] + n_generated)
                         share = min(max(share, _SMALLEST_SHARE), 1.0 - _SMALLEST_SHARE)
@@ -249,10 +333,13 @@ def _sum_tokens(ids, begin, end, firsts, counts, discounts, strengths, uniform, 
                             * (n_generated / n_real)
                         )
             column = level * width
-            sums[column] += np.log(witten_bell[0] / witten_bell[1])
+            products[column] *= witten_bell[0] / witten_bell[1]
             for side in range(_N_SIDES):
-                sums[column + 1 + side] += np.log(kneser_ney[side])
+                products[column + 1 + side] *= kneser_ney[side]
             for side in range(2):
-                sums[column + 4 + side] += np.log(over_pooled[side])
+                products[column + 4 + side] *= over_pooled[side]
             for which in range(n_strengths):
-                sums[column + _PER_ORDER + which] += np.log(ratios[which])
+                products[column + _PER_ORDER + which] *= ratios[which]
+        if position % _TOKENS_AT_ONCE == 0:
+            _add_logs(products, sums)
+    _add_logs(products, sums)

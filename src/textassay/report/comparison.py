@@ -5,8 +5,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Console
 
@@ -20,7 +21,7 @@ from textassay.comparison import (
 )
 from textassay.corpus import parse_json, read_document
 from textassay.errors import InputError
-from textassay.estimate import Estimate
+from textassay.estimate import Better, Estimate
 from textassay.metric import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
@@ -72,7 +73,7 @@ from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.terminal import shown_columns
 from textassay.report.words import join_words, shorten, slug
-from textassay.storage import Content, write_files
+from textassay.storage import Content, output_folder, write_files
 
 RESULT_COLUMNS = (
     *("generator", "metric", "value", "low", "high", "level", "interval_method", "unit", "better", "n_generated"),
@@ -170,7 +171,7 @@ def write_report(
     comparison
         What to report.
     out
-        The folder.
+        The folder, or its address, such as ``s3://bucket/folder``; then no path is returned.
     texts
         Generator to its sentences, the real ones under ``(real)``.
 
@@ -181,7 +182,12 @@ def write_report(
     OutputError
         If a file cannot be written; then the folder is as it was before.
     """
-    out = Path(out)
+    with output_folder(out) as folder:
+        paths = _write_report(comparison, folder, texts)
+    return [path for path in paths if path.exists()]
+
+
+def _write_report(comparison: Comparison, out: Path, texts: Mapping[str, Sequence[str]] | None) -> list[Path]:
     check_same_comparison(out, comparison)
     table = None if texts is None else sentence_table(comparison, texts)
     examples: Mapping[str, Examples] = {}
@@ -221,7 +227,14 @@ def read_comparison(out: Path | str) -> Comparison:
     """
     path = Path(out) / "results.json"
     try:
-        return Comparison.from_dict(parse_json(read_document(path)))
+        comparison = Comparison.from_dict(parse_json(read_document(path)))
+        there = {(result.generator, result.metric) for result in comparison.results}
+        directions = {result.better for result in comparison.results}
+        if not there.issuperset(product(comparison.generators, comparison.metrics)) or not directions.issubset(
+            get_args(Better)
+        ):
+            raise KeyError("a result is missing or has no direction")
+        return comparison
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: give the folder that 'textassay compare --out' wrote") from None
     except OSError as error:
