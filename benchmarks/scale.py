@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 WORKERS = 2
+OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families that share the vectors of the stage "encoder"
 EFFORTS = ("quick", "default")
 COSTS = Path(__file__).parents[1] / "src" / "textassay" / "comparison" / "costs.json"
 
@@ -54,7 +55,7 @@ def every_stage() -> list[str]:
 
     families = dict.fromkeys(metric.declaration.family for metric in parse_metrics(default_metrics()))
     with_effort = [f"{stage} {effort}" for stage in ("dd", "explanation") for effort in EFFORTS]
-    return ["reading", "inspection", *(family for family in families if family != "dd"), *with_effort]
+    return ["reading", "inspection", "encoder", *(family for family in families if family != "dd"), *with_effort]
 
 
 def head(file: Path, size: int, folder: Path) -> Path:
@@ -79,10 +80,10 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.comparison.explain import explain
     from textassay.comparison.learning_curve import judge
     from textassay.corpus import corpora_from_texts
-    from textassay.embedding import feature_store
+    from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
     from textassay.execution import workers
     from textassay.inspection import inspect
-    from textassay.metric import check_effort, default_metrics, parse_metrics
+    from textassay.metric import check_effort, default_metrics, fed, parse_metrics
 
     name, _, of_effort = stage.partition(" ")
     effort = check_effort(of_effort or "default")
@@ -94,10 +95,16 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         full = None
         if name == "explanation":
             full = judge(*corpora.values(), effort=effort, folds=5, level=0.95, seed=0)
+        if name in OF_VECTORS:
+            fed(corpora["generated"], corpora["real"])  # so that the vectors are there
         if name != "reading":
             before = Start()
         if name == "inspection":
             inspect({"generated": corpora["generated"]}, corpora["real"])
+        elif name == "encoder":
+            encoder = fit_encoder(DEFAULT_ENCODER, corpora["real"])
+            for corpus in corpora.values():
+                features(encoder, corpus)
         elif name == "explanation":
             explain(corpora["generated"], corpora["real"], effort=effort, full=full)
         elif name != "reading":

@@ -86,7 +86,7 @@ def test_stages_that_were_never_measured_are_named(points: dict[str, Any]) -> No
     found = cost({"g": GENERATED}, REAL, metrics=["length", "fed"])
     assert _stage(found, "fed").seconds is None
     text = " ".join(str(found).split())
-    assert "Nothing is known of reading, inspection, fed" in text
+    assert "Nothing is known of reading, inspection, encoder, fed" in text
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["stages"][-1]["seconds"] is None
 
 

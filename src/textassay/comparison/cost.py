@@ -26,7 +26,7 @@ from textassay.execution import default_workers
 from textassay.inspection import HELDOUT
 from textassay.metric import Effort, Metric, MetricLike, check_effort, default_metrics, parse_metrics
 
-_BY_TEXTS = ("fed", "mmd", "mauve", "neighbours")  # families whose work goes with texts; all others go with tokens
+_OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families whose work goes with texts; all others go with tokens
 _MEASURED_WORKERS = 2
 _PROGRAM_MEGABYTES = 350  # Python and the libraries of a comparison
 _TEXT_BYTES, _TOKEN_BYTES = 24, 10  # what a corpus holds of a text and of a token, its characters included
@@ -144,6 +144,8 @@ def _work(
     families: dict[str, dict[str, None]] = {}
     for metric in metrics:
         families.setdefault(metric.declaration.family, {})[metric.declaration.name] = None
+    if any(family in _OF_VECTORS for family in families):
+        yield "encoder", "encoder", sizes
     for family, names in families.items():
         yield f"dd {effort}" if family == "dd" else family, ", ".join(names), sizes
 
@@ -170,7 +172,7 @@ def _stage(key: str, name: str, runs: Sequence[tuple[int, int]], factor: float, 
     points = _measured()["stages"].get(key)
     if not points:
         return Stage(name, None, None, 0.0, len(runs), extrapolated=True)
-    unit = "texts" if key in _BY_TEXTS else "tokens"
+    unit = "texts" if key in _OF_VECTORS else "tokens"
     sizes = [n_texts if unit == "texts" else n_tokens for n_texts, n_tokens in runs]
     seconds, walls = [], []
     for size in sizes:
