@@ -123,6 +123,7 @@ def test_no_page_mentions_an_unknown_option() -> None:
             known |= {*parameter.opts, *parameter.secondary_opts}
     known |= {"--constraint", "--upgrade", "--no-build-isolation"}  # of pip
     known |= {"--nproc-per-node", "--no-python"}  # of torchrun
+    known |= {"--head", "--address"}  # of ray start
     for script in (REPOSITORY / "benchmarks").glob("*.py"):
         known |= set(re.findall(r'add_argument\("(--[a-z-]+)"', script.read_text(encoding="utf-8")))
     for page in PAGES:

@@ -29,6 +29,17 @@ def _document(run: Run, *arguments: object) -> dict[str, Any]:
     return document
 
 
+def test_a_dry_run_says_what_it_would_cost_and_writes_nothing(run: Run, folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    arguments = ("compare", "--real", "real.txt", "lstm.txt", "--dry-run", "--out", "report")
+    outcome = run(*arguments)
+    assert outcome.status == 0
+    assert "of memory" in outcome.stdout
+    document = json.loads(run(*arguments, "--json").stdout)
+    assert document["texts"] > 0
+    assert sorted(folder.iterdir()) == before
+
+
 @pytest.mark.usefixtures("folder")
 def test_the_table_goes_to_standard_output_alone(run: Run) -> None:
     outcome = run("compare", "--real", "real.txt", "lstm.txt", "other=trigram.txt", *QUICK)

@@ -159,7 +159,9 @@ def test_an_interrupted_comparison_resumes(folder: Path, run: Callable[..., Any]
     assert said.startswith("textassay: interrupted; run the same command again")
     assert said.count("\n") == 1
     assert not (folder / "report" / "report.html").exists()
-    assert not [path for path in (folder / "report").rglob("*") if path.is_file() and path.suffix != ".npz"]
+    others = [path for path in (folder / "report").rglob("*") if path.is_file() and path.parent != estimates]
+    assert others == []
+    assert {path.suffix for path in estimates.iterdir()} <= {".npz", ".json"}  # estimates and explanations, no drafts
     kept = {path: path.stat().st_mtime_ns for path in estimates.glob("*.npz")}
     assert kept
     resumed = run(*command)

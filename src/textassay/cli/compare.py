@@ -9,6 +9,7 @@ from textassay.cli.declarations import (
     All,
     Clustered,
     Device,
+    DryRun,
     Effort,
     Encoder,
     Explain,
@@ -68,6 +69,7 @@ class Compare(Reading, Running, Clustered, Output):
     device: Device = "auto"
     fail_if: FailIf = None
     all: All = False
+    dry_run: DryRun = False
 
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
@@ -95,6 +97,8 @@ class Compare(Reading, Running, Clustered, Output):
         )
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
+        if self.dry_run:
+            return self._say_cost(generators, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(generators)
             comparison = compare(
@@ -130,6 +134,37 @@ class Compare(Reading, Running, Clustered, Output):
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
         return _check_conditions(comparison, zip(conditions, measured, strict=True))
+
+    def _say_cost(
+        self,
+        generators: Mapping[str, str],
+        metrics: Sequence[str] | None,
+        beside: Mapping[str, Mapping[str, Any]],
+    ) -> int:
+        """Print what the run would cost; return 0."""
+        from textassay.cli.results import print_result
+        from textassay.comparison import cost
+        from textassay.metric import check_effort, default_metrics
+        from textassay.report import cost_document
+
+        files = self._read(generators)
+        extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
+        found = cost(
+            {name: files[name] for name in generators},
+            files[FLOOR],
+            real_heldout=files.get(HELDOUT),
+            train=files.get("--train"),
+            metrics=default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics,
+            effort=check_effort(self.effort),
+            explain=self.explain,
+            workers=self.workers,
+            tokenizer=self.tokenizer,
+            lowercase=self.lowercase,
+            normalize=self.normalize,
+            max_tokens=self.max_tokens,
+        )
+        print_result(cost_document(found), found.to_dict(), as_json=self.json)
+        return 0
 
     def _print(self, comparison: "Comparison") -> None:
         if self.json:

@@ -205,9 +205,9 @@ def compare(
         check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
     findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout)
     if train_corpus is not None:
-        references[TRAIN] = _part_of_train(train_corpus, len(real_corpus), seed)
+        references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = _tasks(real_corpus, {**references, **rows}, seed, senseless={TRAIN: _of_train(chosen)})
+    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, senseless={TRAIN: _of_train(chosen)})
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (
@@ -335,7 +335,7 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
             raise InputError(f"{name} is the real text itself, text by text: {remedy}")
 
 
-def _part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
+def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     """Return `n` random texts of the training text, or all if it has no more."""
     if len(train) <= n:
         return train
@@ -351,7 +351,7 @@ def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
     }
 
 
-def _tasks(
+def tasks_of(
     real: Corpus, others: Mapping[str, Corpus], seed: int, *, senseless: Mapping[str, Mapping[str, str]]
 ) -> tuple[list[Task], dict[str, str]]:
     """Return the tasks (the floor, each corpus in full and at the floor's size), and the floor of each corpus.

@@ -277,12 +277,12 @@ def _pickler(sender: RayCluster, root: object) -> Any:
     """Return a pickler that leaves arrays out, and sends objects marked `sent_once` by themselves."""
     from ray import cloudpickle
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    class Pickler(cloudpickle.Pickler):
         def __init__(self) -> None:
             self.file = io.BytesIO()
             self.buffers: list[memoryview] = []
             self.needs: dict[str, Any] = {}
-            super().__init__(self.file, protocol=5, buffer_callback=lambda part: self.buffers.append(part.raw()))
+            super().__init__(self.file, protocol=5, buffer_callback=lambda part: self.buffers.append(part.raw()))  # type: ignore[no-untyped-call]
 
         def persistent_id(self, thing: object) -> str | None:
             if type(thing) not in SENT_ONCE or thing is root:

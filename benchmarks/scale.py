@@ -1,0 +1,170 @@
+"""Time and memory of each stage of a comparison by number of texts; what `compare --dry-run` tells rests on it.
+
+    python benchmarks/scale.py REAL GENERATED [--sizes 10000 30000 100000] [--stages bleu "dd quick"] [--write]
+
+REAL and GENERATED are files of one sentence a line, with as many lines as the largest size. Each stage runs in a
+process of its own on the first lines of both, with two threads. Printed, as Markdown: processor seconds, wall seconds,
+and the megabytes that the stage takes beyond the texts it measures. ``--write`` puts the figures into
+`src/textassay/comparison/costs.json`, beside those of other stages and sizes. Linux only: the peak of memory comes
+from /proc. Run it on an idle machine: wall seconds decide what more threads are thought to bring.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+WORKERS = 2
+OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families that share the vectors of the stage "encoder"
+EFFORTS = ("quick", "default")
+COSTS = Path(__file__).parents[1] / "src" / "textassay" / "comparison" / "costs.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("real", type=Path)
+    parser.add_argument("generated", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="*", default=(10_000, 30_000, 100_000))
+    parser.add_argument("--stages", nargs="*", default=None)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)  # a process for one stage
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measured(options.stages[0], options.real, options.generated)))
+        return
+    stages = options.stages or [*every_stage()]
+    print("| stage | texts a side | tokens | processor s | wall s | MB |\n|---|---|---|---|---|---|")
+    with TemporaryDirectory() as folder:
+        for size in options.sizes:
+            files = [head(file, size, Path(folder)) for file in (options.real, options.generated)]
+            for stage in stages:
+                point = in_own_process(stage, *files)
+                cells = f"{point['tokens']:,} | {point['cpu']:.1f} | {point['wall']:.1f} | {point['megabytes']:.0f}"
+                print(f"| {stage} | {size:,} | {cells} |", flush=True)
+                if options.write:
+                    keep(stage, point)
+
+
+def every_stage() -> list[str]:
+    """Return the names of all stages: the family of each default metric, of dd and explanations with their effort."""
+    from textassay.metric import default_metrics, parse_metrics
+
+    families = dict.fromkeys(metric.declaration.family for metric in parse_metrics(default_metrics()))
+    with_effort = [f"{stage} {effort}" for stage in ("dd", "explanation") for effort in EFFORTS]
+    return ["reading", "inspection", "encoder", *(family for family in families if family != "dd"), *with_effort]
+
+
+def head(file: Path, size: int, folder: Path) -> Path:
+    """Return a file of the first `size` lines."""
+    shorter = folder / f"{size}-{file.name}"
+    with file.open("rb") as lines, shorter.open("wb") as kept:
+        written = sum(1 for _, line in zip(range(size), lines, strict=False) if kept.write(line))
+    if written < size:
+        raise SystemExit(f"{file} has {written} lines, fewer than {size}")
+    return shorter
+
+
+def in_own_process(stage: str, real: Path, generated: Path) -> dict[str, Any]:
+    command = [sys.executable, __file__, str(real), str(generated), "--one", "--stages", stage]
+    result: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return result
+
+
+def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
+    """Return texts and tokens of both sides, seconds and megabytes of one stage."""
+    from textassay.comparison import EstimateStore, Task, measure_cells
+    from textassay.comparison.explain import explain
+    from textassay.comparison.learning_curve import judge
+    from textassay.corpus import corpora_from_texts
+    from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
+    from textassay.execution import workers
+    from textassay.inspection import inspect
+    from textassay.metric import check_effort, default_metrics, fed, parse_metrics
+
+    name, _, of_effort = stage.partition(" ")
+    effort = check_effort(of_effort or "default")
+    files = {"real": real, "generated": generated}
+    warm_up()
+    with workers(WORKERS), feature_store(None), EstimateStore(None) as store:
+        before = Start()
+        corpora = corpora_from_texts(files)
+        full = None
+        if name == "explanation":
+            full = judge(*corpora.values(), effort=effort, folds=5, level=0.95, seed=0)
+        if name in OF_VECTORS:
+            fed(corpora["generated"], corpora["real"])  # so that the vectors are there
+        if name != "reading":
+            before = Start()
+        if name == "inspection":
+            inspect({"generated": corpora["generated"]}, corpora["real"])
+        elif name == "encoder":
+            encoder = fit_encoder(DEFAULT_ENCODER, corpora["real"])
+            for corpus in corpora.values():
+                features(encoder, corpus)
+        elif name == "explanation":
+            explain(corpora["generated"], corpora["real"], effort=effort, full=full)
+        elif name != "reading":
+            metrics = parse_metrics(default_metrics(), effort=effort)
+            metrics = [metric for metric in metrics if metric.declaration.family == name]
+            task = Task("generated", corpora["generated"], corpora["real"])
+            measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
+        spent = before.spent()
+    return {
+        "texts": sum(map(len, corpora.values())),
+        "tokens": sum(len(corpus.tokens) for corpus in corpora.values()),
+        **spent,
+    }
+
+
+def warm_up() -> None:
+    """Load and compile what all stages share, so that small sizes do not pay for it."""
+    import textassay as ta
+
+    texts = [[f"{word} {number % 7} {number}" for number in range(200)] for word in ("a", "b")]
+    ta.compare({"generated": texts[0]}, texts[1], explain=True, effort="quick")
+
+
+class Start:
+    """Clocks and memory before a stage; the kernel's record of the peak begins anew."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")
+        self.memory = status("VmRSS")
+        self.cpu, self.wall = time.process_time(), time.perf_counter()
+
+    def spent(self) -> dict[str, float]:
+        """Return processor and wall seconds, and the peak of memory beyond that of the beginning in megabytes."""
+        return {
+            "cpu": round(time.process_time() - self.cpu, 2),
+            "wall": round(time.perf_counter() - self.wall, 2),
+            "megabytes": round((status("VmHWM") - self.memory) / 1024),
+        }
+
+
+def status(name: str) -> int:
+    """Return a number of kilobytes that the kernel says of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
+def keep(stage: str, point: dict[str, Any]) -> None:
+    """Put one point in its place among the measured costs."""
+    from textassay.comparison.cost import probe
+
+    costs = json.loads(COSTS.read_text("utf-8"))
+    costs["probe_seconds"] = round(probe(), 4)
+    points = [other for other in costs["stages"].get(stage, []) if other["texts"] != point["texts"]]
+    costs["stages"][stage] = sorted([*points, point], key=lambda one: one["texts"])
+    rows = ",\n".join(
+        f"  {json.dumps(name)}: [\n    " + ",\n    ".join(map(json.dumps, of_stage)) + "\n  ]"
+        for name, of_stage in costs["stages"].items()
+    )
+    COSTS.write_text(f'{{"probe_seconds": {costs["probe_seconds"]}, "stages": {{\n{rows}\n}}}}\n', "utf-8")
+
+
+if __name__ == "__main__":
+    main()
