@@ -22,6 +22,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -87,36 +88,54 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == AUTO:
         address = os.environ.get("RAY_ADDRESS", "")
-    folder = None
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if address:
-                ray.init(address, **quiet)
-            else:
-                folder = _new_folder()
-                processors = default_workers()
-                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
-    except Exception as error:  # of many kinds
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
-        raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
+    folder = None if address else _new_folder()
     is_main = threading.current_thread() is threading.main_thread()
-    if is_main:  # Ray has put its own there, with its own exit status
-        signal.signal(signal.SIGTERM, before if callable(before) else _stop)
+    before = signal.getsignal(signal.SIGTERM)
+    stop = before if callable(before) else _stop
+    is_terminated = False
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        nonlocal is_terminated
+        is_terminated = True
+        stop(number, frame)
+
     try:
+        try:
+            _init(ray, address, folder)
+        except SystemExit:  # by the handler that Ray has while it starts
+            is_terminated = True
+            raise
+        if is_main:  # Ray has put its own there, with its own exit status
+            signal.signal(signal.SIGTERM, heed)
         yield
+    except (KeyboardInterrupt, SystemExit):
+        if is_terminated:
+            stop(signal.SIGTERM, None)  # Ray, where it waits, has put this in place of what `heed` raised
+        raise
     finally:
         ray.shutdown()
         if is_main:
             signal.signal(signal.SIGTERM, before)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _init(ray: Any, address: str, folder: Path | None) -> None:
+    """Join the cluster at `address`; where it is empty, start one whose files lie in `folder`."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if address:
+                ray.init(address, **quiet)
+            else:
+                processors = default_workers()
+                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
+    except Exception as error:  # of many kinds
+        where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
+        raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
 
 
 def _new_folder() -> Path:
@@ -128,7 +147,7 @@ def _new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
-def _stop(number: int, frame: object) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
