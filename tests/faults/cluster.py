@@ -33,7 +33,12 @@ def main() -> int:
     parser.add_argument("--options", default="", help="more options of compare, such as '--effort quick'")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "src"))
-    os.environ |= {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ |= {
+        "PYTHONPATH": str(ROOT / "src"),
+        "OMP_NUM_THREADS": "1",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "600",
+    }
     with tempfile.TemporaryDirectory(prefix="textassay-faults-") as name:
         folder = Path(name)
         _write_texts(folder, options.texts)
@@ -148,7 +153,6 @@ def _two_nodes(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     from ray.cluster_utils import Cluster
 
     place = tempfile.mkdtemp(prefix="ray-")  # a short path, for sockets
-    os.environ["RAY_gcs_rpc_server_reconnect_timeout_s"] = "600"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         head = {"num_cpus": 1, "include_dashboard": False, "temp_dir": place}

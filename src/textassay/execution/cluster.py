@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -30,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import ClusterError, MissingExtraError, OptionError, TextassayError
-from textassay.execution.tasks import CARRIED, SENT_ONCE, Item, Outcome
+from textassay.execution.tasks import CARRIED, OF_TASK, SENT_ONCE, Item, Outcome
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, device_name, workers
 from textassay.storage import is_running
 
@@ -42,7 +43,8 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _PREFIX = "textassay-ray-"
 _NO_MORE: Any = object()
 
-_Packed = tuple[npt.NDArray[np.uint8], list[npt.NDArray[np.uint8]]]  # a pickle, and the arrays that it leaves out
+_Bytes = npt.NDArray[np.uint8]
+_Packed = tuple[_Bytes, list[_Bytes]]  # a pickle, and the arrays that it leaves out
 
 
 @contextmanager
@@ -168,6 +170,7 @@ class RayCluster:
         self._ray = ray
         self._run = ray.remote(_run)
         self._sent: WeakKeyDictionary[object, _Sent] = WeakKeyDictionary()
+        self._by_key: WeakValueDictionary[str, object] = WeakValueDictionary()
 
     def map(
         self, function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
@@ -189,10 +192,7 @@ class RayCluster:
                     if item is _NO_MORE:
                         is_last = True
                         break
-                    packed, needs = self._pack(item)
-                    needs |= state.needs
-                    task = self._run.options(num_cpus=n_cpus, max_retries=MAX_RETRIES)
-                    running[task.remote(state.key, list(needs), packed, *needs.values())] = item
+                    running[self._start(state, item, n_cpus)] = item
                 if not running:
                     return
                 first = next(iter(running))
@@ -207,6 +207,27 @@ class RayCluster:
             for task in running:
                 ray.cancel(task, force=True)
 
+    def is_idle(self) -> bool:
+        """Return whether a processor has nothing to do."""
+        return bool(self._ray.available_resources().get("CPU", 0) >= 1)
+
+    def map_parts(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """Return ``[function(item) for item in items]``; a task that calls this gives its processor back meanwhile."""
+        state = self._send(_State(version("textassay"), function, 1, _carried()))
+        tasks = [self._start(state, item, 1) for item in items]
+        try:
+            return [self._outcome(task) for task in tasks]
+        finally:
+            for task in tasks:
+                self._ray.cancel(task, force=True)
+
+    def _start(self, state: "_Sent", item: object, n_cpus: int) -> Any:
+        """Hand a task out."""
+        packed, needs = self._pack(item)
+        needs |= state.needs
+        task = self._run.options(num_cpus=n_cpus, max_retries=MAX_RETRIES)
+        return task.remote(state.key, needs, packed, *needs.values())
+
     def _room(self) -> tuple[int, int]:
         """Return the processors of a task, all of a node at most, and how many tasks can run at once."""
         of_nodes = [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
@@ -220,25 +241,50 @@ class RayCluster:
             packed, needs = self._pack(thing, root=thing)
             reference = self._ray.put(packed)
             key = str(reference.hex())
-            sent = self._sent[thing] = _Sent(key, {key: reference, **needs})
+            sent = self.keep(thing, _Sent(key, {key: reference, **needs}))
+        return sent
+
+    def keep(self, thing: object, sent: "_Sent") -> "_Sent":
+        """Remember where an object lies."""
+        self._sent[thing] = sent
+        self._by_key[sent.key] = thing
         return sent
 
     def _pack(self, thing: object, root: object = None) -> tuple[_Packed, dict[str, Any]]:
         """Return what `thing` is sent as, and the objects in the store that it needs, by key."""
-        pickler = _pickler(self, root)
-        pickler.dump(thing)
-        return (_as_array(pickler.file.getbuffer()), list(map(_as_array, pickler.buffers))), pickler.needs
+        needs: dict[str, Any] = {}
+        buffers: list[_Bytes] = []
+
+        def key_of(part: object) -> str | None:
+            if part is root:
+                return None
+            sent = self._send(part)
+            needs.update(sent.needs)
+            return sent.key
+
+        packed = _packed(thing, key_of, lambda buffer: buffers.append(_as_array(buffer.raw())))
+        return (_as_array(packed), buffers), needs
+
+    def pack_result(self, result: "_Result", needs: Mapping[str, Any]) -> bytes:
+        """Return what comes back of a task; objects that were sent with it come back as themselves."""
+
+        def key_of(part: object) -> str | None:
+            sent = self._sent.get(part)
+            return sent.key if sent is not None and sent.key in needs else None
+
+        return bytes(_packed(result, key_of))
 
     def _outcome(self, task: Any) -> Any:
         """Return what a task returned; raise what it raised, and show its warnings."""
         ray = self._ray
         try:
-            result: _Result = pickle.loads(ray.get(task))
+            packed = ray.get(task)
         except ray.exceptions.OutOfMemoryError as error:
             raise MemoryError(str(error).splitlines()[0]) from error
         except ray.exceptions.RayError as error:
             reason = str(getattr(error, "cause", None) or error).strip().splitlines()[-1]
             raise ClusterError(f"the cluster could not run a task: {reason}") from error
+        result: _Result = _Unpickler(packed, (), self._by_key.__getitem__).load()
         for warning in result.warnings:
             warnings.warn(warning, stacklevel=2)
         if result.error is not None:
@@ -292,28 +338,31 @@ def _carried() -> dict[str, Any]:
     return {name: context[variable] for name, variable in CARRIED.items() if variable in context}
 
 
-def _pickler(sender: RayCluster, root: object) -> Any:
-    """Return a pickler that leaves arrays out, and sends objects marked `sent_once` by themselves."""
+def _packed(
+    thing: object, key_of: Callable[[object], str | None], leave_out: Callable[[Any], object] | None = None
+) -> memoryview:
+    """Return a pickle without the arrays that `leave_out` takes, and without the objects that `key_of` knows."""
     from ray import cloudpickle
 
     class Pickler(cloudpickle.Pickler):
-        def __init__(self) -> None:
-            self.file = io.BytesIO()
-            self.buffers: list[memoryview] = []
-            self.needs: dict[str, Any] = {}
-            super().__init__(self.file, protocol=5, buffer_callback=lambda part: self.buffers.append(part.raw()))  # type: ignore[no-untyped-call]
+        def persistent_id(self, part: object) -> str | None:
+            return key_of(part) if type(part) in SENT_ONCE else None
 
-        def persistent_id(self, thing: object) -> str | None:
-            if type(thing) not in SENT_ONCE or thing is root:
-                return None
-            sent = sender._send(thing)
-            self.needs |= sent.needs
-            return sent.key
-
-    return Pickler()
+    file = io.BytesIO()
+    Pickler(file, protocol=5, buffer_callback=leave_out).dump(thing)  # type: ignore[no-untyped-call]
+    return file.getbuffer()
 
 
-def _as_array(buffer: Any) -> npt.NDArray[np.uint8]:
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, packed: Any, buffers: Iterable[Any], opened: Callable[[str], Any]) -> None:
+        super().__init__(io.BytesIO(packed), buffers=buffers)
+        self._opened = opened
+
+    def persistent_load(self, key: str) -> Any:
+        return self._opened(key)
+
+
+def _as_array(buffer: Any) -> _Bytes:
     return np.asarray(buffer, dtype=np.uint8)
 
 
@@ -322,53 +371,63 @@ _open: OrderedDict[str, Any] = OrderedDict()  # what this process opened last, b
 _alive: WeakValueDictionary[str, Any] = WeakValueDictionary()  # and all of it that something still holds
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, packed: _Packed, parts: Mapping[str, _Packed]) -> None:
-        super().__init__(io.BytesIO(packed[0].data), buffers=packed[1])
-        self._parts = parts
+@cache
+def _cluster() -> RayCluster:
+    """Return where the parts of this process's tasks go."""
+    import ray
 
-    def persistent_load(self, key: str) -> Any:
-        return _opened(key, self._parts)
+    return RayCluster(ray)
 
 
-def _opened(key: str, parts: Mapping[str, _Packed]) -> Any:
-    """Return the object that was sent under `key`, the same one for all that hold it."""
-    thing = _alive.get(key)
-    if thing is None:
-        thing = _alive[key] = _Unpickler(parts[key], parts).load()
-    _open[key] = thing
-    _open.move_to_end(key)
-    while len(_open) > _KEPT:
-        _open.popitem(last=False)
-    return thing
+@dataclass(frozen=True)
+class _Parcel:
+    """The objects in the store that a task needs: references to them, and what they hold, by key."""
+
+    needs: Mapping[str, Any]
+    values: Mapping[str, _Packed]
+
+    def unpacked(self, packed: _Packed) -> Any:
+        return _Unpickler(packed[0].data, packed[1], self.opened).load()
+
+    def opened(self, key: str) -> Any:
+        """Return the object that was sent under `key`, the same one for all that hold it."""
+        thing = _alive.get(key)
+        if thing is None:
+            thing = _alive[key] = self.unpacked(self.values[key])
+            _cluster().keep(thing, _Sent(key, self.needs))
+        if isinstance(thing, _State):  # what the functions of others have computed may fill the memory
+            for other in [name for name, each in _open.items() if isinstance(each, _State)]:
+                del _open[other]
+        _open[key] = thing
+        _open.move_to_end(key)
+        while len(_open) > _KEPT:
+            _open.popitem(last=False)
+        return thing
 
 
 def _work(state: _State, item: Any) -> Any:
     for name, value in state.variables.items():
         CARRIED[name].set(value)
+    OF_TASK.set(_cluster())
     with workers(state.n_workers):
         return state.function(item)
 
 
-def _run(key: str, keys: list[str], item: _Packed, *values: _Packed) -> bytes:
+def _run(key: str, needs: Mapping[str, Any], item: _Packed, *values: _Packed) -> bytes:
     """Return the pickled result of one task."""
-    from ray import cloudpickle
-
-    parts = dict(zip(keys, values, strict=True))
+    parcel = _Parcel(needs, dict(zip(needs, values, strict=True)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         outcome, error = None, None
         try:
-            state: _State = _opened(key, parts)
+            state: _State = parcel.opened(key)
             here = version("textassay")
             if state.version != here:
                 raise OptionError(f"a node of the cluster has textassay {here}, not {state.version}: install the same")
-            outcome = copy_context().run(_work, state, _Unpickler(item, parts).load())
+            outcome = copy_context().run(_work, state, parcel.unpacked(item))
         except Exception as raised:
             if not isinstance(raised, TextassayError):  # which is the user's
                 raised.add_note("on the cluster:\n" + "".join(traceback.format_exception(raised)))
             error = _Failure.of(raised)
     messages = tuple(dict.fromkeys(each.message for each in caught if isinstance(each.message, Warning)))
-    result = _Result(outcome, error, messages)
-    packed: bytes = cloudpickle.dumps(result)
-    return packed
+    return _cluster().pack_result(_Result(outcome, error, messages), needs)
