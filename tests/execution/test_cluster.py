@@ -19,7 +19,16 @@ from textassay.cli.main import main
 from textassay.comparison import compare
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import ClusterError, MissingExtraError, OptionError, TooFewSentencesError
-from textassay.execution import allowed_workers, cluster, default_workers, map_in_order, map_parts, map_tasks, workers
+from textassay.execution import (
+    allowed_workers,
+    cluster,
+    default_workers,
+    device,
+    map_in_order,
+    map_parts,
+    map_tasks,
+    workers,
+)
 from textassay.meta_evaluation import parse_estimator, run_bench, run_stress
 from textassay.metric import declare_metric
 from textassay.study import Stage, Stages, Work
@@ -183,6 +192,24 @@ def test_parts_of_a_task_run_on_other_nodes(nodes: Any) -> None:
     assert len({process for _, process in parts}) > 1
     with pytest.raises(TooFewSentencesError, match=r"^too few$"):
         map_in_order(task, [8])
+
+
+def test_a_task_of_networks_has_a_gpu_for_itself(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["textassay.execution.threads"], "check_device", str)  # there is no GPU here
+
+    def gpus(number: int) -> tuple[str | None, list[Any]]:
+        return os.environ.get("CUDA_VISIBLE_DEVICES"), map_parts(abs, [number])
+
+    with device("cuda"), pytest.raises(OptionError, match="no machine of the cluster has a GPU"):
+        map_in_order(gpus, range(3))
+    with_gpus = nodes.add_node(num_cpus=3, num_gpus=2)
+    with device("cuda"):
+        outcomes = map_in_order(gpus, range(6))
+    assert {visible for visible, _ in outcomes} <= {"0", "1"}
+    assert [number for _, (number,) in outcomes] == list(range(6))
+    with device("cuda:1"), pytest.raises(OptionError, match="on a cluster, device must be auto, cpu or cuda"):
+        map_in_order(gpus, range(3))
+    nodes.remove_node(with_gpus)
 
 
 def test_one_generator_keeps_all_nodes_busy_with_the_same_numbers(nodes: Any) -> None:

@@ -177,7 +177,7 @@ class RayCluster:
     ) -> Iterator[tuple[Item, Outcome]]:
         """Yield each item with ``function(item)``, as the tasks end."""
         ray = self._ray
-        device_name()  # a network may use it, elsewhere
+        n_gpus = _n_gpus()
         state = self._send(_State(version("textassay"), function, allowed_workers(), _carried()))
         waiting = iter(items)
         running: dict[Any, Item] = {}
@@ -185,14 +185,14 @@ class RayCluster:
         told: Any = None
         try:
             while True:
-                n_cpus, n_places = self._room()
+                n_cpus, n_places = self._room(n_gpus)
                 while not is_last and len(running) < _AHEAD * n_places:
                     with _here():  # these tasks run, and what `items` itself hands out would wait behind them
                         item = next(waiting, _NO_MORE)
                     if item is _NO_MORE:
                         is_last = True
                         break
-                    running[self._start(state, item, n_cpus)] = item
+                    running[self._start(state, item, n_cpus, n_gpus)] = item
                 if not running:
                     return
                 first = next(iter(running))
@@ -209,30 +209,38 @@ class RayCluster:
 
     def is_idle(self) -> bool:
         """Return whether a processor has nothing to do."""
+        if _n_gpus() > 0:
+            return False  # unlike its processor, a task that waits keeps its GPU, and its parts could wait for that
         return bool(self._ray.available_resources().get("CPU", 0) >= 1)
 
     def map_parts(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
         """Return ``[function(item) for item in items]``; a task that calls this gives its processor back meanwhile."""
         state = self._send(_State(version("textassay"), function, 1, _carried()))
-        tasks = [self._start(state, item, 1) for item in items]
+        tasks = [self._start(state, item, 1, 0) for item in items]
         try:
             return [self._outcome(task) for task in tasks]
         finally:
             for task in tasks:
                 self._ray.cancel(task, force=True)
 
-    def _start(self, state: "_Sent", item: object, n_cpus: int) -> Any:
+    def _start(self, state: "_Sent", item: object, n_cpus: int, n_gpus: int) -> Any:
         """Hand a task out."""
         packed, needs = self._pack(item)
         needs |= state.needs
-        task = self._run.options(num_cpus=n_cpus, max_retries=MAX_RETRIES)
+        task = self._run.options(num_cpus=n_cpus, num_gpus=n_gpus, max_retries=MAX_RETRIES)
         return task.remote(state.key, needs, packed, *needs.values())
 
-    def _room(self) -> tuple[int, int]:
+    def _room(self, n_gpus: int) -> tuple[int, int]:
         """Return the processors of a task, all of a node at most, and how many tasks can run at once."""
-        of_nodes = [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
-        n_cpus = max(1, min(allowed_workers(), max(of_nodes, default=1)))
-        return n_cpus, max(1, sum(of_node // n_cpus for of_node in of_nodes))
+        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        nodes = [node for node in alive if node.get("GPU", 0) >= n_gpus]
+        if alive and not nodes:
+            raise OptionError("no machine of the cluster has a GPU: choose device auto or cpu")
+        n_cpus = max(1, min(allowed_workers(), max((int(node.get("CPU", 0)) for node in nodes), default=1)))
+        places = [node.get("CPU", 0) // n_cpus for node in nodes]
+        if n_gpus > 0:
+            places = [min(place, node["GPU"] // n_gpus) for place, node in zip(places, nodes, strict=True)]
+        return n_cpus, max(1, int(sum(places)))
 
     def _send(self, thing: object) -> "_Sent":
         """Return where an object lies in the store of the cluster, put there at the first call."""
@@ -331,6 +339,14 @@ class _Result:
     outcome: Any
     error: _Failure | None
     warnings: tuple[Warning, ...]
+
+
+def _n_gpus() -> int:
+    """Return how many GPUs a task needs: one, where networks are told to use it."""
+    name = device_name()
+    if name not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"on a cluster, device must be auto, cpu or cuda, got '{name}'")
+    return int(name == "cuda")
 
 
 def _carried() -> dict[str, Any]:
