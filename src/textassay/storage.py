@@ -101,6 +101,11 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
+def checksum(*contents: bytes) -> str:
+    """Return a hash by which a reader finds that a saved file is damaged."""
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
 def remove_stale_drafts(folder: Path) -> None:
     """Remove drafts in `folder` whose processes on this machine have ended, and any that is older than a day."""
     for draft in folder.glob(f".*.*.*.*{_SUFFIX}"):
