@@ -25,6 +25,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 from textassay.addresses import address_errors, file_system, place_of
 from textassay.errors import NotPutError, OutputError, TextassayError
 
+KEPT_TEXTS = "texts"  # in a folder of results: encoded texts, many GB, which stay on this machine
+
 _STAGING = ".writing-"
 _LOCK = ".lock"
 _LOCK_SECONDS = 60
@@ -164,12 +166,13 @@ class _WorkingCopy:
     def _names(self) -> list[str]:
         """Return the names of all files there."""
         with suppress(FileNotFoundError):
-            return [name for path in self._system.find(self._root) if _is_kept(name := path[len(self._root) + 1 :])]
+            return [name for path in self._system.find(self._root) if _is_put(name := path[len(self._root) + 1 :])]
         return []
 
     def put(self, names: Sequence[str], stale: Sequence[str]) -> None:
         """Put these files and remove others there that match `stale`; what fails is left to the end."""
-        if time.monotonic() < self._wait_until:
+        names = list(filter(_is_put, names))
+        if not (names or stale) or time.monotonic() < self._wait_until:
             return
         try:
             with self._only_writer() if len(names) > 1 else nullcontext():
@@ -182,7 +185,7 @@ class _WorkingCopy:
     def put_all(self) -> None:
         """Put whatever is not the same there, and remove there what is gone here."""
         here = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
-        here = {name for name in here if _is_kept(name)}
+        here = {name for name in here if _is_put(name)}
         names = sorted(name for name in here if self._there.get(name) != _identity(self.folder / name))
         with self._only_writer() if len(names) > 1 else nullcontext():
             for name in [*names, *(self._there.keys() - here)]:
@@ -313,6 +316,11 @@ def _take_over(runs: Path, folder: Path) -> None:
 def _is_kept(name: str) -> bool:
     """Return whether a file is a result, and not a draft."""
     return name != "" and not name.endswith(_SUFFIX) and not any(part.startswith(".") for part in name.split("/"))
+
+
+def _is_put(name: str) -> bool:
+    """Return whether a file has its place at the address, too."""
+    return _is_kept(name) and not name.startswith(f"{KEPT_TEXTS}/")
 
 
 def _matches(name: str, pattern: str) -> bool:

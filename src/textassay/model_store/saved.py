@@ -220,8 +220,8 @@ def _document(folder: Path) -> dict[str, Any]:
     if document["format"] not in _FORMATS:
         raise InputError(
             f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
-            f"this version, {version('textassay')}, reads formats {_FORMATS[0]} to {FORMAT}: train it again, or use that "
-            "version"
+            f"this version, {version('textassay')}, reads formats {_FORMATS[0]} to {FORMAT}: train it again, "
+            "or use that version"
         )
     if document["format"] == FORMAT and not _is_whole(document):
         raise InputError(f"{path} is truncated or damaged: its checksum differs; train the model again")
