@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import matplotlib
@@ -102,6 +104,31 @@ def test_one_file_is_fetched_and_put_alone(memory: Any) -> None:
         assert [path.name for path in folder.iterdir()] == ["mine.csv"]
         write_file(folder / "mine.csv", "3")
     assert _there(memory) == {"large.bin": b"1", "mine.csv": b"3"}
+
+
+def test_a_file_that_another_run_removes_while_it_is_fetched(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt", "old.svg"):
+        memory.pipe_file(f"/results/of/a/{name}", b"1")
+    get = type(memory).get
+
+    def remove_and_get(this: Any, *arguments: Any, **settings: Any) -> Any:
+        if memory.exists("/results/of/a/old.svg"):
+            memory.rm_file("/results/of/a/old.svg")
+        return get(this, *arguments, **settings)
+
+    monkeypatch.setattr(type(memory), "get", remove_and_get)
+    with output_folder(ADDRESS) as folder:
+        assert [path.name for path in folder.iterdir()] == ["a.txt"]
+
+
+def test_a_run_that_ends_later_leaves_the_files_of_the_last_report(memory: Any) -> None:
+    memory.pipe_file("/results/of/a/old.svg", b"0")
+    with output_folder(ADDRESS) as first, output_folder(ADDRESS) as second:
+        write_files(second, {"report.html": "1"}, stale=("*.svg",))
+        write_files(first, {"report.html": "2"}, stale=("*.svg",))
+        assert _there(memory) == {"report.html": b"2"}
+        write_files(second, {"report.html": "3", "old.svg": "3"}, stale=("*.svg",))
+    assert _there(memory) == {"report.html": b"3", "old.svg": b"3"}
 
 
 class _Refusing:
@@ -264,6 +291,33 @@ def test_s3_takes_what_is_put_though_every_third_request_fails(
     with output_folder("s3://bucket/out") as folder:
         write_files(folder, {"a.txt": "3", "b.txt": "3"})
     assert store.objects["out/a.txt"] == b"3"
+    assert "out/.lock" not in store.objects
+
+
+def test_of_runs_that_find_the_lock_of_a_dead_one_at_once_one_has_it(
+    s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, environment = s3
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    fsspec.filesystem("s3").clear_instance_cache()
+    store.objects["out/.lock"] = f"{host_name()}-{_dead()}-00".encode()
+    inside: list[int] = []
+    most: list[int] = []
+
+    def write(number: int) -> None:
+        with storage._WorkingCopy("s3://bucket/out", Path())._only_writer():
+            inside.append(number)
+            most.append(len(inside))
+            time.sleep(0.2)
+            inside.remove(number)
+
+    threads = [Thread(target=write, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1]
     assert "out/.lock" not in store.objects
 
 

@@ -31,6 +31,7 @@ _STAGING = ".writing-"
 _LOCK = ".lock"
 _LOCK_SECONDS = 60
 _LOCK_PAUSE = 0.01
+_TAKE_OVER_SECONDS = 1  # longer than a store takes to write the name of another run that takes over the same lock
 _SUFFIX = ".tmp"
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
 
@@ -149,22 +150,37 @@ class _WorkingCopy:
     def fetch(self, only: str | None) -> None:
         """Bring what is there: all files, or the one called `only`; check that files can be put."""
         with address_errors(self.address, writing=True):
-            self._system.invalidate_cache()
             probe = f"{self._root}/.writing-{secrets.token_hex(4)}"
             self._system.pipe_file(probe, b"")
             with suppress(Exception):  # some may write and not delete
                 self._system.rm_file(probe)
         with address_errors(self.address):
-            names = self._names() if only is None else [only] if self._system.exists(f"{self._root}/{only}") else []
-            copies = [self.folder / name for name in names]
-            for copy in copies:
-                copy.parent.mkdir(parents=True, exist_ok=True)
+            names = self._names(only)
+            while not self._get(names):  # another run has removed a file meanwhile
+                before, names = names, self._names(only)
+                if names == before:
+                    raise FileNotFoundError
+        self._there = {name: _identity(self.folder / name) for name in names}
+
+    def _get(self, names: Sequence[str]) -> bool:
+        """Copy these files to this machine; return whether they were all there."""
+        copies = [self.folder / name for name in names]
+        for copy in copies:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
             if names:
                 self._system.get([f"{self._root}/{name}" for name in names], list(map(str, copies)))
-        self._there = dict(zip(names, map(_identity, copies), strict=True))
+        except FileNotFoundError:
+            for copy in copies:
+                copy.unlink(missing_ok=True)
+            return False
+        return True
 
-    def _names(self) -> list[str]:
-        """Return the names of all files there."""
+    def _names(self, only: str | None = None) -> list[str]:
+        """Return the names of all files there, or the one called `only` if it is there."""
+        self._system.invalidate_cache()
+        if only is not None:
+            return [only] if self._system.exists(f"{self._root}/{only}") else []
         with suppress(FileNotFoundError):
             return [name for path in self._system.find(self._root) if _is_put(name := path[len(self._root) + 1 :])]
         return []
@@ -197,7 +213,9 @@ class _WorkingCopy:
             for name in self._names() if patterns else []:
                 if name not in but and any(_matches(name, pattern) for pattern in patterns):
                     self._system.rm_file(f"{self._root}/{name}")
-                    self._there.pop(name, None)
+        for name in [name for name in self._there if name not in but]:
+            if any(_matches(name, pattern) for pattern in patterns):
+                del self._there[name]  # whoever puts one there from now on is a later run
 
     @contextmanager
     def _only_writer(self) -> Iterator[None]:
@@ -218,18 +236,18 @@ class _WorkingCopy:
                 return str(self._system.cat_file(lock).decode())
             return ""
 
-        def remove(_: str) -> None:
-            with suppress(FileNotFoundError):
-                self._system.rm_file(lock)
+        def take_over(_: str) -> None:  # of several runs, the one that writes last has it
+            self._system.pipe_file(lock, owner.encode())
+            time.sleep(_TAKE_OVER_SECONDS)
 
         with address_errors(self.address, writing=True):
-            _take_lock(owner, take=take, holder=holder, remove=remove)
+            _take_lock(owner, take=take, holder=holder, take_over=take_over)
         try:
             yield
         finally:
             with suppress(Exception):
                 if holder() == owner:
-                    remove(owner)
+                    self._system.rm_file(lock)
 
     def _put_one(self, name: str) -> None:
         path, place = self.folder / name, f"{self._root}/{name}"
@@ -415,7 +433,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
             owner,
             take=lambda: _renamed(mine, lock),
             holder=lambda: next((path.name for path in _entries(lock)), ""),
-            remove=lambda name: (lock / name).unlink(missing_ok=True),
+            take_over=lambda name: (lock / name).unlink(missing_ok=True),
         )
         yield
     finally:
@@ -426,18 +444,18 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 
 def _take_lock(
-    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], remove: Callable[[str], object]
+    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], take_over: Callable[[str], object]
 ) -> None:
-    """Wait until `take` succeeds; `remove` the holder of the lock where it is dead or has not changed for a minute."""
+    """Wait until the lock is ours; `take_over` from a holder that is dead or has not changed for a minute."""
     last, since = "", time.monotonic()
     while not take():
         now = holder()
-        if now == owner:  # the answer was lost
+        if now == owner:  # the answer was lost, or it was taken over
             return
         if now != last:
             last, since = now, time.monotonic()
         if now and (_is_dead(now) or time.monotonic() - since > _LOCK_SECONDS):
-            remove(now)
+            take_over(now)
         else:
             time.sleep(_LOCK_PAUSE)
 
