@@ -83,18 +83,18 @@ def test_files_are_there_as_soon_as_they_are_written(memory: Any, cache: Path) -
 
 
 def test_encoded_texts_stay_here(memory: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.pipe_file("/results/of/a/texts/old/bytes.npy", b"1")
+    memory.pipe_file("/results/of/a/encoded-texts/old/bytes.npy", b"1")
     with output_folder(ADDRESS) as folder:
         assert list(folder.iterdir()) == []
-        write_files(folder / "texts" / "new", {"bytes.npy": "2", "checksums.json": "3"})
-        write_file(folder / "texts" / "one.npy", "4")
+        write_files(folder / "encoded-texts" / "new", {"bytes.npy": "2", "checksums.json": "3"})
+        write_file(folder / "encoded-texts" / "one.npy", "4")
         write_file(folder / "estimates" / "one.npz", "5")
-    assert _there(memory) == {"texts/old/bytes.npy": b"1", "estimates/one.npz": b"5"}
+    assert _there(memory) == {"encoded-texts/old/bytes.npy": b"1", "estimates/one.npz": b"5"}
     assert _left(cache) == []
     monkeypatch.setattr(array_files, "MAX_IN_MEMORY", 100)
     textassay.compare({"made": MADE}, REAL, metrics=["length"], out=ADDRESS)
-    assert {name.split("/")[0] for name in _there(memory)} == {"texts", "estimates"}
-    assert [name for name in _there(memory) if name.startswith("texts/")] == ["texts/old/bytes.npy"]
+    assert {name.split("/")[0] for name in _there(memory)} == {"encoded-texts", "estimates"}
+    assert [name for name in _there(memory) if name.startswith("encoded-texts/")] == ["encoded-texts/old/bytes.npy"]
 
 
 def test_one_file_is_fetched_and_put_alone(memory: Any) -> None:

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from textassay.addresses import address_errors, file_system, place_of
 from textassay.errors import NotPutError, OutputError, TextassayError
 
-KEPT_TEXTS = "texts"  # in a folder of results: encoded texts, many GB, which stay on this machine
+ENCODED_TEXTS = "encoded-texts"  # folder among results that stays on this machine: it may be many GB
 
 _STAGING = ".writing-"
 _LOCK = ".lock"
@@ -338,7 +338,7 @@ def _is_kept(name: str) -> bool:
 
 def _is_put(name: str) -> bool:
     """Return whether a file has its place at the address, too."""
-    return _is_kept(name) and not name.startswith(f"{KEPT_TEXTS}/")
+    return _is_kept(name) and not name.startswith(f"{ENCODED_TEXTS}/")
 
 
 def _matches(name: str, pattern: str) -> bool:

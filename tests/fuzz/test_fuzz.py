@@ -49,7 +49,16 @@ def test_no_reader_is_surprised(tmp_path: Path) -> None:
 def test_a_reader_with_a_fault_is_found_out(fault: str, says: str, tmp_path: Path) -> None:
     script = tmp_path / "faulty.py"
     script.write_text(_FAULTY.format(fault=fault))
-    command = [sys.executable, script, "faulty", "--plain", "--seconds", "1", "--found", tmp_path / "found"]
+    command: list[str | Path] = [
+        sys.executable,
+        script,
+        "faulty",
+        "--plain",
+        "--seconds",
+        "1",
+        "--found",
+        tmp_path / "found",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 1, done.stdout + done.stderr
