@@ -21,9 +21,7 @@ def drawn(texts: list[str], side: str, n: int, seed: int) -> list[str]:
 @pytest.mark.parametrize("name", ["precision", "coverage", "mmd", "fed", "mauve", "rouge", "bleu-nearest", "cider"])
 def test_the_value_is_that_of_the_drawn_texts(name: str) -> None:
     corpora = corpora_from_texts({"generated": GENERATED, "real": REAL})
-    sample = corpora_from_texts(
-        {"generated": drawn(GENERATED, "generated", 50, 3), "real": drawn(REAL, "real", 50, 3)}
-    )
+    sample = corpora_from_texts({"generated": drawn(GENERATED, "generated", 50, 3), "real": drawn(REAL, "real", 50, 3)})
     found = parse_metric(f"{name}(texts=50)").estimate(corpora["generated"], corpora["real"], seed=3)
     expected = parse_metric(name).estimate(sample["generated"], sample["real"], seed=3)
     assert found.value == expected.value
