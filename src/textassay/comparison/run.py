@@ -60,7 +60,7 @@ from textassay.metric import (
     check_effort,
     check_level,
     default_metrics,
-    limits_of,
+    drawn_where_large,
     parse_metrics,
     size_sensitive_of,
 )
@@ -191,6 +191,8 @@ def compare(
             paper=paper,
         ),
     )
+    if metrics is None:
+        chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
@@ -241,7 +243,6 @@ def compare(
             store=store,
             strict=metrics is not None,
             version=version,
-            limits={} if metrics is not None else limits_of(chosen),
             progress=progress,
         )
     results, pairs, ranks = [], [], []
