@@ -192,6 +192,20 @@ def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch
         assert compare(generated, real, seed=3, **settings).explanations == ()
 
 
+def test_dd_is_kept_before_its_explanation_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    module = import_module("textassay.comparison.explain")
+    monkeypatch.setattr(module, "explain", killed)
+    with pytest.raises(KeyboardInterrupt):
+        compare({"far": FAR[:200]}, REAL[:200], metrics=["dd"], folds=2, effort="quick", out=tmp_path)
+    [kept] = (tmp_path / "estimates").glob("*.npz")
+    found = EstimateStore(tmp_path / "estimates").load(kept.stem)
+    assert found is not None
+    assert found[0].value == dd(FAR[:200], REAL[:200], folds=2, effort="quick").value
+
+
 def test_too_little_text_has_no_explanation_but_a_reason() -> None:
     corpora = corpora_from_texts({"real": REAL, "few": FAR[:20]})
     found, reasons = explain_generators(

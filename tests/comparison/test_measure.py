@@ -125,13 +125,6 @@ def test_what_is_missing_raises_where_it_was_asked_for_and_is_said_elsewhere() -
         measure_cells(metrics, TASKS, seed=0, store=EstimateStore(None), strict=True, version="1")
 
 
-def test_beyond_its_limit_a_metric_says_so_instead_of_running() -> None:
-    limits = {metric.name: 2 for metric in both()}
-    cells = measure_cells(both(), TASKS, seed=0, store=EstimateStore(None), strict=False, version="1", limits=limits)
-    assert CALLS == []
-    assert "to measure over 2, got 3" in str(cells["one", "counting(order=1)"].error)
-
-
 def test_what_makes_no_sense_is_not_computed() -> None:
     task = replace(TASKS[0], senseless={metric.name: "it counts itself" for metric in both()})
     cells = measure_cells(both(), [task], seed=0, store=EstimateStore(None), strict=True, version="1")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from textassay.errors import MissingExtraError
-from textassay.execution import cluster, map_in_order, map_tasks, workers
+from textassay.execution import cluster, map_in_order, map_tasks, stream_tasks, workers
 
 
 def test_one_task_after_another_each_when_the_last_is_dealt_with() -> None:
@@ -22,6 +22,20 @@ def test_one_task_after_another_each_when_the_last_is_dealt_with() -> None:
         steps.append(f"{item} squared is {outcome}")
     assert steps == [f"{what} {item}" if what != "square" else f"{item} squared is {item**2}"
                      for item in range(3) for what in ("item", "tell", "square")]  # fmt: skip
+
+
+def test_outcomes_of_a_task_are_dealt_with_as_they_come() -> None:
+    steps: list[str] = []
+
+    def halves(item: str) -> Iterator[str]:
+        for half in ("first", "second"):
+            steps.append(f"{half} half of {item} is made")
+            yield half
+
+    for item, half in stream_tasks(halves, ["a", "b"]):
+        steps.append(f"{half} half of {item} is kept")
+    assert steps == [f"{half} half of {item} is {what}"
+                     for item in "ab" for half in ("first", "second") for what in ("made", "kept")]  # fmt: skip
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])

@@ -34,7 +34,7 @@ def _cells(declared: Declaration) -> list[str]:
         needs.append("vectors")
     if declared.only_named:
         needs.append("naming")
-    cost = declared.cost if declared.most is None else f"{declared.cost}, up to {declared.most:,}"
+    cost = declared.cost if declared.most is None else f"{declared.cost}; {declared.most:,} texts unless named"
     return [
         f"[{declared.name}]({declared.name}.md)",
         declared.summary,

@@ -24,7 +24,16 @@ from textassay.corpus import TextOptions, Texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.execution import default_workers
 from textassay.inspection import HELDOUT
-from textassay.metric import Effort, Metric, MetricLike, check_effort, default_metrics, parse_metrics
+from textassay.metric import (
+    DRAWN,
+    Effort,
+    Metric,
+    MetricLike,
+    check_effort,
+    default_metrics,
+    drawn_where_large,
+    parse_metrics,
+)
 
 _OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families whose work goes with texts; all others go with tokens
 _MEASURED_WORKERS = 2
@@ -115,6 +124,8 @@ def cost(
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     names = default_metrics(["train"] if train is not None else []) if metrics is None else metrics
     chosen = parse_metrics(names, effort=check_effort(effort), train=corpora.get(TRAIN))
+    if metrics is None:
+        chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     others = {name: corpora[name] for name in (HELDOUT, TRAIN, *generated) if name in corpora}
     if TRAIN in others:
         others[TRAIN] = part_of_train(others[TRAIN], len(corpora[FLOOR]), 0)
@@ -134,19 +145,21 @@ def cost(
 
 
 def _work(
-    metrics: Iterable[Metric], tasks: Iterable[Task], effort: str, explained: Iterable[Task], whole: tuple[int, int]
+    metrics: Sequence[Metric], tasks: Sequence[Task], effort: str, explained: Iterable[Task], whole: tuple[int, int]
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
     """Yield the key of each stage's figures, its name, and the texts and tokens of each of its runs."""
-    sizes = [_size(task) for task in tasks]
     yield "reading", "reading", [whole]
     yield "inspection", "inspection", [whole]
     yield f"explanation {effort}", "explanations", [_size(task) for task in explained]
-    families: dict[str, dict[str, None]] = {}
+    families: dict[str, list[Metric]] = {}
     for metric in metrics:
-        families.setdefault(metric.declaration.family, {})[metric.declaration.name] = None
-    if any(family in _OF_VECTORS for family in families):
-        yield "encoder", "encoder", sizes
-    for family, names in families.items():
+        families.setdefault(metric.declaration.family, []).append(metric)
+    of_vectors = [metric for metric in metrics if metric.declaration.family in _OF_VECTORS]
+    if of_vectors:
+        yield "encoder", "encoder", [_size(task, of_vectors) for task in tasks]
+    for family, of_family in families.items():
+        names = dict.fromkeys(metric.declaration.name for metric in of_family)
+        sizes = [_size(task, of_family) for task in tasks]
         yield f"dd {effort}" if family == "dd" else family, ", ".join(names), sizes
 
 
@@ -164,8 +177,11 @@ def probe() -> float:
     return min(seconds)
 
 
-def _size(task: Task) -> tuple[int, int]:
-    return len(task.generated) + len(task.real), len(task.generated.tokens) + len(task.real.tokens)
+def _size(task: Task, metrics: Iterable[Metric] = ()) -> tuple[int, int]:
+    """Return the texts and the tokens of both sides that the metrics look at."""
+    drawn = [metric.settings.get(DRAWN) or math.inf for metric in metrics]
+    sides = [(min(len(side), max(drawn, default=math.inf)), side) for side in (task.generated, task.real)]
+    return int(sum(n for n, _ in sides)), round(sum(len(side.tokens) * n / max(1, len(side)) for n, side in sides))
 
 
 def _stage(key: str, name: str, runs: Sequence[tuple[int, int]], factor: float, workers: int) -> Stage:

@@ -24,7 +24,7 @@ from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
-from textassay.execution import map_tasks
+from textassay.execution import stream_tasks
 from textassay.metric import (
     Effort,
     alike_share,
@@ -171,17 +171,17 @@ def explain_generators(
                 explanations[name] = replace(kept, generator=name)
 
     settings: Any = {"top": top, "effort": effort, "folds": folds, "level": level, "seed": seed, "halvings": halvings}
-    for sides, explained in map_tasks(partial(_explained, **settings), missing(), tell=tell):
-        if isinstance(explained, str):
-            reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {explained}"
-            continue
-        explanation, estimate, messages = explained
-        metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
-        key = cell_key(metric, sides.generated, sides.real, seed=seed, version=version)
-        if store.load(key) is None:  # for the comparison
-            store.save(key, estimate, messages)
-        store.save_document(keys[sides.name], explanation.to_dict())
-        explanations[sides.name] = replace(explanation, generator=sides.name)
+    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
+    for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell):
+        if isinstance(found, str):
+            reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
+        elif isinstance(found, Explanation):
+            store.save_document(keys[sides.name], found.to_dict())
+            explanations[sides.name] = replace(found, generator=sides.name)
+        else:  # dd, for the comparison
+            key = cell_key(metric, sides.generated, sides.real, seed=seed, version=version)
+            if store.load(key) is None:
+                store.save(key, *found)
     if progress is not None and generated:
         progress("done", len(generated), len(generated))
     return (
@@ -201,17 +201,17 @@ class _Sides:
 
 def _explained(
     sides: _Sides, *, effort: Effort, folds: int, level: float, seed: int, **others: Any
-) -> tuple[Explanation, Estimate, tuple[str, ...]] | str:
-    """Return the explanation of a generator, dd with its warnings; or why there is none."""
+) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
+    """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
     settings: Any = {"effort": effort, "folds": folds, "level": level, "seed": seed}
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             full = judge(sides.real, sides.generated, **settings)
-        explanation = explain(sides.generated, sides.real, full=full, **settings, **others)
+        yield full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        yield explain(sides.generated, sides.real, full=full, **settings, **others)
     except (EmptyCorpusError, TooFewSentencesError) as error:
-        return str(error)
-    return explanation, full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        yield str(error)
 
 
 def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:

@@ -201,7 +201,6 @@ def measure_cells(
     store: EstimateStore,
     strict: bool,
     version: str,
-    limits: Mapping[str, int] | None = None,
     progress: Progress | None = None,
 ) -> dict[tuple[str, str], Cell]:
     """Return the cell of every (task name, metric name).
@@ -225,7 +224,7 @@ def measure_cells(
             for task in tasks:
                 part = _Part(family, task, {})
                 for metric in of_family:
-                    reason = task.senseless.get(metric.name) or _too_large(metric, task, limits or {})
+                    reason = task.senseless.get(metric.name)
                     if reason is not None:
                         cells[task.name, metric.name] = Cell(None, reason)
                         continue
@@ -256,15 +255,6 @@ def measure_cells(
         for task in tasks
         for metric in of_family
     }
-
-
-def _too_large(metric: Metric, task: Task, limits: Mapping[str, int]) -> str | None:
-    limit = limits.get(metric.name)
-    n = max(len(task.generated), len(task.real))
-    if limit is None or n <= limit:
-        return None
-    name = metric.declaration.name
-    return f"{name} compares every text with every other: name it in --metrics to measure over {limit}, got {n}"
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:

@@ -4,6 +4,7 @@ from textassay.execution.tasks import map_in_order as map_in_order
 from textassay.execution.tasks import map_parts as map_parts
 from textassay.execution.tasks import map_tasks as map_tasks
 from textassay.execution.tasks import sent_once as sent_once
+from textassay.execution.tasks import stream_tasks as stream_tasks
 from textassay.execution.threads import MAX_WORKERS as MAX_WORKERS
 from textassay.execution.threads import allowed_workers as allowed_workers
 from textassay.execution.threads import check_device as check_device

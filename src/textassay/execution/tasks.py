@@ -77,6 +77,36 @@ def map_tasks(
             yield item, function(item)
 
 
+def stream_tasks(
+    function: Callable[[Item], Iterable[Outcome]],
+    items: Iterable[Item],
+    *,
+    tell: Callable[[Item], None] = lambda item: None,
+) -> Iterator[tuple[Item, Outcome]]:
+    """Yield each item with each of the outcomes that `function` yields for it, in order (see `map_tasks`).
+
+    Here, an outcome is dealt with before the next is computed; from a cluster, those of an item come together.
+    """
+    elsewhere: Cluster | None = CLUSTER.get()
+    if elsewhere is not None:
+        outcomes = elsewhere.map(_All(function), items, tell)
+        yield from ((item, outcome) for item, of_item in outcomes for outcome in of_item)
+        return
+    for item in items:
+        tell(item)
+        yield from ((item, outcome) for outcome in function(item))
+
+
+class _All:
+    """Computes all outcomes of an item."""
+
+    def __init__(self, function: Callable[[Any], Iterable[Any]]) -> None:
+        self._function = function
+
+    def __call__(self, item: Any) -> list[Any]:
+        return list(self._function(item))
+
+
 def map_in_order(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
     """Return ``[function(item) for item in items]``, computed by threads or as tasks on a cluster (see `map_tasks`)."""
     tasks = list(items)

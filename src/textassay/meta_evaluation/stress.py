@@ -25,7 +25,7 @@ from textassay.inspection import Finding, inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, limits_of, parse_metrics
+from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, drawn_where_large, parse_metrics
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000
@@ -108,7 +108,7 @@ def run_stress(
     names = default_metrics({"train"} & draws[0].texts.keys()) if metrics is None else metrics
     of_draws = [parse_metrics(names, train=draw.texts.get("train"), **settings) if names else [] for draw in draws]
     if metrics is None:
-        of_draws = [_within_limits(of_draw, n, left_out) for of_draw in of_draws]
+        of_draws = [drawn_where_large(of_draw, n) for of_draw in of_draws]
     directions = _directions(of_draws[0], evaluators)
     cells = [_CLEAN, *((name, strength) for name in damage_names for strength in strengths)]
     counter = _Counter(progress, len(cells) * n_draws)
@@ -246,14 +246,6 @@ def _possible(
         else:
             left_out[name] = reason
     return possible
-
-
-def _within_limits(metrics: Sequence[Metric], n: int, left_out: dict[str, str]) -> list[Metric]:
-    limits = limits_of(metrics)
-    for name, most in limits.items():
-        if n > most:
-            left_out[name] = f"it compares every text with every other: name it to measure over {most}"
-    return [metric for metric in metrics if n <= limits.get(metric.name, n)]
 
 
 def _directions(metrics: Sequence[Metric], evaluators: Sequence[Evaluator]) -> dict[str, Better]:

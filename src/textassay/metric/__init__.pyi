@@ -1,3 +1,4 @@
+from textassay.metric.base import DRAWN as DRAWN
 from textassay.metric.base import Computed as Computed
 from textassay.metric.base import Declaration as Declaration
 from textassay.metric.base import Effort as Effort
@@ -21,7 +22,7 @@ from textassay.metric.catalog import CATALOG as CATALOG
 from textassay.metric.catalog import DEFAULT_METRICS as DEFAULT_METRICS
 from textassay.metric.catalog import MetricLike as MetricLike
 from textassay.metric.catalog import default_metrics as default_metrics
-from textassay.metric.catalog import limits_of as limits_of
+from textassay.metric.catalog import drawn_where_large as drawn_where_large
 from textassay.metric.catalog import parse_metric as parse_metric
 from textassay.metric.catalog import parse_metrics as parse_metrics
 from textassay.metric.catalog import size_sensitive_of as size_sensitive_of

@@ -31,7 +31,9 @@ from textassay.errors import (
     unknown_name,
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+from textassay.metric.sharing import compute_once
 from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
+from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -46,8 +48,11 @@ SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "tra
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
+DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
+MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
-prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. A text may be a list of str, a column, a
+prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. Those that take `texts` measure as many
+drawn texts of each side, all where it is None. A text may be a list of str, a column, a
 path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text, `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
@@ -98,7 +103,7 @@ class Declaration:
     cannot_see: tuple[Blindness, ...]  # what may differ between two texts without moving the value
     needs: tuple[str, ...]  # what it needs beside both texts (an option of ``compare``); with it, a default metric
     only_named: bool  # whether it is never computed unasked
-    most: int | None  # texts a side up to which it is computed unasked
+    most: int | None  # texts a side; where there are more, as many are drawn unless it is named
     cost: Cost  # in the number of texts
     at_least: int  # texts a side
     family: str  # metrics of one family share work
@@ -113,12 +118,15 @@ class Declaration:
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """The settings of the metric itself, beside the two texts, `level` and `seed`."""
         everything = inspect.signature(self.compute).parameters.values()
-        return {each.name: each for each in everything if each.name not in ("generated", "real", "level", "seed")}
+        own = {each.name: each for each in everything if each.name not in ("generated", "real", "level", "seed")}
+        if self.cost == "quadratic" or "encoder" in own or self.most is not None:
+            own[DRAWN] = inspect.Parameter(DRAWN, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
+        return own
 
     @cached_property
     def types(self) -> Mapping[str, Any]:
         """Type of each setting, and of the level."""
-        hints = get_type_hints(self.compute)
+        hints = {DRAWN: int | None, **get_type_hints(self.compute)}
         return {"level": float, **{name: hints.get(name, Any) for name in self.parameters}}
 
     def with_settings(self, *, level: float = 0.95, **settings: Any) -> "Metric":
@@ -140,10 +148,13 @@ class Declaration:
         kind = self.types[name]
         if get_origin(kind) is Literal and value not in get_args(kind):
             raise unknown_name(f"value of {self.name}({name})", str(value), get_args(kind))
-        if kind is int and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+        if name == DRAWN and value is None:
+            return
+        if (kind is int or name == DRAWN) and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
             raise OptionError(f"{name} must be a whole number, got {value!r}")
-        if name in self.ranges:
-            check_range(name, value, *self.ranges[name])
+        ranges = {DRAWN: (max(2, self.at_least), None), **self.ranges}
+        if name in ranges:
+            check_range(name, value, *ranges[name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +234,10 @@ class Metric:
             is_same = generated is real
             real = real.without_columns()
             generated = real if is_same else generated.without_columns()
+        if self.settings.get(DRAWN) is not None:
+            is_same = generated is real
+            real = compute_once(_drawn, real, "real", self.settings[DRAWN], seed)
+            generated = real if is_same else compute_once(_drawn, generated, "generated", self.settings[DRAWN], seed)
         given = {"level": self.level, "seed": seed, **self.settings}
         accepted = inspect.signature(declaration.compute).parameters
         settings = {name: value for name, value in given.items() if name in accepted}
@@ -255,6 +270,13 @@ class Metric:
             details={**self._encoder_detail, **computed.details},
             evidence=None if interval is None else evidence,
         )
+
+
+def _drawn(corpus: Corpus, side: str, n: int, seed: int) -> Corpus:
+    """Return `n` texts, each as likely as any other; all where there are no more."""
+    if len(corpus) <= n:
+        return corpus
+    return corpus.take(np.sort(stream(seed, "texts", side).choice(len(corpus), n, replace=False)))
 
 
 def _metric(declaration: Declaration | tuple[str, str], settings: dict[str, Any], level: float) -> Metric:
@@ -364,7 +386,7 @@ def declare_metric(
         measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
         function = cast(MetricFunction, measured)
         function.declaration = declaration
-        cast(Any, measured).__signature__ = _signature(compute, looks_at_real=looks_at_real)
+        cast(Any, measured).__signature__ = _signature(declaration)
         DECLARED[name] = function
         return function
 
@@ -536,17 +558,15 @@ def _code_hash(compute: Callable[..., Any]) -> str:
     return blake2b(source.encode(), digest_size=8).hexdigest()
 
 
-def _signature(compute: Callable[..., Any], *, looks_at_real: bool) -> inspect.Signature:
+def _signature(declaration: Declaration) -> inspect.Signature:
     """Return the signature users see: the function's own, with `level`, `seed` and how texts are prepared."""
     keyword = inspect.Parameter.KEYWORD_ONLY
-    own = inspect.signature(compute)
-    texts = [own.parameters[side].replace(annotation=Texts) for side in ("generated", "real") if side in own.parameters]
+    own = inspect.signature(declaration.compute).parameters
+    texts = [own[side].replace(annotation=Texts) for side in ("generated", "real") if side in own]
     settings = [
-        each.replace(annotation=Texts) if name in _TEXTS else each
-        for name, each in own.parameters.items()
-        if name not in ("generated", "real", "level", "seed")
+        each.replace(annotation=Texts) if name in _TEXTS else each for name, each in declaration.parameters.items()
     ]
-    if not looks_at_real:
+    if not declaration.looks_at_real:
         texts[1] = texts[1].replace(default=None)
     usual = [
         inspect.Parameter("level", keyword, default=0.95, annotation=float),

@@ -5,13 +5,15 @@ The catalogue is read from the declarations; a metric's module is imported when 
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from runpy import run_path
+from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
 from textassay.errors import OptionError, unknown_name
-from textassay.metric.base import DECLARED, SHARED_SETTINGS, Declaration, Metric, MetricFunction
+from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction
 
 _FUNCTIONS = {
     "dd": "discrepancy:dd",
@@ -98,9 +100,14 @@ def default_metrics(available: Iterable[str] = ()) -> list[str]:
     return [*DEFAULT_METRICS, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
 
 
-def limits_of(metrics: Iterable[Metric]) -> dict[str, int]:
-    """Return, for the metrics that have one, the number of texts a side up to which they are computed unasked."""
-    return {metric.name: metric.declaration.most for metric in metrics if metric.declaration.most is not None}
+def drawn_where_large(metrics: Iterable[Metric], n: int) -> list[Metric]:
+    """Return the metrics, those that would take too long for `n` texts a side with the setting ``texts``."""
+    return [
+        metric
+        if metric.declaration.most is None or n <= metric.declaration.most or metric.settings[DRAWN] is not None
+        else replace(metric, settings=MappingProxyType({**metric.settings, DRAWN: metric.declaration.most}))
+        for metric in metrics
+    ]
 
 
 def size_sensitive_of(metrics: Iterable[Metric]) -> list[str]:
@@ -193,8 +200,7 @@ def _convert(text: str, kind: Any, where: str) -> Any:
         if text not in get_args(kind):
             raise unknown_name(f"value of {where}", text, get_args(kind))
         return text
-    if str in get_args(kind):  # a name here, an object from Python
-        kind = str
+    kind = next((each for each in (str, int) if each in get_args(kind)), kind)  # a name here, an object from Python
     try:
         return {int: int, float: float, str: str}[kind](text)
     except (KeyError, ValueError):

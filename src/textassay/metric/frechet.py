@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, halves
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
-from textassay.metric.base import Computed, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
 from textassay.metric.sharing import compute_once
 from textassay.resampling import cluster_terms
@@ -34,6 +34,7 @@ Vectors = npt.NDArray[np.floating[Any]]
     unit="squared distance",
     better="lower",
     bounds=(0, math.inf),
+    most=MOST_VECTORS,
     at_least=2,
 )
 def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:

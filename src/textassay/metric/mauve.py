@@ -22,7 +22,7 @@ from scipy.special import rel_entr
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
 from textassay.execution import one_blas_thread, parallel_map
-from textassay.metric.base import Computed, Effort, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, Effort, declare_metric
 from textassay.metric.clustering import (
     hierarchical_k_means,
     is_clustered_together,
@@ -50,6 +50,7 @@ N_CLUSTERINGS: Mapping[Effort, int] = {"quick": 3, "default": 5, "max": 20}
     unit="area",
     better="higher",
     bounds=(0, 1),
+    most=MOST_VECTORS,
     cost="linear",
     at_least=2,
 )

@@ -2,7 +2,7 @@
 
 Sources: Kynkäänniemi et al., "Improved Precision and Recall Metric for Assessing Generative Models", NeurIPS 2019;
 Naeem et al., "Reliable Fidelity and Diversity Metrics for Generative Models", ICML 2020.
-Departs from them: any encoder of sentences; k = 5 for all four; intervals; nothing is subsampled.
+Departs from them: any encoder of sentences; k = 5 for all four; intervals.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
-from textassay.metric.base import Computed, check_corpora, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, declare_metric
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -33,14 +33,13 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _K = 5  # recommended by Naeem et al., section 3.3
-_MOST = 120_000
 
 
 @declare_metric(
     "precision",
     "share of generated sentences that lie among real ones, within reach of their nearest neighbours",
     bounds=(0, 1),
-    most=_MOST,
+    most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
@@ -90,7 +89,7 @@ def precision(
     "recall",
     "share of real sentences that lie among generated ones, within reach of their nearest neighbours",
     bounds=(0, 1),
-    most=_MOST,
+    most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
@@ -113,7 +112,7 @@ def recall(
     "how densely real sentences lie around generated ones, where 1 is usual",
     unit="ratio",
     bounds=(0, math.inf),
-    most=_MOST,
+    most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},
@@ -138,7 +137,7 @@ def density(
     "coverage",
     "share of real sentences that have a generated one among their nearest neighbours",
     bounds=(0, 1),
-    most=_MOST,
+    most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
     ranges={"k": (1, None)},

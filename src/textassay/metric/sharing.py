@@ -1,6 +1,6 @@
 """Work that several metrics share, such as the n-gram matches of all orders of BLEU, done once for a pair of texts."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
@@ -33,9 +33,11 @@ class Shared:
         return result
 
     def forget(self, corpus: Corpus) -> None:
-        """Drop everything that was computed from `corpus`."""
+        """Drop everything that was computed from `corpus`, or from a part of it that was computed from it."""
         with self._lock:
-            self._entries = {key: entry for key, entry in self._entries.items() if not entry.is_from(corpus)}
+            gone = {corpus.fingerprint}
+            gone |= {part for entry in self._entries.values() if entry.is_from(gone) and (part := entry.part)}
+            self._entries = {key: entry for key, entry in self._entries.items() if not entry.is_from(gone)}
 
     def __reduce__(self) -> tuple[type["Shared"], tuple[()]]:
         """Return what makes an empty one: in another process, results are computed anew."""
@@ -58,8 +60,12 @@ class _Entry:
         self.is_done = False
         self.result: Any = None
 
-    def is_from(self, corpus: Corpus) -> bool:
-        return any(isinstance(each, Corpus) and each.fingerprint == corpus.fingerprint for each in self.arguments)
+    @property
+    def part(self) -> str | None:
+        return self.result.fingerprint if isinstance(self.result, Corpus) else None
+
+    def is_from(self, fingerprints: Collection[str]) -> bool:
+        return any(isinstance(each, Corpus) and each.fingerprint in fingerprints for each in self.arguments)
 
 
 _ACTIVE: ContextVar[Shared | None] = ContextVar("textassay_shared", default=None)
