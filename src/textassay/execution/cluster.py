@@ -178,7 +178,7 @@ class RayCluster:
         """Yield each item with ``function(item)``, as the tasks end."""
         ray = self._ray
         n_gpus = _n_gpus()
-        state = self._send(_State(version("textassay"), function, allowed_workers(), _carried()))
+        state = self.sent(_State(version("textassay"), function, allowed_workers(), _carried()))
         waiting = iter(items)
         running: dict[Any, Item] = {}
         is_last = False
@@ -215,7 +215,7 @@ class RayCluster:
 
     def map_parts(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
         """Return ``[function(item) for item in items]``; a task that calls this gives its processor back meanwhile."""
-        state = self._send(_State(version("textassay"), function, 1, _carried()))
+        state = self.sent(_State(version("textassay"), function, 1, _carried()))
         tasks = [self._start(state, item, 1, 0) for item in items]
         try:
             return [self._outcome(task) for task in tasks]
@@ -242,7 +242,7 @@ class RayCluster:
             places = [min(place, node["GPU"] // n_gpus) for place, node in zip(places, nodes, strict=True)]
         return n_cpus, max(1, int(sum(places)))
 
-    def _send(self, thing: object) -> "_Sent":
+    def sent(self, thing: object) -> "_Sent":
         """Return where an object lies in the store of the cluster, put there at the first call."""
         sent = self._sent.get(thing)
         if sent is None:
@@ -266,7 +266,7 @@ class RayCluster:
         def key_of(part: object) -> str | None:
             if part is root:
                 return None
-            sent = self._send(part)
+            sent = self.sent(part)
             needs.update(sent.needs)
             return sent.key
 
@@ -402,15 +402,24 @@ class _Parcel:
     needs: Mapping[str, Any]
     values: Mapping[str, _Packed]
 
-    def unpacked(self, packed: _Packed) -> Any:
-        return _Unpickler(packed[0].data, packed[1], self.opened).load()
+    def unpacked(self, packed: _Packed) -> tuple[Any, dict[str, Any]]:
+        """Return an object, and references to all that it holds."""
+        needs: dict[str, Any] = {}
+
+        def opened(key: str) -> Any:
+            thing = self.opened(key)
+            needs.update(_cluster().sent(thing).needs)
+            return thing
+
+        return _Unpickler(packed[0].data, packed[1], opened).load(), needs
 
     def opened(self, key: str) -> Any:
         """Return the object that was sent under `key`, the same one for all that hold it."""
         thing = _alive.get(key)
         if thing is None:
-            thing = _alive[key] = self.unpacked(self.values[key])
-            _cluster().keep(thing, _Sent(key, self.needs))
+            thing, needs = self.unpacked(self.values[key])
+            _alive[key] = thing
+            _cluster().keep(thing, _Sent(key, {key: self.needs[key], **needs}))
         if isinstance(thing, _State):  # what the functions of others have computed may fill the memory
             for other in [name for name, each in _open.items() if isinstance(each, _State)]:
                 del _open[other]
@@ -440,7 +449,7 @@ def _run(key: str, needs: Mapping[str, Any], item: _Packed, *values: _Packed) ->
             here = version("textassay")
             if state.version != here:
                 raise OptionError(f"a node of the cluster has textassay {here}, not {state.version}: install the same")
-            outcome = copy_context().run(_work, state, parcel.unpacked(item))
+            outcome = copy_context().run(_work, state, parcel.unpacked(item)[0])
         except Exception as raised:
             if not isinstance(raised, TextassayError):  # which is the user's
                 raised.add_note("on the cluster:\n" + "".join(traceback.format_exception(raised)))
