@@ -294,6 +294,26 @@ def test_s3_takes_what_is_put_though_every_third_request_fails(
     assert "out/.lock" not in store.objects
 
 
+def _writers_at_once(n: int, seconds: float) -> list[int]:
+    """Return how many hold the lock whenever one of `n` has taken it, which keeps it for so many seconds."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def write(number: int) -> None:
+        with storage._WorkingCopy("s3://bucket/out", Path())._only_writer():
+            inside.append(number)
+            most.append(len(inside))
+            time.sleep(seconds)
+            inside.remove(number)
+
+    threads = [Thread(target=write, args=(number,)) for number in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return most
+
+
 def test_of_runs_that_find_the_lock_of_a_dead_one_at_once_one_has_it(
     s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,23 +322,22 @@ def test_of_runs_that_find_the_lock_of_a_dead_one_at_once_one_has_it(
         monkeypatch.setenv(name, value)
     fsspec.filesystem("s3").clear_instance_cache()
     store.objects["out/.lock"] = f"{host_name()}-{_dead()}-00".encode()
-    inside: list[int] = []
-    most: list[int] = []
-
-    def write(number: int) -> None:
-        with storage._WorkingCopy("s3://bucket/out", Path())._only_writer():
-            inside.append(number)
-            most.append(len(inside))
-            time.sleep(0.2)
-            inside.remove(number)
-
-    threads = [Thread(target=write, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == [1, 1, 1]
+    assert _writers_at_once(3, 0.2) == [1, 1, 1]
     assert "out/.lock" not in store.objects
+
+
+def test_a_run_that_writes_for_long_keeps_its_lock(
+    s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, environment = s3
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    fsspec.filesystem("s3").clear_instance_cache()
+    monkeypatch.setattr(storage, "_LOCK_SECONDS", 3)
+    assert _writers_at_once(2, 5) == [1, 1]
+    assert "out/.lock" not in store.objects
+    store.objects["out/.lock"] = b"another-machine-12-00"  # that shows no life
+    assert _writers_at_once(1, 0) == [1]
 
 
 def _dead() -> int:

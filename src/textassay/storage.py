@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
 from pathlib import Path, PurePosixPath
+from threading import Event, Thread
 from typing import Any, BinaryIO, TypeVar, cast
 
 from textassay.addresses import address_errors, file_system, place_of
@@ -242,11 +243,25 @@ class _WorkingCopy:
 
         with address_errors(self.address, writing=True):
             _take_lock(owner, take=take, holder=holder, take_over=take_over)
+        ended = Event()
+
+        def show_life() -> None:  # large files take minutes to put
+            number = 0
+            while not ended.wait(_LOCK_SECONDS / 3):
+                number += 1
+                with suppress(Exception):
+                    if holder().startswith(owner):
+                        self._system.pipe_file(lock, f"{owner}+{number}".encode())
+
+        thread = Thread(target=show_life, daemon=True)
+        thread.start()
         try:
             yield
         finally:
+            ended.set()
+            thread.join()
             with suppress(Exception):
-                if holder() == owner:
+                if holder().startswith(owner):
                     self._system.rm_file(lock)
 
     def _put_one(self, name: str) -> None:
