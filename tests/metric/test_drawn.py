@@ -9,6 +9,10 @@ from textassay.errors import OptionError
 from textassay.metric import CATALOG, Shared, declare_metric, drawn_where_large, parse_metric, parse_metrics, precision
 from textassay.seeding import stream
 
+DRAW = [
+    *("precision", "coverage", "mmd", "fed", "mauve", "lm-score", "compression-ratio"),
+    *("rouge", "bleu-nearest", "cider"),
+]
 RANDOM = np.random.default_rng(0)
 REAL = [" ".join(RANDOM.choice(list("abcdefgh"), 6)) for _ in range(300)]
 GENERATED = [" ".join(RANDOM.choice(list("abcdefgh"), 5)) for _ in range(200)]
