@@ -22,10 +22,7 @@ def drawn(texts: list[str], side: str, n: int, seed: int) -> list[str]:
     return [texts[place] for place in np.sort(stream(seed, "texts", side).choice(len(texts), n, replace=False))]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["precision", "coverage", "mmd", "fed", "mauve", "rouge", "bleu-nearest", "cider", "lm-score", "compression-ratio"],
-)
+@pytest.mark.parametrize("name", DRAW)
 def test_the_value_is_that_of_the_drawn_texts(name: str) -> None:
     corpora = corpora_from_texts({"generated": GENERATED, "real": REAL})
     sample = corpora_from_texts({"generated": drawn(GENERATED, "generated", 50, 3), "real": drawn(REAL, "real", 50, 3)})
