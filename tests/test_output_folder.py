@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import matplotlib
@@ -17,6 +19,7 @@ import s3_server
 import textassay
 from textassay import storage
 from textassay.cli.main import main
+from textassay.corpus import array_files
 from textassay.errors import MissingExtraError, NotPutError, OutputError
 from textassay.storage import atomic_write, host_name, output_folder, with_addresses, write_file, write_files
 
@@ -79,6 +82,21 @@ def test_files_are_there_as_soon_as_they_are_written(memory: Any, cache: Path) -
         assert {path.name for path in folder.iterdir()} == {"a.txt", "deep", "by-others.txt"}
 
 
+def test_encoded_texts_stay_here(memory: Any, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.pipe_file("/results/of/a/encoded-texts/old/bytes.npy", b"1")
+    with output_folder(ADDRESS) as folder:
+        assert list(folder.iterdir()) == []
+        write_files(folder / "encoded-texts" / "new", {"bytes.npy": "2", "checksums.json": "3"})
+        write_file(folder / "encoded-texts" / "one.npy", "4")
+        write_file(folder / "estimates" / "one.npz", "5")
+    assert _there(memory) == {"encoded-texts/old/bytes.npy": b"1", "estimates/one.npz": b"5"}
+    assert _left(cache) == []
+    monkeypatch.setattr(array_files, "MAX_IN_MEMORY", 100)
+    textassay.compare({"made": MADE}, REAL, metrics=["length"], out=ADDRESS)
+    assert {name.split("/")[0] for name in _there(memory)} == {"encoded-texts", "estimates"}
+    assert [name for name in _there(memory) if name.startswith("encoded-texts/")] == ["encoded-texts/old/bytes.npy"]
+
+
 def test_one_file_is_fetched_and_put_alone(memory: Any) -> None:
     memory.pipe_file("/results/of/a/large.bin", b"1")
     memory.pipe_file("/results/of/a/mine.csv", b"2")
@@ -86,6 +104,31 @@ def test_one_file_is_fetched_and_put_alone(memory: Any) -> None:
         assert [path.name for path in folder.iterdir()] == ["mine.csv"]
         write_file(folder / "mine.csv", "3")
     assert _there(memory) == {"large.bin": b"1", "mine.csv": b"3"}
+
+
+def test_a_file_that_another_run_removes_while_it_is_fetched(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt", "old.svg"):
+        memory.pipe_file(f"/results/of/a/{name}", b"1")
+    get = type(memory).get
+
+    def remove_and_get(this: Any, *arguments: Any, **settings: Any) -> Any:
+        if memory.exists("/results/of/a/old.svg"):
+            memory.rm_file("/results/of/a/old.svg")
+        return get(this, *arguments, **settings)
+
+    monkeypatch.setattr(type(memory), "get", remove_and_get)
+    with output_folder(ADDRESS) as folder:
+        assert [path.name for path in folder.iterdir()] == ["a.txt"]
+
+
+def test_a_run_that_ends_later_leaves_the_files_of_the_last_report(memory: Any) -> None:
+    memory.pipe_file("/results/of/a/old.svg", b"0")
+    with output_folder(ADDRESS) as first, output_folder(ADDRESS) as second:
+        write_files(second, {"report.html": "1"}, stale=("*.svg",))
+        write_files(first, {"report.html": "2"}, stale=("*.svg",))
+        assert _there(memory) == {"report.html": b"2"}
+        write_files(second, {"report.html": "3", "old.svg": "3"}, stale=("*.svg",))
+    assert _there(memory) == {"report.html": b"3", "old.svg": b"3"}
 
 
 class _Refusing:
@@ -249,6 +292,52 @@ def test_s3_takes_what_is_put_though_every_third_request_fails(
         write_files(folder, {"a.txt": "3", "b.txt": "3"})
     assert store.objects["out/a.txt"] == b"3"
     assert "out/.lock" not in store.objects
+
+
+def _writers_at_once(n: int, seconds: float) -> list[int]:
+    """Return how many hold the lock whenever one of `n` has taken it, which keeps it for so many seconds."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def write(number: int) -> None:
+        with storage._WorkingCopy("s3://bucket/out", Path())._only_writer():
+            inside.append(number)
+            most.append(len(inside))
+            time.sleep(seconds)
+            inside.remove(number)
+
+    threads = [Thread(target=write, args=(number,)) for number in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return most
+
+
+def test_of_runs_that_find_the_lock_of_a_dead_one_at_once_one_has_it(
+    s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, environment = s3
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    fsspec.filesystem("s3").clear_instance_cache()
+    store.objects["out/.lock"] = f"{host_name()}-{_dead()}-00".encode()
+    assert _writers_at_once(3, 0.2) == [1, 1, 1]
+    assert "out/.lock" not in store.objects
+
+
+def test_a_run_that_writes_for_long_keeps_its_lock(
+    s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, environment = s3
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    fsspec.filesystem("s3").clear_instance_cache()
+    monkeypatch.setattr(storage, "_LOCK_SECONDS", 3)
+    assert _writers_at_once(2, 5) == [1, 1]
+    assert "out/.lock" not in store.objects
+    store.objects["out/.lock"] = b"another-machine-12-00"  # that shows no life
+    assert _writers_at_once(1, 0) == [1]
 
 
 def _dead() -> int:

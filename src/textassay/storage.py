@@ -20,15 +20,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
 from pathlib import Path, PurePosixPath
+from threading import Event, Thread
 from typing import Any, BinaryIO, TypeVar, cast
 
 from textassay.addresses import address_errors, file_system, place_of
 from textassay.errors import NotPutError, OutputError, TextassayError
 
+ENCODED_TEXTS = "encoded-texts"  # folder among results that stays on this machine: it may be many GB
+
 _STAGING = ".writing-"
 _LOCK = ".lock"
 _LOCK_SECONDS = 60
 _LOCK_PAUSE = 0.01
+_TAKE_OVER_SECONDS = 1  # longer than a store takes to write the name of another run that takes over the same lock
 _SUFFIX = ".tmp"
 _ABANDONED_SECONDS = 24 * 3600  # after which the number of a process may belong to another one
 
@@ -101,6 +105,11 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
+def checksum(*contents: bytes) -> str:
+    """Return a hash by which a reader finds that a saved file is damaged."""
+    return hashlib.sha256(b"".join(contents)).hexdigest()
+
+
 def remove_stale_drafts(folder: Path) -> None:
     """Remove drafts in `folder` whose processes on this machine have ended, and any that is older than a day."""
     for draft in folder.glob(f".*.*.*.*{_SUFFIX}"):
@@ -142,29 +151,45 @@ class _WorkingCopy:
     def fetch(self, only: str | None) -> None:
         """Bring what is there: all files, or the one called `only`; check that files can be put."""
         with address_errors(self.address, writing=True):
-            self._system.invalidate_cache()
             probe = f"{self._root}/.writing-{secrets.token_hex(4)}"
             self._system.pipe_file(probe, b"")
             with suppress(Exception):  # some may write and not delete
                 self._system.rm_file(probe)
         with address_errors(self.address):
-            names = self._names() if only is None else [only] if self._system.exists(f"{self._root}/{only}") else []
-            copies = [self.folder / name for name in names]
-            for copy in copies:
-                copy.parent.mkdir(parents=True, exist_ok=True)
+            names = self._names(only)
+            while not self._get(names):  # another run has removed a file meanwhile
+                before, names = names, self._names(only)
+                if names == before:
+                    raise FileNotFoundError
+        self._there = {name: _identity(self.folder / name) for name in names}
+
+    def _get(self, names: Sequence[str]) -> bool:
+        """Copy these files to this machine; return whether they were all there."""
+        copies = [self.folder / name for name in names]
+        for copy in copies:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+        try:
             if names:
                 self._system.get([f"{self._root}/{name}" for name in names], list(map(str, copies)))
-        self._there = dict(zip(names, map(_identity, copies), strict=True))
+        except FileNotFoundError:
+            for copy in copies:
+                copy.unlink(missing_ok=True)
+            return False
+        return True
 
-    def _names(self) -> list[str]:
-        """Return the names of all files there."""
+    def _names(self, only: str | None = None) -> list[str]:
+        """Return the names of all files there, or the one called `only` if it is there."""
+        self._system.invalidate_cache()
+        if only is not None:
+            return [only] if self._system.exists(f"{self._root}/{only}") else []
         with suppress(FileNotFoundError):
-            return [name for path in self._system.find(self._root) if _is_kept(name := path[len(self._root) + 1 :])]
+            return [name for path in self._system.find(self._root) if _is_put(name := path[len(self._root) + 1 :])]
         return []
 
     def put(self, names: Sequence[str], stale: Sequence[str]) -> None:
         """Put these files and remove others there that match `stale`; what fails is left to the end."""
-        if time.monotonic() < self._wait_until:
+        names = list(filter(_is_put, names))
+        if not (names or stale) or time.monotonic() < self._wait_until:
             return
         try:
             with self._only_writer() if len(names) > 1 else nullcontext():
@@ -177,7 +202,7 @@ class _WorkingCopy:
     def put_all(self) -> None:
         """Put whatever is not the same there, and remove there what is gone here."""
         here = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()}
-        here = {name for name in here if _is_kept(name)}
+        here = {name for name in here if _is_put(name)}
         names = sorted(name for name in here if self._there.get(name) != _identity(self.folder / name))
         with self._only_writer() if len(names) > 1 else nullcontext():
             for name in [*names, *(self._there.keys() - here)]:
@@ -189,7 +214,9 @@ class _WorkingCopy:
             for name in self._names() if patterns else []:
                 if name not in but and any(_matches(name, pattern) for pattern in patterns):
                     self._system.rm_file(f"{self._root}/{name}")
-                    self._there.pop(name, None)
+        for name in [name for name in self._there if name not in but]:
+            if any(_matches(name, pattern) for pattern in patterns):
+                del self._there[name]  # whoever puts one there from now on is a later run
 
     @contextmanager
     def _only_writer(self) -> Iterator[None]:
@@ -210,18 +237,32 @@ class _WorkingCopy:
                 return str(self._system.cat_file(lock).decode())
             return ""
 
-        def remove(_: str) -> None:
-            with suppress(FileNotFoundError):
-                self._system.rm_file(lock)
+        def take_over(_: str) -> None:  # of several runs, the one that writes last has it
+            self._system.pipe_file(lock, owner.encode())
+            time.sleep(_TAKE_OVER_SECONDS)
 
         with address_errors(self.address, writing=True):
-            _take_lock(owner, take=take, holder=holder, remove=remove)
+            _take_lock(owner, take=take, holder=holder, take_over=take_over)
+        ended = Event()
+
+        def show_life() -> None:  # large files take minutes to put
+            number = 0
+            while not ended.wait(_LOCK_SECONDS / 3):
+                number += 1
+                with suppress(Exception):
+                    if holder().startswith(owner):
+                        self._system.pipe_file(lock, f"{owner}+{number}".encode())
+
+        thread = Thread(target=show_life, daemon=True)
+        thread.start()
         try:
             yield
         finally:
+            ended.set()
+            thread.join()
             with suppress(Exception):
-                if holder() == owner:
-                    remove(owner)
+                if holder().startswith(owner):
+                    self._system.rm_file(lock)
 
     def _put_one(self, name: str) -> None:
         path, place = self.folder / name, f"{self._root}/{name}"
@@ -308,6 +349,11 @@ def _take_over(runs: Path, folder: Path) -> None:
 def _is_kept(name: str) -> bool:
     """Return whether a file is a result, and not a draft."""
     return name != "" and not name.endswith(_SUFFIX) and not any(part.startswith(".") for part in name.split("/"))
+
+
+def _is_put(name: str) -> bool:
+    """Return whether a file has its place at the address, too."""
+    return _is_kept(name) and not name.startswith(f"{ENCODED_TEXTS}/")
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -402,7 +448,7 @@ def _only_writer(folder: Path) -> Iterator[None]:
             owner,
             take=lambda: _renamed(mine, lock),
             holder=lambda: next((path.name for path in _entries(lock)), ""),
-            remove=lambda name: (lock / name).unlink(missing_ok=True),
+            take_over=lambda name: (lock / name).unlink(missing_ok=True),
         )
         yield
     finally:
@@ -413,18 +459,18 @@ def _only_writer(folder: Path) -> Iterator[None]:
 
 
 def _take_lock(
-    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], remove: Callable[[str], object]
+    owner: str, *, take: Callable[[], bool], holder: Callable[[], str], take_over: Callable[[str], object]
 ) -> None:
-    """Wait until `take` succeeds; `remove` the holder of the lock where it is dead or has not changed for a minute."""
+    """Wait until the lock is ours; `take_over` from a holder that is dead or has not changed for a minute."""
     last, since = "", time.monotonic()
     while not take():
         now = holder()
-        if now == owner:  # the answer was lost
+        if now == owner:  # the answer was lost, or it was taken over
             return
         if now != last:
             last, since = now, time.monotonic()
         if now and (_is_dead(now) or time.monotonic() - since > _LOCK_SECONDS):
-            remove(now)
+            take_over(now)
         else:
             time.sleep(_LOCK_PAUSE)
 

@@ -142,7 +142,8 @@ def _broken(models: Path, folder: Path, name: str = "lstm") -> Path:
 
 
 def _change(folder: Path, key: str, value: Any) -> None:
-    document = json.loads((folder / "model.json").read_text())
+    """Change a document of format 1, which has no checksum of itself."""
+    document = {**json.loads((folder / "model.json").read_text()), "format": 1}
     document[key] = value(document[key]) if callable(value) else value
     (folder / "model.json").write_text(json.dumps(document))
 

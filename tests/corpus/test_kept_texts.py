@@ -5,8 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, array_files, corpora_from_texts, encoding, kept_texts
-from textassay.errors import OutputError
+import textassay
+from textassay.corpus import (
+    Corpus,
+    array_files,
+    corpora_from_texts,
+    encoding,
+    kept_texts,
+    no_texts_of_refused_input,
+)
+from textassay.errors import InputError, OptionError, OutputError
 
 REAL = [f"wörd{number % 70} a b" for number in range(500)]
 FIRST = [f"new{number} wörd{number % 5}" for number in range(500)]
@@ -97,3 +105,31 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         pytest.raises(OutputError, match=r"^cannot write to .*; choose another folder$"),
     ):
         corpora_from_texts({"real": REAL})
+
+
+def test_a_run_whose_input_is_refused_leaves_its_folder_as_it_was(tmp_path: Path) -> None:
+    def refuse(folder: Path, error: type[Exception]) -> None:
+        with pytest.raises(error), no_texts_of_refused_input():  # noqa: PT012
+            with kept_texts(folder / "encoded-texts"):
+                corpora_from_texts({"real": REAL, "first": FIRST})
+            raise error("mine")
+
+    refuse(tmp_path / "deep" / "out", InputError)
+    assert list(tmp_path.iterdir()) == []
+    refuse(tmp_path / "out", OutputError)  # a full disk: the next run goes on from there
+    assert len(list((tmp_path / "out" / "encoded-texts").iterdir())) == 2
+    with kept_texts(tmp_path / "other" / "encoded-texts"):
+        corpora_from_texts({"real": REAL})
+    before = sorted(path for path in (tmp_path / "other").rglob("*"))
+    refuse(tmp_path / "other", InputError)
+    assert sorted(path for path in (tmp_path / "other").rglob("*")) == before
+
+
+def test_compare_that_refuses_its_input_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--features of real are missing"):
+        textassay.compare({"a": FIRST}, REAL, features={"a": np.zeros((3, 2))}, out=tmp_path / "out")
+    with pytest.raises(OptionError):
+        textassay.compare({"a": FIRST}, REAL, metrics=["no-such-metric"], out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    textassay.compare({"a": FIRST}, REAL, metrics=["length"], out=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"estimates", "encoded-texts"}

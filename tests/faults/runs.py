@@ -144,13 +144,13 @@ class Scratch:
         self.number += 1
         return self.folder / f"out-{self.number}"
 
-    def start(self, command: str, out: Path, fault: Mapping[str, object] | None = None) -> Process:
+    def start(self, command: str, out: Path | str, fault: Mapping[str, object] | None = None) -> Process:
         """Start a command of `COMMANDS`, or one that is spelt out, with `fault` (see `child.py`)."""
         words = [*COMMANDS.get(command, command).split(), "--out", str(out), "--quiet", "--workers", "2"]
         environment = {"TMPDIR": str(self.folder / "tmp"), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
         if self.fork:
             return Copy(fault or {}, words, self.folder, environment)
-        fault_file = self.folder / f"{out.name}.fault.json"
+        fault_file = self.folder / f"{Path(out).name}.fault.json"
         fault_file.write_text(json.dumps(fault or {}), encoding="utf-8")
         return subprocess.Popen(
             [sys.executable, str(CHILD), str(fault_file), *words],
@@ -162,7 +162,7 @@ class Scratch:
             preexec_fn=_heed_interrupts,
         )
 
-    def run(self, command: str, out: Path, fault: Mapping[str, object] | None = None) -> Ended:
+    def run(self, command: str, out: Path | str, fault: Mapping[str, object] | None = None) -> Ended:
         """Run a command to its end."""
         return end(self.start(command, out, fault))
 

@@ -23,6 +23,7 @@ DAMAGES: Mapping[str, Callable[[bytes, Random], bytes]] = {
 
 _NOT_READ = (".md", ".html", ".svg", ".tex")  # reports, which are written anew or, of a model, stay as they are
 _CHECKED = ("estimates", "values", "cells")  # folders of files with a checksum
+_CHECKED_FILES = ("model.json", "model.safetensors", "checkpoint.safetensors")
 
 
 def main() -> int:
@@ -53,7 +54,8 @@ def _damage(
     out = place.new()
     place.run(command, out, {"die_at": random.randint(whole.n_changes // 3, whole.n_changes)} if was_killed else {})
     name = random.choice([name for name in contents(out) if Path(name).suffix not in _NOT_READ])
-    changes = {**DAMAGES, **({"one bit": _flipped} if name.split("/")[0] in _CHECKED else {})}
+    has_checksum = name.split("/")[0] in _CHECKED or Path(name).name in _CHECKED_FILES
+    changes = {**DAMAGES, **({"one bit": _flipped} if has_checksum else {})}
     damage = random.choice(list(changes))
     (out / name).write_bytes(changes[damage]((out / name).read_bytes(), random))
     damaged = contents(out)

@@ -25,7 +25,9 @@ from types import FrameType
 from readers import READERS, Reader, reader
 
 MAX_INPUT = 1_000_000  # bytes that readers may decompress here, in place of 4 GB
+_MAX_LENGTH = 200_000
 _SECONDS = 5
+_SOURCE = Path(__file__).resolve().parents[2] / "src"
 _MEMORY_FACTOR, _MEMORY_CONSTANT = 10, 64 << 20
 _PIECES = (
     b"", b"\0", b"\n", b"\r\n", b'"', b"{", b"[" * 60, b"]", b",", b":", b"\\u0000", b"\\ud800", b"1e999", b"-1", b"0",
@@ -52,7 +54,7 @@ def main() -> int:
     parser.add_argument("--plain", action="store_true", help="without atheris")
     parser.add_argument("--found", type=Path, default=Path("fuzz-found"), help="where inputs that break something go")
     options = parser.parse_args()
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
+    sys.path.insert(0, str(_SOURCE))
     faults = [_in_a_process(name, options) for name in options.readers or READERS]
     return int(any(faults))
 
@@ -103,7 +105,7 @@ def _fuzz(trial: "Trial", seconds: float, number: int, *, plain: bool) -> None:
                 pool = [*target.seeds, *pool[len(target.seeds) :][-50:], content]  # it was read: begin from there, too
         trial.save()
         os._exit(0)
-    with atheris.instrument_imports(include=["textassay"]):
+    with atheris.instrument_imports(include=["textassay"], exclude=_compiled_modules()):
         target = reader(trial.name)
         _call_once(target)
 
@@ -117,10 +119,15 @@ def _fuzz(trial: "Trial", seconds: float, number: int, *, plain: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for place, seed in enumerate(target.seeds):
             (Path(folder) / str(place)).write_bytes(seed)
-        atheris.Setup(
-            [sys.argv[0], folder, "-verbosity=0", "-handle_segv=0", "-handle_abrt=0", f"-seed={number + 1}"], one
-        )
+        flags = ("verbosity=0", "handle_segv=0", "handle_abrt=0", f"max_len={_MAX_LENGTH}", f"seed={number + 1}")
+        atheris.Setup([sys.argv[0], folder, *(f"-{flag}" for flag in flags)], one)
         atheris.Fuzz()
+
+
+def _compiled_modules() -> list[str]:
+    """Return the modules that Numba compiles, which cannot do so with atheris's code in them."""
+    files = (path for path in _SOURCE.rglob("*.py") if "njit" in path.read_text(encoding="utf-8"))
+    return [".".join(path.relative_to(_SOURCE).with_suffix("").parts) for path in files]
 
 
 def _call_once(target: Reader) -> None:
@@ -255,7 +262,7 @@ def changed(numbers: random.Random, pool: list[bytes]) -> bytes:
             content[begin:end] = other[place : place + numbers.choice((1, 8, 64, 512))]
         else:
             content[begin:end] = numbers.randbytes(min(end - begin, 64))
-        del content[200_000:]
+        del content[_MAX_LENGTH:]
     return bytes(content)
 
 

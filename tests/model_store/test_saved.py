@@ -69,7 +69,9 @@ def test_the_document_says_how_it_was_trained(folder: Path) -> None:
 
 
 def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a document of format 1, which has no checksum of itself, so that other checks are reached."""
     document = json.loads(path.read_text("utf-8"))
+    document["format"] = 1
     change(document)
     path.write_text(json.dumps(document), "utf-8")
 
@@ -98,7 +100,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     document.write_text("[1]", "utf-8")
     refused("does not describe a model of textassay")
     for change, message in (
-        (lambda d: d.update(format=2, version="9.9"), r"by textassay 9\.9 in format 2; this version, .* format 1"),
+        (lambda d: d.update(format=3, version="9.9"), r"by textassay 9\.9 in format 3; this .* formats 1 to 2"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
         (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
@@ -115,6 +117,30 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         refused(message)
     document.write_text(told, "utf-8")
     load_model(folder)
+
+
+def test_one_bit_that_differs_is_one_line(folder: Path) -> None:
+    path = folder / "model.json"
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        for bit in range(8):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            with pytest.raises(InputError) as caught:
+                load_model(folder)
+            assert "\n" not in str(caught.value)
+    edited = json.loads(whole)
+    edited["settings"]["seed"] = 3
+    path.write_text(json.dumps(edited), "utf-8")
+    with pytest.raises(InputError, match=r"model\.json is truncated or damaged: its checksum differs; train the model"):
+        load_model(folder)
+
+
+def test_a_document_of_format_1_has_no_checksum_of_itself(folder: Path) -> None:
+    saved = load_model(folder)
+    changed(folder / "model.json", lambda document: document.pop("document-checksum"))
+    old = load_model(folder)
+    corpus = FORM.corpus(TEXTS[:5])
+    np.testing.assert_array_equal(old.model.token_log_probs(corpus), saved.model.token_log_probs(corpus))
 
 
 def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> None:

@@ -17,6 +17,7 @@ class Store:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.requests: list[str] = []  # method and key
+        self.n_refused = 0  # objects that were there already
         self.fails: Callable[[int, str], bool] = lambda number, request: False
         self.lock = Lock()
 
@@ -132,6 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _put(self, key: str, body: bytes) -> None:
         if self.headers.get("If-None-Match") == "*" and key in self.store.objects:
+            self.store.n_refused += 1
             self._error(412, "PreconditionFailed")
             return
         self.store.objects[key] = body

@@ -45,6 +45,7 @@ from textassay.corpus import (
     corpora_from_texts,
     halves,
     kept_texts,
+    no_texts_of_refused_input,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -64,7 +65,7 @@ from textassay.metric import (
     size_sensitive_of,
 )
 from textassay.seeding import stream
-from textassay.storage import with_output_folder
+from textassay.storage import ENCODED_TEXTS, with_output_folder
 
 FOLDS = 5
 _REMEDIES = {
@@ -74,6 +75,7 @@ _REMEDIES = {
 
 
 @with_output_folder
+@no_texts_of_refused_input()
 def compare(
     generated: Mapping[str, Texts],
     real: Texts,
@@ -166,7 +168,7 @@ def compare(
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
-    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / "texts"):
+    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
         corpora = corpora_from_texts(
             {name: source for name, source in texts.items() if source is not None},

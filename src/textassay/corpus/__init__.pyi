@@ -42,6 +42,7 @@ from textassay.corpus.encoding import Interner as Interner
 from textassay.corpus.encoding import Unit as Unit
 from textassay.corpus.encoding import Vocabulary as Vocabulary
 from textassay.corpus.kept_texts import kept_texts as kept_texts
+from textassay.corpus.kept_texts import no_texts_of_refused_input as no_texts_of_refused_input
 from textassay.corpus.limits import InputLimits as InputLimits
 from textassay.corpus.limits import current_limits as current_limits
 from textassay.corpus.limits import input_limits as input_limits

@@ -2,13 +2,14 @@
 
 Ids are in order of first appearance over all sets of texts, so what a set becomes depends on it and on those before it:
 its key is a hash of the tokeniser and of the bytes of them all. A run with another generator finds what came before it.
+A run whose input is refused leaves nothing behind.
 """
 
 import hashlib
 import json
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from textassay.corpus import array_files
 from textassay.corpus.packed_texts import PackedTexts
+from textassay.errors import OutputError, TextassayError
 from textassay.storage import write_files
 
 _FORMAT = 1
@@ -31,6 +33,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 """The arrays of one set, by their names in `_DTYPES`."""
 
 _FOLDER: ContextVar[Path | None] = ContextVar("kept_texts", default=None)
+_NEW: ContextVar[list[Path] | None] = ContextVar("new_kept_texts", default=None)
 
 
 @contextmanager
@@ -41,6 +44,23 @@ def kept_texts(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         _FOLDER.reset(token)
+
+
+@contextmanager
+def no_texts_of_refused_input() -> Iterator[None]:
+    """Remove what is kept inside the ``with`` block, and the folders made for it, if the input is refused there."""
+    new: list[Path] = []
+    token = _NEW.set(new)
+    try:
+        yield
+    except TextassayError as error:
+        if not isinstance(error, OutputError):
+            for path in sorted(new, key=lambda path: len(path.parts), reverse=True):
+                with suppress(OSError):  # others may have put something into a folder
+                    path.rmdir() if path.is_dir() else path.unlink()
+        raise
+    finally:
+        _NEW.reset(token)
 
 
 class KeptTexts:
@@ -76,7 +96,11 @@ class KeptTexts:
         if arrays["bytes"].nbytes <= array_files.MAX_IN_MEMORY:
             return arrays
         files = {f"{name}.npy": partial(_save, array=array) for name, array in arrays.items()}
+        places = [self._entry / name for name in (*files, _CHECKSUMS)]
+        new = [place for place in (*places, self._entry, *self._entry.parents) if not place.exists()]
         write_files(self._entry, {**files, _CHECKSUMS: json.dumps(_checksums(arrays))})
+        if (noted := _NEW.get()) is not None:
+            noted += new
         return {name: self._array(name) for name in arrays}
 
     def _array(self, name: str) -> npt.NDArray[Any]:

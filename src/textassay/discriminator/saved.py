@@ -5,7 +5,6 @@ that may name only classes of textassay and the few of other libraries in `_ALLO
 cannot run code.
 """
 
-import hashlib
 import io
 import pickle
 import pickletools
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import InputError
-from textassay.storage import write_files
+from textassay.storage import checksum, write_files
 
 FORMAT = 4  # raised whenever a class of a fitted discriminator gets another name or other fields
 _FIRST_LINE = b"textassay discriminator %d "
@@ -91,7 +90,7 @@ def load_fitted(folder: Path) -> dict[str, Any]:
 
 def saved_checksum(arrays: bytes, objects: bytes) -> bytes:
     """Return the end of the first line: a hash of both files."""
-    return hashlib.sha256(objects + arrays).hexdigest().encode() + b"\n"
+    return checksum(objects, arrays).encode() + b"\n"
 
 
 class _Pickler(pickle.Pickler):

@@ -1,10 +1,9 @@
 """Fitted models in folders: ``model.safetensors`` with the arrays, ``model.json`` with everything else, without code.
 
-The document holds a checksum of the arrays, so that a truncated or damaged file is detected. Both files are written
-under other names and then renamed, the document last.
+The document holds a checksum of the arrays and, since format 2, one of itself, so that a truncated or damaged file is
+detected. Both files are written under other names and then renamed, the document last.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +18,12 @@ from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
 from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator import Generator, LanguageModel
 from textassay.model_store.catalog import remake_generator
-from textassay.storage import atomic_write, remove_stale_drafts
+from textassay.storage import atomic_write, checksum, remove_stale_drafts
 
-FORMAT = 1  # of the folder; another one is refused
+FORMAT = 2  # of the folder; in format 1, which is read too, the document has no checksum of itself
+_FORMATS = (1, FORMAT)
 _DOCUMENT, _ARRAYS = "model.json", "model.safetensors"
+_OF_DOCUMENT = "document-checksum"
 _TYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}  # as safetensors names them
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -100,9 +101,10 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
         "settings": model.settings,
         "form": form.to_dict(),
         "vocabulary": form.hash,
-        "checksum": _checksum(content),
+        "checksum": checksum(content),
         "training": model.record,
     }
+    document[_OF_DOCUMENT] = _checksum_of(document)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(folder / _ARRAYS, content)
@@ -180,7 +182,7 @@ def _content(folder: Path, document: Mapping[str, Any]) -> bytes:
         content = (folder / _ARRAYS).read_bytes()
     except OSError as error:
         raise _FileError(f"cannot read {folder / _ARRAYS}: {error.strerror or error}") from None
-    if _checksum(content) != document["checksum"]:
+    if checksum(content) != document["checksum"]:
         raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
     return content
 
@@ -215,11 +217,14 @@ def _document(folder: Path) -> dict[str, Any]:
         raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
     if not isinstance(document, dict) or "format" not in document:
         raise InputError(f"{path} does not describe a model of textassay")
-    if document["format"] != FORMAT:
+    if document["format"] not in _FORMATS:
         raise InputError(
             f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
-            f"this version, {version('textassay')}, reads format {FORMAT}: train it again, or use that version"
+            f"this version, {version('textassay')}, reads formats {_FORMATS[0]} to {FORMAT}: train it again, "
+            "or use that version"
         )
+    if document["format"] == FORMAT and not _is_whole(document):
+        raise InputError(f"{path} is truncated or damaged: its checksum differs; train the model again")
     missing = sorted({"kind", "settings", "form", "vocabulary", "checksum", "training"} - document.keys())
     if missing:
         raise InputError(f"{path} is damaged: it lacks {', '.join(missing)}")
@@ -230,8 +235,15 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _checksum(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _is_whole(document: Mapping[str, Any]) -> bool:
+    try:
+        return bool(document.get(_OF_DOCUMENT) == _checksum_of(document))
+    except RecursionError:  # it is nested more deeply than any that was written
+        return False
+
+
+def _checksum_of(document: Mapping[str, Any]) -> str:
+    return checksum(json.dumps({name: part for name, part in document.items() if name != _OF_DOCUMENT}).encode())
 
 
 def _replace(path: Path, content: bytes) -> None:
