@@ -285,3 +285,15 @@ def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
         return found.curve[-1].high, len(found.curve)
 
     assert len({high(0.95, 1), high(0.8, 1), high(0.95, 2)}) == 3
+
+
+def test_of_much_text_linear_classifiers_see_a_drawn_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = explain(FAR, REAL, effort="quick")
+    monkeypatch.setattr(import_module("textassay.comparison.explain"), "MOST_LINEAR", 150)
+    found = explain(FAR, REAL, effort="quick")
+    assert found.value == whole.value
+    assert found.lengths == whole.lengths
+    assert found.prefixes != whole.prefixes
+    assert found.positions != whole.positions
+    assert whole.notes == ()
+    assert "was found on 150 drawn texts of each side" in found.notes[0]

@@ -19,8 +19,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_st
 
-from textassay.corpus import Corpus, GrowingArray, array_files, new_array
+from textassay.corpus import Corpus, GrowingArray, array_files, drop_pages, new_array
 from textassay.errors import OutputError
+
+
+def test_pages_that_were_dropped_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_files, "MAX_IN_MEMORY", 1000)
+    array = new_array(1_000_000, np.int32)
+    array[:] = np.arange(1_000_000)
+    before = _bytes_of_files()
+    drop_pages()
+    assert _bytes_of_files() < before - 3_000_000
+    assert np.array_equal(array, np.arange(1_000_000))
+
+
+def _bytes_of_files() -> int:
+    """Return how much of mapped files the memory of this process holds (Linux)."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssFile")]
+    return 1024 * int(line.split()[1])
+
 
 _MAKE = """
 import sys

@@ -35,10 +35,12 @@ from textassay.metric import (
     variance_factor,
 )
 from textassay.resampling import newcombe_interval
+from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 
 TOP = 20  # n-grams for each side
+MOST_LINEAR = 100_000  # texts a side for the linear classifiers, whose time grows faster than the text
 _N_LENGTHS = 8
 _N_POSITIONS = 10
 _N_EXAMPLES = 5
@@ -104,7 +106,8 @@ def explain(
         real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
     )
     rise = curve.rise
-    prefixes = prefix_curve(real, generated, folds=folds, level=level, seed=seed)
+    parts = _drawn(real, "real", seed), _drawn(generated, "generated", seed)
+    prefixes = prefix_curve(*parts, folds=folds, level=level, seed=seed)
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
     return Explanation(
@@ -115,7 +118,7 @@ def explain(
         n_tested=ngrams.n_tested,
         level=level,
         lengths=_lengths(real, generated, full, level),
-        positions=_positions(real, generated, _linear(real, generated, full, folds, seed)),
+        positions=_positions(*_linear((real, generated), parts, full, folds, seed)),
         most_generated=_examples(generated, generated_scores, lowest=True),
         most_lifelike=_examples(generated, generated_scores, lowest=False),
         mistaken=_examples(real, mistaken, lowest=True),
@@ -230,12 +233,19 @@ def _kept(store: EstimateStore, key: str) -> Explanation | None:
 
 
 def _notes(real: Corpus, generated: Corpus) -> tuple[str, ...]:
+    notes = []
+    if max(len(real), len(generated)) > MOST_LINEAR:
+        notes.append(
+            f"Where in a text the decision falls, and how many tokens it takes, was found on {MOST_LINEAR:,} drawn "
+            "texts of each side that has more."
+        )
     if real.groups is None and generated.groups is None:
-        return ()
-    return (
+        return tuple(notes)
+    notes.append(
         "The texts come in groups. dd and its learning curve take them into account; the p-values of n-grams and the "
-        "intervals by length treat texts as independent and are too optimistic.",
+        "intervals by length treat texts as independent and are too optimistic."
     )
+    return tuple(notes)
 
 
 def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -> tuple[LengthBin, ...]:
@@ -277,12 +287,20 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
     return tuple(bins)
 
 
-def _linear(real: Corpus, generated: Corpus, judged: Judgement, folds: int, seed: int) -> CrossFit:
-    """Return the cross-fit of a linear classifier on the folds of dd: the one in dd, or a new one."""
+def _drawn(corpus: Corpus, side: str, seed: int) -> Corpus:
+    if len(corpus) <= MOST_LINEAR:
+        return corpus
+    return corpus.take(np.sort(stream(seed, "explanation", side).choice(len(corpus), MOST_LINEAR, replace=False)))
+
+
+def _linear(
+    sides: tuple[Corpus, Corpus], parts: tuple[Corpus, Corpus], judged: Judgement, folds: int, seed: int
+) -> tuple[Corpus, Corpus, CrossFit]:
+    """Return the cross-fit of a linear classifier with its texts: the one in dd, or a new one of `parts`."""
     for fit in (judged.fit, *judged.fit.alone.values()):
         if all(fold.evidence is not None for fold in fit.folds):
-            return fit
-    return cross_fit(LogisticDiscriminator(), real, generated, folds=folds, seed=seed)
+            return *sides, fit
+    return *parts, cross_fit(LogisticDiscriminator(), *parts, folds=folds, seed=seed)
 
 
 def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[PositionBin, ...]:

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from textassay.comparison.comparison import Comparison, RealText
-from textassay.corpus import Corpus, parse_json
+from textassay.corpus import Corpus, drop_pages, parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
 from textassay.execution import map_tasks
@@ -296,6 +296,7 @@ class _Measure:
         with self._shared.used():
             cells = {name: self._cell(self._metrics[name], part.task) for name in part.keys}
         self._shared.forget(part.task.generated)
+        drop_pages()
         return cells
 
     def _cell(self, metric: Metric, task: Task) -> Cell:

@@ -1,4 +1,5 @@
 from textassay.corpus.array_files import GrowingArray as GrowingArray
+from textassay.corpus.array_files import drop_pages as drop_pages
 from textassay.corpus.array_files import new_array as new_array
 from textassay.corpus.byte_pairs import MIN_SIZE as MIN_SIZE
 from textassay.corpus.byte_pairs import BytePairs as BytePairs

@@ -7,6 +7,7 @@ whole: another process need not share the disk.
 """
 
 import atexit
+import mmap
 import os
 import secrets
 import shutil
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,8 @@ _WRITTEN = 1 << 23  # bytes appended to a file at once
 _PREFIX = "textassay-"
 
 Number = TypeVar("Number", bound=np.generic)
+
+_MAPPED: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 class GrowingArray(Generic[Number]):
@@ -77,6 +80,22 @@ def new_array(size: int, dtype: type[Number]) -> npt.NDArray[Number]:
     return _mapped(path, dtype)
 
 
+def known(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a memory-mapped array, whose pages `drop_pages` drops from now on."""
+    _MAPPED[id(array)] = array
+    return array
+
+
+def drop_pages() -> None:
+    """Let no page of a mapped array count as memory of this process until it is read again: call it between stages.
+
+    What was written stays, in the cache of the file system or on disk.
+    """
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for array in list(_MAPPED.values()):
+            array._mmap.madvise(mmap.MADV_DONTNEED)
+
+
 def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Return a view of `array` that cannot be written to."""
     view = np.asarray(array).view()
@@ -86,7 +105,7 @@ def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
 
 def _mapped(path: Path, dtype: type[Number]) -> npt.NDArray[Number]:
     """Return the array in a file, which goes with it."""
-    array = np.memmap(path, dtype=dtype, mode="r+")
+    array = known(np.memmap(path, dtype=dtype, mode="r+"))
     weakref.finalize(array, _remove, path, os.getpid())
     return np.asarray(array)
 

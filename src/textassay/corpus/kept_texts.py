@@ -104,7 +104,7 @@ class KeptTexts:
         return {name: self._array(name) for name in arrays}
 
     def _array(self, name: str) -> npt.NDArray[Any]:
-        return array_files.read_only(np.load(self._entry / f"{name}.npy", mmap_mode="r"))
+        return array_files.read_only(array_files.known(np.load(self._entry / f"{name}.npy", mmap_mode="r")))
 
     @property
     def _entry(self) -> Path:

@@ -28,6 +28,7 @@ from textassay.errors import OptionError, TooFewSentencesError
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 N_ROC_POINTS = 101
 _PARTS = 5
@@ -79,13 +80,22 @@ def roc_points(real: FloatArray, generated: FloatArray) -> list[list[float]]:
 
     `real`, `generated`: scores, shapes (n_real,) and (n_generated,).
     """
-    scores = np.unique(np.concatenate([real, generated]))[::-1]
-    shares = np.stack(
-        [1 - np.searchsorted(np.sort(side), scores, side="left") / len(side) for side in (generated, real)], axis=1
-    )  # (n_scores, 2)
-    shares = np.concatenate([np.zeros((1, 2)), shares])
-    steps = np.searchsorted(shares.sum(axis=1), np.linspace(0, 2, N_ROC_POINTS) - 1e-9)
-    points: list[list[float]] = shares[np.unique(np.minimum(steps, len(shares) - 1))].tolist()
+    scores = np.unique(np.concatenate([real, generated]))
+    sides = np.sort(generated), np.sort(real)
+
+    def shares(steps: IntArray) -> FloatArray:
+        """Return the shares of both sides among the `steps` highest scores, shape (n, 2)."""
+        lowest = scores[np.minimum(len(scores) - steps, len(scores) - 1)]
+        above = [1 - np.searchsorted(side, lowest, side="left") / len(side) for side in sides]
+        return np.where(steps[:, None] > 0, np.stack(above, axis=1), 0.0)
+
+    wanted = np.linspace(0, 2, N_ROC_POINTS) - 1e-9
+    low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(scores))
+    while (low < high).any():  # the fewest steps whose shares add up to what is wanted
+        middle = (low + high) // 2
+        enough = shares(middle).sum(axis=1) >= wanted
+        low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
+    points: list[list[float]] = shares(np.unique(low)).tolist()
     return points
 
 

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus import Corpus, Vocabulary, drop_pages
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -167,7 +167,9 @@ def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTe
     offsets[len(real) + 1 :] += real.offsets[-1]
     offsets += 2 * np.arange(len(offsets))  # with both ends
     tokens = np.concatenate([mark_ends(side).tokens for side in (real, generated)])
-    return NgramTexts.repeated(tokens, offsets, max_order=max_order)
+    texts = NgramTexts.repeated(tokens, offsets, max_order=max_order)
+    drop_pages()
+    return texts
 
 
 def _drawn(train: Part, most: int) -> Mask:

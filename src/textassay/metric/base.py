@@ -50,6 +50,7 @@ _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
+MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
 prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. Those that take `texts` measure as many
 drawn texts of each side, all where it is None. A text may be a list of str, a column, a

@@ -6,7 +6,6 @@ is one random event a fold, so the answers hardly vary: 600 texts of unseen toke
 guesses, a quarter each (`guessing_variance`).
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -36,6 +35,7 @@ def alike_share(
     if folds is None:
         folds = np.zeros(len(scores[0]), dtype=np.int64), np.zeros(len(scores[1]), dtype=np.int64)
     tested = [np.where(np.isnan(side), -1, fold) for side, fold in zip(scores, folds, strict=True)]
+    hashes = [hashes_of(side) for side in texts]
     shares, sizes = [], []
     for fold in np.unique(np.concatenate(tested)):
         if fold < 0:
@@ -43,9 +43,9 @@ def alike_share(
         rows = [np.flatnonzero(side == fold) for side in tested]
         if not all(map(len, rows)):
             continue
-        texts_of_fold = [list(map(side.__getitem__, row.tolist())) for side, row in zip(texts, rows, strict=True)]
-        n_copies = Counter(texts_of_fold[0] + texts_of_fold[1])
-        is_unique = [np.array([n_copies[text] == 1 for text in side], dtype=np.bool_) for side in texts_of_fold]
+        hashes_of_fold = np.concatenate([side[row] for side, row in zip(hashes, rows, strict=True)])
+        _, members, n_copies = np.unique(hashes_of_fold, return_inverse=True, return_counts=True)
+        is_unique = np.split(n_copies[members] == 1, [len(rows[0])])
         unique_scores = [side[row][kept] for side, row, kept in zip(scores, rows, is_unique, strict=True)]
         values, counts = np.unique(np.concatenate(unique_scores), return_counts=True)
         common = values[np.argmax(counts)] if len(values) else np.nan
@@ -54,6 +54,11 @@ def alike_share(
         )
         sizes.append(sum(map(len, rows)))
     return float(np.average(shares, weights=sizes)) if shares else 0.0
+
+
+def hashes_of(texts: Sequence[str]) -> IntArray:
+    """Return a number for each text, the same for equal texts in one process, shape (N,)."""
+    return np.fromiter(map(hash, texts), np.int64, len(texts))
 
 
 def unseen_shares(sides: Sides, folds: tuple[IntArray, IntArray]) -> tuple[float, float]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from textassay.corpus import Corpus, join_tokens
 from textassay.execution import parallel_map
-from textassay.metric.base import Computed, declare_metric, jackknifed
+from textassay.metric.base import MOST_MODELLED, Computed, declare_metric, jackknifed
 from textassay.resampling import assign_groups
 from textassay.seeding import stream
 
@@ -30,6 +30,7 @@ _GZIP = 31  # window of 32 KB with gzip's header and checksum, 18 bytes
     unit="ratio",
     bounds=(0, math.inf),
     looks_at_real=False,
+    most=MOST_MODELLED,
     cost="n log n",
 )
 def compression_ratio(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:

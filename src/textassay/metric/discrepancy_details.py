@@ -16,7 +16,7 @@ from textassay.discriminator import (
     score_folds,
     spread_between_classifiers,
 )
-from textassay.metric.blindness import unseen_shares
+from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
 from textassay.resampling import choose_bound, e_value, permutation_p_value
 from textassay.seeding import stream
@@ -166,7 +166,7 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:
     """Return the mean of `terms` over distinct texts; copies of a text share its weight."""
-    hashes = np.fromiter((hash(corpus.texts[row]) for row in np.flatnonzero(tested).tolist()), np.int64, len(terms))
+    hashes = hashes_of(corpus.texts)[tested]
     _, firsts, members = np.unique(hashes, return_index=True, return_inverse=True)
     order = np.argsort(firsts)  # the texts in order of appearance
     counts, sums = np.bincount(members), np.bincount(members, weights=terms)

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from textassay.corpus import UNK, Corpus
 from textassay.errors import UnavailableError, unknown_name
 from textassay.generator import LanguageModel, LeaveOutModels
-from textassay.metric.base import Computed, declare_metric
+from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -60,6 +60,7 @@ def _check_model(settings: Mapping[str, Any]) -> None:
     "mean cost (nats) of a generated token under a language model of the real text",
     unit="nats per token",
     bounds=(0, math.inf),
+    most=MOST_MODELLED,
     at_least=AT_LEAST,
     reads_columns=lambda settings: settings["model"] == "self",
     check=_check_model,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from textassay.corpus import UNK, Corpus
 from textassay.errors import unknown_name
 from textassay.generator import LanguageModel, LeaveOutModels
-from textassay.metric.base import Computed, declare_metric
+from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
     AT_LEAST,
@@ -41,6 +41,7 @@ def _check_model(settings: Mapping[str, Any]) -> None:
     unit="nats per token",
     better="lower",
     bounds=(0, math.inf),
+    most=MOST_MODELLED,
     at_least=AT_LEAST,
     check=_check_model,
 )
