@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +19,16 @@ from textassay.cli.main import main
 from textassay.comparison import compare
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import ClusterError, MissingExtraError, OptionError, TooFewSentencesError
-from textassay.execution import allowed_workers, cluster, default_workers, map_in_order, map_tasks, workers
+from textassay.execution import (
+    allowed_workers,
+    cluster,
+    default_workers,
+    device,
+    map_in_order,
+    map_parts,
+    map_tasks,
+    workers,
+)
 from textassay.meta_evaluation import parse_estimator, run_bench, run_stress
 from textassay.metric import declare_metric
 from textassay.study import Stage, Stages, Work
@@ -163,6 +173,78 @@ def test_a_node_that_is_lost_costs_its_tasks_only(nodes: Any) -> None:
             nodes.remove_node(extra, allow_graceful=False)
         assert node
     assert sorted(outcomes) == list(range(12))
+
+
+def test_parts_of_a_task_run_on_other_nodes(nodes: Any) -> None:
+    nodes.add_node(num_cpus=1)
+
+    def part(number: int) -> tuple[int, int]:
+        time.sleep(0.5)
+        if number > 6:
+            raise TooFewSentencesError("too few")
+        return number, os.getpid()
+
+    def task(n_parts: int) -> list[tuple[int, int]]:
+        return map_parts(part, range(n_parts))
+
+    (parts,) = map_in_order(task, [6])
+    assert [number for number, _ in parts] == list(range(6))
+    assert len({process for _, process in parts}) > 1
+    with pytest.raises(TooFewSentencesError, match=r"^too few$"):
+        map_in_order(task, [8])
+
+
+def test_a_task_of_networks_has_a_gpu_for_itself(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["textassay.execution.threads"], "check_device", str)  # there is no GPU here
+
+    def gpus(number: int) -> tuple[str | None, list[Any]]:
+        return os.environ.get("CUDA_VISIBLE_DEVICES"), map_parts(abs, [number])
+
+    with device("cuda"), pytest.raises(OptionError, match="no machine of the cluster has a GPU"):
+        map_in_order(gpus, range(3))
+    with_gpus = nodes.add_node(num_cpus=3, num_gpus=2)
+    with device("cuda"):
+        outcomes = map_in_order(gpus, range(6))
+    assert {visible for visible, _ in outcomes} <= {"0", "1"}
+    assert [number for _, (number,) in outcomes] == list(range(6))
+    with device("cuda:1"), pytest.raises(OptionError, match="on a cluster, device must be auto, cpu or cuda"):
+        map_in_order(gpus, range(3))
+    nodes.remove_node(with_gpus)
+
+
+def test_one_generator_keeps_all_nodes_busy_with_the_same_numbers(nodes: Any) -> None:
+    from textassay.execution.cluster import _here
+
+    def numbers() -> dict[str, Any]:
+        return compare({"a": TEXTS["a"]}, REAL, metrics=["dd"], workers=1).to_dict()
+
+    there = numbers()
+    with _here():
+        assert numbers() == there
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "word"), [(signal.SIGTERM, 143, "terminated"), (signal.SIGINT, 130, "int")]
+)
+def test_a_command_that_is_stopped_says_so(nodes: Any, tmp_path: Path, number: int, status: int, word: str) -> None:
+    for name, texts in {"real": REAL, "a": TEXTS["a"]}.items():
+        (tmp_path / name).write_text("\n".join(texts))
+    words = ["compare", "a=a", "--real", "real", "--cluster", "auto", "--out", "out"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "textassay", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "out" / "estimates").exists() and process.poll() is None:
+        time.sleep(0.1)  # then the cluster is joined
+    time.sleep(1)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == status, said
+    assert said.splitlines()[-1].startswith(f"textassay: {word}")
+    assert "Traceback" not in said
 
 
 def test_bench_and_stress_there_are_those_here(nodes: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 `test_cluster` has the same on real nodes.
 """
 
+import sys
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -16,7 +17,16 @@ from made_up import sentences, shuffled
 from textassay.comparison import compare
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import MissingExtraError, TooFewSentencesError
-from textassay.execution import allowed_workers, default_workers, map_in_order, map_tasks, on_cluster, workers
+from textassay.execution import (
+    allowed_workers,
+    default_workers,
+    map_in_order,
+    map_parts,
+    map_tasks,
+    on_cluster,
+    parallel_map,
+    workers,
+)
 from textassay.execution.cluster import RayCluster
 from textassay.execution.threads import CLUSTER
 from textassay.meta_evaluation import parse_estimator, run_bench, run_stress
@@ -48,6 +58,7 @@ class InProcess:
     def __init__(self) -> None:
         self.n_tasks = 0
         self.n_put = 0
+        self.n_idle = 0.0
 
     def put(self, value: Any) -> Reference:
         self.n_put += 1
@@ -61,6 +72,9 @@ class InProcess:
 
     def cancel(self, reference: Reference, *, force: bool) -> None:
         pass
+
+    def available_resources(self) -> dict[str, float]:
+        return {"CPU": self.n_idle}
 
     def nodes(self) -> list[dict[str, Any]]:
         return [{"Alive": True, "Resources": {"CPU": 2.0}}, {"Alive": False, "Resources": {"CPU": 64.0}}]
@@ -89,8 +103,10 @@ def _copy(value: Any) -> Any:
 
 
 @pytest.fixture
-def store() -> Iterator[InProcess]:
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcess]:
     store = InProcess()
+    of_tasks = RayCluster(store)
+    monkeypatch.setattr(sys.modules["textassay.execution.cluster"], "_cluster", lambda: of_tasks)
     token = CLUSTER.set(RayCluster(store))
     yield store
     CLUSTER.reset(token)
@@ -126,6 +142,31 @@ def test_a_comparison_is_the_same_and_its_evidence_too(store: InProcess, tmp_pat
     assert store.n_put < n_tasks / 3  # corpora are sent once, not with each task
     assert everything(tmp_path).to_dict() == expected.to_dict()
     assert store.n_tasks == n_tasks  # what is kept is not computed again
+    store.n_idle = 1
+    assert everything().to_dict() == expected.to_dict()
+    assert store.n_tasks > 2 * n_tasks  # folds are tasks, too
+
+
+def test_parts_of_a_task_are_tasks_where_processors_are_idle(store: InProcess) -> None:
+    corpus = Corpus.from_texts(sentences(50, 1))
+
+    def part(number: int) -> int:
+        warnings.warn(f"part {number}", stacklevel=1)
+        return number * len(corpus)
+
+    def task(number: int) -> tuple[list[int], bool]:
+        return map_parts(part, range(3)), on_cluster()
+
+    for n_idle, n_threads, n_tasks in ((0, 1, 1), (1, 1, 4), (1, 2, 1)):
+        store.n_idle, store.n_tasks, store.n_put = n_idle, 0, 0
+        with workers(n_threads), pytest.warns(UserWarning, match="part") as caught:
+            assert map_in_order(task, [0]) == [([0, 50, 100], False)]
+        if n_threads == 1:
+            assert [str(each.message) for each in caught] == ["part 0", "part 1", "part 2"]
+        assert store.n_tasks == n_tasks
+    assert store.n_put < 4  # the corpus is not sent again
+    with workers(1), pytest.warns(UserWarning, match="part"):
+        assert here(parallel_map, part, range(3)) == map_parts(part, range(3)) == [0, 50, 100]
 
 
 def test_bench_stress_and_stages_are_the_same(store: InProcess, tmp_path: Path) -> None:

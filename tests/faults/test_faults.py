@@ -39,6 +39,13 @@ def test_a_few_moments(arguments: tuple[str, ...]) -> None:
     assert all(row.split(" | ")[-1] == "0 |" for row in rows)  # nothing is wrong
 
 
+def test_a_node_or_the_command_is_killed_on_a_cluster() -> None:
+    pytest.importorskip("ray")
+    rows = _run("cluster.py", "--texts", "300", "--options=--effort quick").splitlines()[2:]
+    assert len(rows) == 5
+    assert all(row.endswith("| 0 |") for row in rows)
+
+
 @pytest.mark.parametrize("arguments", [("disk.py",), ("disk.py", "--read-only")], ids=" ".join)
 def test_a_disk_of_its_own(arguments: tuple[str, ...]) -> None:
     if subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True).returncode != 0:

@@ -110,6 +110,10 @@ class Pool:
             result: T = self._results[(function, *settings)]
         return result
 
+    def __reduce__(self) -> tuple[type["Pool"], Pair]:
+        """Return what makes an empty one: in another process, results are computed anew."""
+        return Pool, self.sides
+
 
 @dataclass(frozen=True, eq=False)
 class Part:

@@ -31,7 +31,7 @@ from textassay.discriminator.base import (
 from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
-from textassay.execution import parallel_map
+from textassay.execution import map_parts
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -116,7 +116,7 @@ def cross_fit(
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
         return _fit_fold(discriminator, train, valid, test, threshold)
 
-    fits = parallel_map(fit, range(folds))
+    fits = map_parts(fit, range(folds))
     tested = [np.where(side < folds, side, -1) for side in numbers]
 
     def gathered(name: str, alone: Mapping[str, CrossFit]) -> CrossFit:

@@ -1,6 +1,7 @@
 from textassay.execution.cluster import cluster as cluster
 from textassay.execution.tasks import carried as carried
 from textassay.execution.tasks import map_in_order as map_in_order
+from textassay.execution.tasks import map_parts as map_parts
 from textassay.execution.tasks import map_tasks as map_tasks
 from textassay.execution.tasks import sent_once as sent_once
 from textassay.execution.tasks import stream_tasks as stream_tasks

@@ -20,8 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -29,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import ClusterError, MissingExtraError, OptionError, TextassayError
-from textassay.execution.tasks import CARRIED, SENT_ONCE, Item, Outcome
+from textassay.execution.tasks import CARRIED, OF_TASK, SENT_ONCE, Item, Outcome
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, device_name, workers
 from textassay.storage import is_running
 
@@ -41,7 +43,8 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _PREFIX = "textassay-ray-"
 _NO_MORE: Any = object()
 
-_Packed = tuple[npt.NDArray[np.uint8], list[npt.NDArray[np.uint8]]]  # a pickle, and the arrays that it leaves out
+_Bytes = npt.NDArray[np.uint8]
+_Packed = tuple[_Bytes, list[_Bytes]]  # a pickle, and the arrays that it leaves out
 
 
 @contextmanager
@@ -87,36 +90,54 @@ def _joined(ray: Any, address: str) -> Iterator[None]:
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == AUTO:
         address = os.environ.get("RAY_ADDRESS", "")
-    folder = None
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if address:
-                ray.init(address, **quiet)
-            else:
-                folder = _new_folder()
-                processors = default_workers()
-                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
-    except Exception as error:  # of many kinds
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
-        raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
+    folder = None if address else _new_folder()
     is_main = threading.current_thread() is threading.main_thread()
-    if is_main:  # Ray has put its own there, with its own exit status
-        signal.signal(signal.SIGTERM, before if callable(before) else _stop)
+    before = signal.getsignal(signal.SIGTERM)
+    stop = before if callable(before) else _stop
+    is_terminated = False
+
+    def heed(number: int, frame: FrameType | None) -> None:
+        nonlocal is_terminated
+        is_terminated = True
+        stop(number, frame)
+
     try:
+        try:
+            _init(ray, address, folder)
+        except SystemExit:  # by the handler that Ray has while it starts
+            is_terminated = True
+            raise
+        if is_main:  # Ray has put its own there, with its own exit status
+            signal.signal(signal.SIGTERM, heed)
         yield
+    except (KeyboardInterrupt, SystemExit):
+        if is_terminated:
+            stop(signal.SIGTERM, None)  # Ray, where it waits, has put this in place of what `heed` raised
+        raise
     finally:
         ray.shutdown()
         if is_main:
             signal.signal(signal.SIGTERM, before)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _init(ray: Any, address: str, folder: Path | None) -> None:
+    """Join the cluster at `address`; where it is empty, start one whose files lie in `folder`."""
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if address:
+                ray.init(address, **quiet)
+            else:
+                processors = default_workers()
+                ray.init("local", num_cpus=processors, include_dashboard=False, _temp_dir=str(folder), **quiet)
+    except Exception as error:  # of many kinds
+        where = f"no Ray cluster answers at {address}" if address else "Ray did not start"
+        raise OptionError(f"{where}: {str(error).splitlines()[0]}") from error
 
 
 def _new_folder() -> Path:
@@ -128,7 +149,7 @@ def _new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
 
 
-def _stop(number: int, frame: object) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
@@ -149,31 +170,29 @@ class RayCluster:
         self._ray = ray
         self._run = ray.remote(_run)
         self._sent: WeakKeyDictionary[object, _Sent] = WeakKeyDictionary()
+        self._by_key: WeakValueDictionary[str, object] = WeakValueDictionary()
 
     def map(
         self, function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
     ) -> Iterator[tuple[Item, Outcome]]:
         """Yield each item with ``function(item)``, as the tasks end."""
         ray = self._ray
-        device_name()  # a network may use it, elsewhere
-        state = self._send(_State(version("textassay"), function, allowed_workers(), _carried()))
+        n_gpus = _n_gpus()
+        state = self.sent(_State(version("textassay"), function, allowed_workers(), _carried()))
         waiting = iter(items)
         running: dict[Any, Item] = {}
         is_last = False
         told: Any = None
         try:
             while True:
-                n_cpus, n_places = self._room()
+                n_cpus, n_places = self._room(n_gpus)
                 while not is_last and len(running) < _AHEAD * n_places:
                     with _here():  # these tasks run, and what `items` itself hands out would wait behind them
                         item = next(waiting, _NO_MORE)
                     if item is _NO_MORE:
                         is_last = True
                         break
-                    packed, needs = self._pack(item)
-                    needs |= state.needs
-                    task = self._run.options(num_cpus=n_cpus, max_retries=MAX_RETRIES)
-                    running[task.remote(state.key, list(needs), packed, *needs.values())] = item
+                    running[self._start(state, item, n_cpus, n_gpus)] = item
                 if not running:
                     return
                 first = next(iter(running))
@@ -188,38 +207,92 @@ class RayCluster:
             for task in running:
                 ray.cancel(task, force=True)
 
-    def _room(self) -> tuple[int, int]:
-        """Return the processors of a task, all of a node at most, and how many tasks can run at once."""
-        of_nodes = [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
-        n_cpus = max(1, min(allowed_workers(), max(of_nodes, default=1)))
-        return n_cpus, max(1, sum(of_node // n_cpus for of_node in of_nodes))
+    def is_idle(self) -> bool:
+        """Return whether a processor has nothing to do."""
+        if _n_gpus() > 0:
+            return False  # unlike its processor, a task that waits keeps its GPU, and its parts could wait for that
+        return bool(self._ray.available_resources().get("CPU", 0) >= 1)
 
-    def _send(self, thing: object) -> "_Sent":
+    def map_parts(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """Return ``[function(item) for item in items]``; a task that calls this gives its processor back meanwhile."""
+        state = self.sent(_State(version("textassay"), function, 1, _carried()))
+        tasks = [self._start(state, item, 1, 0) for item in items]
+        try:
+            return [self._outcome(task) for task in tasks]
+        finally:
+            for task in tasks:
+                self._ray.cancel(task, force=True)
+
+    def _start(self, state: "_Sent", item: object, n_cpus: int, n_gpus: int) -> Any:
+        """Hand a task out."""
+        packed, needs = self._pack(item)
+        needs |= state.needs
+        task = self._run.options(num_cpus=n_cpus, num_gpus=n_gpus, max_retries=MAX_RETRIES)
+        return task.remote(state.key, needs, packed, *needs.values())
+
+    def _room(self, n_gpus: int) -> tuple[int, int]:
+        """Return the processors of a task, all of a node at most, and how many tasks can run at once."""
+        alive = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        nodes = [node for node in alive if node.get("GPU", 0) >= n_gpus]
+        if alive and not nodes:
+            raise OptionError("no machine of the cluster has a GPU: choose device auto or cpu")
+        n_cpus = max(1, min(allowed_workers(), max((int(node.get("CPU", 0)) for node in nodes), default=1)))
+        places = [node.get("CPU", 0) // n_cpus for node in nodes]
+        if n_gpus > 0:
+            places = [min(place, node["GPU"] // n_gpus) for place, node in zip(places, nodes, strict=True)]
+        return n_cpus, max(1, int(sum(places)))
+
+    def sent(self, thing: object) -> "_Sent":
         """Return where an object lies in the store of the cluster, put there at the first call."""
         sent = self._sent.get(thing)
         if sent is None:
             packed, needs = self._pack(thing, root=thing)
             reference = self._ray.put(packed)
             key = str(reference.hex())
-            sent = self._sent[thing] = _Sent(key, {key: reference, **needs})
+            sent = self.keep(thing, _Sent(key, {key: reference, **needs}))
+        return sent
+
+    def keep(self, thing: object, sent: "_Sent") -> "_Sent":
+        """Remember where an object lies."""
+        self._sent[thing] = sent
+        self._by_key[sent.key] = thing
         return sent
 
     def _pack(self, thing: object, root: object = None) -> tuple[_Packed, dict[str, Any]]:
         """Return what `thing` is sent as, and the objects in the store that it needs, by key."""
-        pickler = _pickler(self, root)
-        pickler.dump(thing)
-        return (_as_array(pickler.file.getbuffer()), list(map(_as_array, pickler.buffers))), pickler.needs
+        needs: dict[str, Any] = {}
+        buffers: list[_Bytes] = []
+
+        def key_of(part: object) -> str | None:
+            if part is root:
+                return None
+            sent = self.sent(part)
+            needs.update(sent.needs)
+            return sent.key
+
+        packed = _packed(thing, key_of, lambda buffer: buffers.append(_as_array(buffer.raw())))
+        return (_as_array(packed), buffers), needs
+
+    def pack_result(self, result: "_Result", needs: Mapping[str, Any]) -> bytes:
+        """Return what comes back of a task; objects that were sent with it come back as themselves."""
+
+        def key_of(part: object) -> str | None:
+            sent = self._sent.get(part)
+            return sent.key if sent is not None and sent.key in needs else None
+
+        return bytes(_packed(result, key_of))
 
     def _outcome(self, task: Any) -> Any:
         """Return what a task returned; raise what it raised, and show its warnings."""
         ray = self._ray
         try:
-            result: _Result = pickle.loads(ray.get(task))
+            packed = ray.get(task)
         except ray.exceptions.OutOfMemoryError as error:
             raise MemoryError(str(error).splitlines()[0]) from error
         except ray.exceptions.RayError as error:
             reason = str(getattr(error, "cause", None) or error).strip().splitlines()[-1]
             raise ClusterError(f"the cluster could not run a task: {reason}") from error
+        result: _Result = _Unpickler(packed, (), self._by_key.__getitem__).load()
         for warning in result.warnings:
             warnings.warn(warning, stacklevel=2)
         if result.error is not None:
@@ -268,33 +341,44 @@ class _Result:
     warnings: tuple[Warning, ...]
 
 
+def _n_gpus() -> int:
+    """Return how many GPUs a task needs: one, where networks are told to use it."""
+    name = device_name()
+    if name not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"on a cluster, device must be auto, cpu or cuda, got '{name}'")
+    return int(name == "cuda")
+
+
 def _carried() -> dict[str, Any]:
     context = copy_context()
     return {name: context[variable] for name, variable in CARRIED.items() if variable in context}
 
 
-def _pickler(sender: RayCluster, root: object) -> Any:
-    """Return a pickler that leaves arrays out, and sends objects marked `sent_once` by themselves."""
+def _packed(
+    thing: object, key_of: Callable[[object], str | None], leave_out: Callable[[Any], object] | None = None
+) -> memoryview:
+    """Return a pickle without the arrays that `leave_out` takes, and without the objects that `key_of` knows."""
     from ray import cloudpickle
 
     class Pickler(cloudpickle.Pickler):
-        def __init__(self) -> None:
-            self.file = io.BytesIO()
-            self.buffers: list[memoryview] = []
-            self.needs: dict[str, Any] = {}
-            super().__init__(self.file, protocol=5, buffer_callback=lambda part: self.buffers.append(part.raw()))  # type: ignore[no-untyped-call]
+        def persistent_id(self, part: object) -> str | None:
+            return key_of(part) if type(part) in SENT_ONCE else None
 
-        def persistent_id(self, thing: object) -> str | None:
-            if type(thing) not in SENT_ONCE or thing is root:
-                return None
-            sent = sender._send(thing)
-            self.needs |= sent.needs
-            return sent.key
-
-    return Pickler()
+    file = io.BytesIO()
+    Pickler(file, protocol=5, buffer_callback=leave_out).dump(thing)  # type: ignore[no-untyped-call]
+    return file.getbuffer()
 
 
-def _as_array(buffer: Any) -> npt.NDArray[np.uint8]:
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, packed: Any, buffers: Iterable[Any], opened: Callable[[str], Any]) -> None:
+        super().__init__(io.BytesIO(packed), buffers=buffers)
+        self._opened = opened
+
+    def persistent_load(self, key: str) -> Any:
+        return self._opened(key)
+
+
+def _as_array(buffer: Any) -> _Bytes:
     return np.asarray(buffer, dtype=np.uint8)
 
 
@@ -303,53 +387,72 @@ _open: OrderedDict[str, Any] = OrderedDict()  # what this process opened last, b
 _alive: WeakValueDictionary[str, Any] = WeakValueDictionary()  # and all of it that something still holds
 
 
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, packed: _Packed, parts: Mapping[str, _Packed]) -> None:
-        super().__init__(io.BytesIO(packed[0].data), buffers=packed[1])
-        self._parts = parts
+@cache
+def _cluster() -> RayCluster:
+    """Return where the parts of this process's tasks go."""
+    import ray
 
-    def persistent_load(self, key: str) -> Any:
-        return _opened(key, self._parts)
+    return RayCluster(ray)
 
 
-def _opened(key: str, parts: Mapping[str, _Packed]) -> Any:
-    """Return the object that was sent under `key`, the same one for all that hold it."""
-    thing = _alive.get(key)
-    if thing is None:
-        thing = _alive[key] = _Unpickler(parts[key], parts).load()
-    _open[key] = thing
-    _open.move_to_end(key)
-    while len(_open) > _KEPT:
-        _open.popitem(last=False)
-    return thing
+@dataclass(frozen=True)
+class _Parcel:
+    """The objects in the store that a task needs: references to them, and what they hold, by key."""
+
+    needs: Mapping[str, Any]
+    values: Mapping[str, _Packed]
+
+    def unpacked(self, packed: _Packed) -> tuple[Any, dict[str, Any]]:
+        """Return an object, and references to all that it holds."""
+        needs: dict[str, Any] = {}
+
+        def opened(key: str) -> Any:
+            thing = self.opened(key)
+            needs.update(_cluster().sent(thing).needs)
+            return thing
+
+        return _Unpickler(packed[0].data, packed[1], opened).load(), needs
+
+    def opened(self, key: str) -> Any:
+        """Return the object that was sent under `key`, the same one for all that hold it."""
+        thing = _alive.get(key)
+        if thing is None:
+            thing, needs = self.unpacked(self.values[key])
+            _alive[key] = thing
+            _cluster().keep(thing, _Sent(key, {key: self.needs[key], **needs}))
+        if isinstance(thing, _State):  # what the functions of others have computed may fill the memory
+            for other in [name for name, each in _open.items() if isinstance(each, _State)]:
+                del _open[other]
+        _open[key] = thing
+        _open.move_to_end(key)
+        while len(_open) > _KEPT:
+            _open.popitem(last=False)
+        return thing
 
 
 def _work(state: _State, item: Any) -> Any:
     for name, value in state.variables.items():
         CARRIED[name].set(value)
+    OF_TASK.set(_cluster())
     with workers(state.n_workers):
         return state.function(item)
 
 
-def _run(key: str, keys: list[str], item: _Packed, *values: _Packed) -> bytes:
+def _run(key: str, needs: Mapping[str, Any], item: _Packed, *values: _Packed) -> bytes:
     """Return the pickled result of one task."""
-    from ray import cloudpickle
-
-    parts = dict(zip(keys, values, strict=True))
+    parcel = _Parcel(needs, dict(zip(needs, values, strict=True)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         outcome, error = None, None
         try:
-            state: _State = _opened(key, parts)
+            state: _State = parcel.opened(key)
             here = version("textassay")
             if state.version != here:
                 raise OptionError(f"a node of the cluster has textassay {here}, not {state.version}: install the same")
-            outcome = copy_context().run(_work, state, _Unpickler(item, parts).load())
+            outcome = copy_context().run(_work, state, parcel.unpacked(item)[0])
         except Exception as raised:
             if not isinstance(raised, TextassayError):  # which is the user's
                 raised.add_note("on the cluster:\n" + "".join(traceback.format_exception(raised)))
             error = _Failure.of(raised)
     messages = tuple(dict.fromkeys(each.message for each in caught if isinstance(each.message, Warning)))
-    result = _Result(outcome, error, messages)
-    packed: bytes = cloudpickle.dumps(result)
-    return packed
+    return _cluster().pack_result(_Result(outcome, error, messages), needs)

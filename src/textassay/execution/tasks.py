@@ -1,6 +1,6 @@
 """Independent pieces of work: done here, in order or by threads, or on a cluster; callers do not know which.
 
-This file knows nothing of a cluster but that it has a method `map`; `textassay.execution.cluster` is one.
+This file knows nothing of a cluster but the methods of `Cluster`; `textassay.execution.cluster` is one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ from contextvars import ContextVar, copy_context
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from textassay.execution.threads import CLUSTER, DEVICE, WORKERS, allowed_workers
+from textassay.execution.threads import CLUSTER, DEVICE, WORKERS, allowed_workers, parallel_map
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -18,6 +18,7 @@ Value = TypeVar("Value")
 
 SENT_ONCE: list[type] = []
 CARRIED: dict[str, ContextVar[Any]] = {DEVICE.name: DEVICE}
+OF_TASK: ContextVar["Cluster | None"] = ContextVar("cluster of task", default=None)  # what takes the parts of a task
 
 
 class Cluster(Protocol):
@@ -27,6 +28,14 @@ class Cluster(Protocol):
         self, function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
     ) -> Iterator[tuple[Item, Outcome]]:
         """Do as `map_tasks` does."""
+        ...
+
+    def is_idle(self) -> bool:
+        """Return whether a processor has nothing to do."""
+        ...
+
+    def map_parts(self, function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+        """Do as `map_parts` does."""
         ...
 
 
@@ -103,6 +112,17 @@ def map_in_order(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     tasks = list(items)
     outcomes = dict(map_tasks(lambda place: function(tasks[place]), range(len(tasks)), threads=True))
     return [outcomes[place] for place in range(len(tasks))]
+
+
+def map_parts(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
+    """Return what `parallel_map` returns; of a task on a cluster with idle processors, computed as tasks there.
+
+    A task that has several threads uses these.
+    """
+    elsewhere = CLUSTER.get() or OF_TASK.get()
+    if elsewhere is not None and allowed_workers() == 1 and elsewhere.is_idle():
+        return elsewhere.map_parts(function, items)
+    return parallel_map(function, items)
 
 
 def _by_threads(
