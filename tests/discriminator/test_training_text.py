@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import textassay as ta
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus import corpora_from_texts
 from textassay.discriminator import TrainingText
 from textassay.errors import InputError
 from textassay.generator import NgramModel
@@ -19,7 +19,8 @@ TRAIN = ["a b c d e f g", "a b c", "x y"]
 def described(*texts: str) -> list[list[float]]:
     corpora = corpora_from_texts({"train": TRAIN, "texts": list(texts)})
     column = TrainingText.fit(corpora["train"]).described(corpora["texts"]).columns["training_text"]
-    return np.round(column, 9).tolist()
+    rows: list[list[float]] = np.round(column, 9).tolist()
+    return rows
 
 
 def absent(text: str, longest: int = 6) -> list[int]:
@@ -61,7 +62,7 @@ def test_log_probabilities_are_those_of_kneser_ney_models() -> None:
         assert found[:, column] == pytest.approx(expected)
 
 
-def worlds(n: int) -> dict[str, Corpus]:
+def worlds(n: int) -> dict[str, list[str]]:
     """Return real text, a generator that learnt from little text, that text, and more real text."""
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(300)]

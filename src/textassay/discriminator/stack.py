@@ -315,7 +315,7 @@ class StackFeatures:
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
-            training = block.column(training_text.COLUMN) if self.reads_training else None
+            training: FloatArray | None = block.column(training_text.COLUMN) if self.reads_training else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.skips is not None or self.linear is not None:
