@@ -304,7 +304,7 @@ class StackFeatures:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        training = corpus.columns[training_text.COLUMN] if self.reads_training else None
+        training = corpus.columns[training_text.COLUMN].astype(np.float64) if self.reads_training else None
         return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, training, marked)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
