@@ -176,6 +176,7 @@ def test_a_folder_cannot_run_code(tmp_path: Path) -> None:
     for objects, message in (
         (pickle.dumps(Harm()), r"may not name builtins\.print"),
         (memo, "not written by textassay"),
+        (b"\x80\x04\x8c\x05arraxK\x00\x86Q.", "may not hold arrays called 'arrax'"),
     ):
         (tmp_path / "discriminator.bin").write_bytes(start + saved_checksum(arrays, objects) + objects)
         with pytest.raises(InputError, match=message):

@@ -59,6 +59,7 @@ class InProcess:
         self.n_tasks = 0
         self.n_put = 0
         self.n_idle = 0.0
+        self.n_cancelled = 0
 
     def put(self, value: Any) -> Reference:
         self.n_put += 1
@@ -71,7 +72,7 @@ class InProcess:
         return references[-1:], references[:-1]  # the last is done first
 
     def cancel(self, reference: Reference, *, force: bool) -> None:
-        pass
+        self.n_cancelled += 1
 
     def available_resources(self) -> dict[str, float]:
         return {"CPU": self.n_idle}
@@ -165,6 +166,7 @@ def test_parts_of_a_task_are_tasks_where_processors_are_idle(store: InProcess) -
             assert [str(each.message) for each in caught] == ["part 0", "part 1", "part 2"]
         assert store.n_tasks == n_tasks
     assert store.n_put < 4  # the corpus is not sent again
+    assert store.n_cancelled == 0  # which might kill the process of another task
     with workers(1), pytest.warns(UserWarning, match="part"):
         assert here(parallel_map, part, range(3)) == map_parts(part, range(3)) == [0, 50, 100]
 

@@ -125,6 +125,8 @@ class _Unpickler(pickle.Unpickler):
         kind, number = place
         if kind == "array":
             return self._arrays[str(number)]
+        if kind != "tensor":
+            raise InputError(f"a saved discriminator may not hold arrays called {kind!r}")
         import torch
 
         return torch.from_numpy(self._arrays[str(number)].copy())

@@ -217,11 +217,14 @@ class RayCluster:
         """Return ``[function(item) for item in items]``; a task that calls this gives its processor back meanwhile."""
         state = self.sent(_State(version("textassay"), function, 1, _carried()))
         tasks = [self._start(state, item, 1, 0) for item in items]
+        outcomes: list[Outcome] = []
         try:
-            return [self._outcome(task) for task in tasks]
-        finally:
             for task in tasks:
+                outcomes.append(self._outcome(task))
+        finally:
+            for task in tasks[len(outcomes) :]:  # to cancel one that has ended may kill the process of another
                 self._ray.cancel(task, force=True)
+        return outcomes
 
     def _start(self, state: "_Sent", item: object, n_cpus: int, n_gpus: int) -> Any:
         """Hand a task out."""
