@@ -13,7 +13,7 @@ from textassay.comparison import FLOOR, TRAIN, Comparison, compare
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.inspection import HELDOUT
-from textassay.metric import discrepancy
+from textassay.metric import dd, discrepancy
 
 REAL = sentences(600, 1)
 GENERATED = {
@@ -310,3 +310,30 @@ def test_an_undefined_value_has_its_reason() -> None:
 def test_settings_that_exclude_each_other(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         compare({"one": ["b"]}, ["a"], metrics=["length"], **settings)
+
+
+def test_text_that_dd_learns_from_and_is_not_tested_on(tmp_path: Path) -> None:
+    texts = sentences(900, seed=7)
+    real, more, train = texts[:300], texts[300:600], texts[600:]
+    generated = [text for text in train if len(text) % 2][:120] + sentences(180, seed=8)
+    settings: dict[str, Any] = {"metrics": ["dd"], "effort": "quick", "folds": 2, "seed": 1}
+    plain = compare({"model": generated}, real, **settings)
+    found = compare({"model": generated}, real, train=train, fit_real=more, out=tmp_path, **settings)
+    assert {row.generator for row in found.results} == {"(real)", "(train)", "model"}
+    estimates = {row.generator: row.estimate for row in found.results}
+    assert all(estimate is not None for estimate in estimates.values())
+    signatures = {name: str(estimate.signature) for name, estimate in estimates.items() if estimate is not None}
+    assert all("fit_real:300-" in signature for signature in signatures.values())
+    assert {name for name, signature in signatures.items() if "train:" in signature} == {"(real)", "model"}
+    own = dd(generated, real, train=train, fit_real=more, effort="quick", folds=2, seed=1)
+    assert estimates["model"] is not None
+    assert estimates["model"].value == own.value == found.explanations[0].value
+    assert [row.estimate.value for row in plain.results if row.estimate] != [own.value]
+    again = compare({"model": generated}, real, train=train, fit_real=more, out=tmp_path, **settings)
+    assert again.results == found.results
+
+
+def test_real_text_that_is_tested_may_not_be_learnt_from() -> None:
+    texts = sentences(600, seed=7)
+    with pytest.raises(InputError, match=r"real texts .* occur in the text of --fit-real"):
+        compare({"model": sentences(300, seed=8)}, texts[:300], fit_real=texts[100:], metrics=["length"])

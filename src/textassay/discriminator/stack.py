@@ -249,10 +249,10 @@ class StackFeatures:
     column: str | None  # Name of the column of log-probabilities that is used; or none
     vocabulary: Vocabulary  # Of the training text
     n_straight: int  # Straight columns, which come first
-    reads_training: bool  # Whether a training text was described
     _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
+    reads_training: bool = False  # Whether columns of `training_text` are among the straight ones
 
     @classmethod
     def fit(
@@ -292,8 +292,9 @@ class StackFeatures:
         scales = np.where(scales > 0, scales, 1.0)
         straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, training)
         n_straight = sum(part.shape[1] for part in straight)
-        vocabulary = real.vocabulary
-        features = cls(counts, gaps, linear, column, vocabulary, n_straight, reads_training, limits, centres, scales)
+        features = cls(
+            counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
+        )
         return features, features._columns(straight, token)
 
     def describe(self, corpus: Corpus) -> FloatArray:
