@@ -92,25 +92,25 @@ def test_more_is_found_with_more_real_text_and_with_the_training_text() -> None:
     texts = worlds(600)
     plain = dd(texts["generated"], texts["real"], effort="quick")
     more = dd(texts["generated"], texts["real"], effort="quick", fit_real=texts["more"])
-    third = dd(texts["generated"], texts["real"], effort="quick", train=texts["train"])
+    third = dd(texts["generated"], texts["real"], effort="quick", trained_on=texts["train"])
     assert plain.value < more.value
     assert plain.value + 0.02 < third.value
     assert more.sizes["n_real_tested"] == third.sizes["n_real_tested"] == 600
     assert "fit_real:600-" in str(more.signature)
-    assert "train:" in str(third.signature)
-    assert "train:" not in str(plain.signature)
+    assert "trained_on:" in str(third.signature)
+    assert "trained_on:" not in str(plain.signature)
 
 
 def test_real_text_is_no_more_told_from_real_text_than_before() -> None:
     texts = worlds(600)
-    null = dd(texts["second"], texts["real"], effort="quick", fit_real=texts["more"], train=texts["train"])
+    null = dd(texts["second"], texts["real"], effort="quick", fit_real=texts["more"], trained_on=texts["train"])
     assert null.interval is not None
     assert null.interval.low <= 0 <= null.interval.high
 
 
 def test_settings_of_a_name_stay_as_they_are() -> None:
     corpora = corpora_from_texts({"train": TRAIN})
-    assert parse_metric("dd", train=corpora["train"]).name == "dd"
+    assert parse_metric("dd", trained_on=corpora["train"]).name == "dd"
 
 
 def test_text_that_is_tested_is_not_learnt_from() -> None:

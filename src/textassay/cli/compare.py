@@ -28,7 +28,7 @@ from textassay.cli.declarations import (
     Reading,
     Real,
     Running,
-    TrainFile,
+    Train,
 )
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
@@ -57,7 +57,7 @@ class Compare(Reading, Running, Clustered, Output):
     generators: Generators = None
     real: Real
     real_heldout: Heldout = None
-    train: TrainFile = None
+    train: Train = None
     fit_real: FitReal = None
     features: Features = None
     log_probs: LogProbs = None

@@ -61,7 +61,7 @@ def explain(
     halvings: int | None = None,
     full: Judgement | None = None,
     fit_real: Texts = None,
-    train: Texts = None,
+    trained_on: Texts = None,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -86,7 +86,7 @@ def explain(
         How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1.
     full
         The result of `textassay.comparison.judge` for the same arguments, to save computing it again.
-    fit_real, train
+    fit_real, trained_on
         More real text, and the generator's training text, for dd to learn from, as in ``dd``.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
@@ -102,10 +102,10 @@ def explain(
     halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
-    texts = {"real": real, "generated": generated, "fit_real": fit_real, "train": train}
+    texts = {"real": real, "generated": generated, "fit_real": fit_real, "trained_on": trained_on}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     generated, real = corpora["generated"], corpora["real"]
-    untested: Untested = {"fit_real": corpora.get("fit_real"), "train": corpora.get("train")}
+    untested: Untested = {"fit_real": corpora.get("fit_real"), "trained_on": corpora.get("trained_on")}
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)

@@ -39,7 +39,7 @@ class Untested(TypedDict, total=False):
     """Texts from which dd learns and on which it is not tested; see `textassay.metric.dd`."""
 
     fit_real: Corpus | None
-    train: Corpus | None
+    trained_on: Corpus | None
 
 
 @dataclass(frozen=True)

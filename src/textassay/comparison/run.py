@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -116,8 +115,8 @@ def compare(
     real_heldout
         More real sentences, from another draw: a second row of what real text scores.
     train
-        The sentences the generators were trained on, to find memorised ones; for dd, a third side from which it learns
-        how far a text leaves them; and a row of reference, for which as many of them are drawn as there are real ones.
+        The sentences the generators were trained on, to find memorised ones; and a row of reference, for which as many
+        of them are drawn as there are real ones.
     fit_real
         More real sentences of the same kind, from which dd learns and on which it is not tested.
     metrics
@@ -209,6 +208,7 @@ def compare(
         "encoder": _encoder_name(encoder, has_features=bool(features)),
         "folds": folds,
         "paper": paper,
+        **({} if fit_real is None else {"fit_real": corpora[FIT_REAL].fingerprint}),
     }
     if out is not None:
         check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
@@ -244,7 +244,6 @@ def compare(
                 version=version,
                 progress=progress,
                 fit_real=corpora.get(FIT_REAL),
-                train=train_corpus,
             )
         cells = measure_cells(
             chosen,
@@ -355,20 +354,12 @@ def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     return train.take(np.sort(stream(seed, "train", "row").permutation(len(train))[:n]))
 
 
-def _of_train(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
-    """Return what a task is told where the text to measure is the training text: nothing is looked up in it."""
-    given = [metric for metric in metrics if metric.settings.get("train") is not None]
+def _of_train(metrics: Iterable[Metric]) -> dict[str, str]:
+    """Return the metrics that look texts up in the training text, with the reason why they cannot measure it."""
     return {
-        "senseless": {
-            metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
-            for metric in given
-            if "train" in metric.declaration.needs
-        },
-        "instead": {
-            metric.name: replace(metric, settings=MappingProxyType({**metric.settings, "train": None}))
-            for metric in given
-            if "train" not in metric.declaration.needs
-        },
+        metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
+        for metric in metrics
+        if metric.settings.get("train") is not None
     }
 
 
@@ -380,7 +371,7 @@ def tasks_of(
     A corpus with fewer texts than the floor has a smaller floor of its own; a generator with log-probabilities or
     ratings has a floor with those columns. No task sees columns of another generator.
     """
-    special = {TRAIN: _of_train(metrics)}
+    senseless = {TRAIN: _of_train(metrics)}
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
 
@@ -399,10 +390,10 @@ def tasks_of(
     tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False)]
     for name, corpus in others.items():
         requested = name not in (HELDOUT, TRAIN)
-        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, **special.get(name, {})))
+        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, senseless.get(name, {})))
     for name, corpus in others.items():
         matched = part(columns_of(corpus, name), sizes[name])
-        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, **special.get(name, {})))
+        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
     smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
     for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
         tasks.append(

@@ -92,7 +92,7 @@ def dd(
     repeats: int = 1,
     threshold: ThresholdRule = "validation",
     fit_real: Corpus | None = None,
-    train: Corpus | None = None,
+    trained_on: Corpus | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -124,10 +124,10 @@ def dd(
     fit_real
         More real text of the same kind, drawn independently of `real`: classifiers learn from it and are not tested on
         it. The signature then has ``fit_real:``, the number of its texts and the beginning of its hash.
-    train
+    trained_on
         The text that the generator was trained on, a third side: discriminators that can use it (the stack) see how
         likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
-        The signature then has ``train:`` and the beginning of its hash. Real text must not stand in it.
+        The signature then has ``trained_on:`` and the beginning of its hash. Real text must not stand in it.
     level
         Of the interval and the certified bound.
     seed
@@ -172,8 +172,8 @@ def dd(
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
-        train = None
-    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, train)
+        trained_on = None
+    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on)
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -191,7 +191,7 @@ def dd(
             **({"effort": effort} if is_auto else {}),
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
-            **({} if train is None else {"train": train.fingerprint[:8]}),
+            **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -220,8 +220,8 @@ def dd_and_fits(
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
-        train = settings["train"] if reads_training_text(judge) else None
-        return estimate, compute_once(_cross_fits, generated, real, judge, *others, settings["fit_real"], train)
+        trained_on = settings["trained_on"] if reads_training_text(judge) else None
+        return estimate, compute_once(_cross_fits, generated, real, judge, *others, settings["fit_real"], trained_on)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -246,13 +246,13 @@ def _cross_fits(
     threshold: ThresholdRule,
     seed: int,
     fit_real: Corpus | None,
-    train: Corpus | None,
+    trained_on: Corpus | None,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
     sides = _with_log_probs(real, column), _with_log_probs(generated, column)
-    if train is not None:
-        training = compute_once(TrainingText.fit, train)
+    if trained_on is not None:
+        training = compute_once(TrainingText.fit, trained_on)
         sides = training.described(sides[0]), training.described(sides[1])
         fit_real = None if fit_real is None else training.described(fit_real)
     return tuple(
