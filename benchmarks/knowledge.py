@@ -6,7 +6,8 @@ TEXT is a file of one sentence a line, of at least 100,000. Real text is drawn f
 is a trigram model of the first 20,000, 40,000 or 100,000 of its sentences, a bigram model of all, or the 5-gram model
 at temperature 0.9, so that the truth is known. Printed, as Markdown: dd at effort ``quick`` with its standard error and
 processor seconds, from 20,000 real sentences and as many generated ones, 100,000 generated ones, 80,000 more real ones
-(``fit_real``), and with what the generator was trained on (``trained_on``).
+(``fit_real``), and with what the generator was trained on (``trained_on``). ``--equal DRAWS`` instead compares a 4-gram
+model of 40,000 sentences with itself, so many times, 600 sentences a side.
 """
 
 import argparse
@@ -31,9 +32,13 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=100)
     parser.add_argument("--worlds", nargs="*", default=WORLDS, choices=WORLDS)
+    parser.add_argument("--equal", type=int, default=None)
     options = parser.parse_args()
     text = corpora_from_texts({"text": options.text})["text"]
     text = text.take(np.random.default_rng(options.seed).permutation(len(text)))
+    if options.equal is not None:
+        equal(text, options.equal)
+        return
     print("| world | truth | same size | 100k generated | and fit_real | trained_on | trained_on, 100k | all |")
     print("|---|---|---|---|---|---|---|---|")
     real_model = model(5, text)
@@ -81,6 +86,34 @@ def measured(pair: KnownTruthPair, train: Corpus, options: argparse.Namespace) -
         found(many, trained_on=train),
         found(many, trained_on=train, fit_real=more),
     ]
+
+
+def equal(text: Corpus, draws: int) -> None:
+    """Print what dd says of equal generators."""
+    one, n = model(4, text.take(np.arange(40_000))), 600
+    trained_on = text.take(np.arange(2 * n))
+    settings: dict[str, tuple[int, dict[str, Any]]] = {
+        "same size": (n, {}),
+        "five times as many generated": (5 * n, {}),
+        "fit_real": (n, {"fit_real": 4 * n}),
+        "trained_on": (n, {"trained_on": trained_on}),
+        "all": (5 * n, {"fit_real": 4 * n, "trained_on": trained_on}),
+    }
+    print("| setting | mean dd | intervals that hold 0 | intervals above 0 |")
+    print("|---|---|---|---|")
+    for name, (n_generated, untested) in settings.items():
+        values, held, above = [], [], []
+        for draw in range(draws):
+            real, generated = one.sample(n, seed=10 * draw + 1), one.sample(n_generated, seed=10 * draw + 2)
+            given = dict(untested)
+            if "fit_real" in given:
+                given["fit_real"] = one.sample(given["fit_real"], seed=10 * draw + 3)
+            estimate = dd(generated, real, effort="quick", seed=draw, **given)
+            assert estimate.interval is not None
+            values.append(estimate.value)
+            held.append(estimate.interval.low <= 0 <= estimate.interval.high)
+            above.append(estimate.interval.low > 0)
+        print(f"| {name} | {np.mean(values):.4f} | {np.mean(held):.2f} | {np.mean(above):.2f} |", flush=True)
 
 
 if __name__ == "__main__":
