@@ -13,7 +13,7 @@ from textassay.comparison import FLOOR, TRAIN, Comparison, compare
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.inspection import HELDOUT
-from textassay.metric import discrepancy
+from textassay.metric import dd, discrepancy
 
 REAL = sentences(600, 1)
 GENERATED = {
@@ -310,3 +310,26 @@ def test_an_undefined_value_has_its_reason() -> None:
 def test_settings_that_exclude_each_other(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         compare({"one": ["b"]}, ["a"], metrics=["length"], **settings)
+
+
+def test_text_that_dd_learns_from_and_is_not_tested_on(tmp_path: Path) -> None:
+    texts = sentences(600, seed=7)
+    real, more, generated = texts[:300], texts[300:], sentences(300, seed=8)
+    settings: dict[str, Any] = {"metrics": ["dd"], "effort": "quick", "folds": 2, "seed": 1}
+    found = compare({"model": generated}, real, fit_real=more, out=tmp_path, **settings)
+    estimates = {row.generator: row.estimate for row in found.results if row.estimate is not None}
+    assert set(estimates) == {FLOOR, "model"}
+    assert all("fit_real:300-" in str(estimate.signature) for estimate in estimates.values())
+    own = dd(generated, real, fit_real=more, effort="quick", folds=2, seed=1)
+    assert estimates["model"].value == own.value == found.explanations[0].value
+    assert own.value != dd(generated, real, effort="quick", folds=2, seed=1).value
+    again = compare({"model": generated}, real, fit_real=more, out=tmp_path, **settings)
+    assert [row.estimate and row.estimate.value for row in again.results] == [
+        row.estimate and row.estimate.value for row in found.results
+    ]
+
+
+def test_real_text_that_is_tested_may_not_be_learnt_from() -> None:
+    texts = sentences(600, seed=7)
+    with pytest.raises(InputError, match=r"real texts .* occur in the text of --fit-real"):
+        compare({"model": sentences(300, seed=8)}, texts[:300], fit_real=texts[100:], metrics=["length"])

@@ -15,6 +15,7 @@ from textassay.cli.declarations import (
     Explain,
     FailIf,
     Features,
+    FitReal,
     Folds,
     Generators,
     Heldout,
@@ -45,6 +46,7 @@ _REMEDIES = {
     "--real-heldout": _OTHER_REAL,
     HELDOUT: _OTHER_REAL,
     "--train": "compare with real text that the generators have not seen",
+    "--fit-real": "give real text of another draw, on which nothing is tested",
 }
 
 
@@ -56,6 +58,7 @@ class Compare(Reading, Running, Clustered, Output):
     real: Real
     real_heldout: Heldout = None
     train: Train = None
+    fit_real: FitReal = None
     features: Features = None
     log_probs: LogProbs = None
     ratings: Ratings = None
@@ -79,7 +82,7 @@ class Compare(Reading, Running, Clustered, Output):
         if self.paper and self.folds is not None:
             raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
-        optional = {"--real-heldout": self.real_heldout, "--train": self.train}
+        optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
         check_sources(self.real, {**named, **generators}, _REMEDIES)
 
@@ -106,6 +109,7 @@ class Compare(Reading, Running, Clustered, Output):
                 files[FLOOR],
                 real_heldout=files.get(HELDOUT),
                 train=files.get("--train"),
+                fit_real=files.get("--fit-real"),
                 features={name: read_features(path) for name, path in beside["--features"].items()} or None,
                 log_probs=_side_columns(beside["--log-probs"], files),
                 ratings=_side_columns(beside["--ratings"], files),
@@ -154,6 +158,7 @@ class Compare(Reading, Running, Clustered, Output):
             files[FLOOR],
             real_heldout=files.get(HELDOUT),
             train=files.get("--train"),
+            fit_real=files.get("--fit-real"),
             metrics=default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics,
             effort=check_effort(self.effort),
             explain=self.explain,
@@ -209,7 +214,8 @@ class Compare(Reading, Running, Clustered, Output):
         """Return what was read, the real text under the names that results give it."""
         from textassay.cli.options import read_sources
 
-        sources = {FLOOR: self.real, HELDOUT: self.real_heldout, "--train": self.train, **generators}
+        beside = {HELDOUT: self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
+        sources = {FLOOR: self.real, **beside, **generators}
         return read_sources(
             {name: source for name, source in sources.items() if source is not None},
             column=self.column,

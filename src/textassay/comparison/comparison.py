@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 4  # names in the short form of a comparison
 FLOOR = REAL  # the row of the real text itself
+FIT_REAL = "(fit-real)"  # no row: more real text
 TRAIN = "(train)"  # the row of the text that the generators were trained on
 
 

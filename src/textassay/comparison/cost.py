@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from textassay.comparison.comparison import FLOOR, TRAIN
+from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
 from textassay.corpus import TextOptions, Texts, corpora_from_texts
@@ -102,6 +102,7 @@ def cost(
     *,
     real_heldout: Texts = None,
     train: Texts = None,
+    fit_real: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
     effort: Effort = "default",
     explain: bool = True,
@@ -112,7 +113,7 @@ def cost(
 
     Parameters
     ----------
-    generated, real, real_heldout, train, metrics, effort, explain, workers, text
+    generated, real, real_heldout, train, fit_real, metrics, effort, explain, workers, text
         As in `compare`. Estimates that an ``out`` folder already holds are counted as if they were not there.
 
     Raises
@@ -120,16 +121,16 @@ def cost(
     InputError, OptionError
         As `compare`.
     """
-    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
+    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     names = default_metrics(["train"] if train is not None else []) if metrics is None else metrics
-    chosen = parse_metrics(names, effort=check_effort(effort), train=corpora.get(TRAIN))
+    chosen = parse_metrics(names, effort=check_effort(effort), train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL))
     if metrics is None:
         chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     others = {name: corpora[name] for name in (HELDOUT, TRAIN, *generated) if name in corpora}
     if TRAIN in others:
         others[TRAIN] = part_of_train(others[TRAIN], len(corpora[FLOOR]), 0)
-    tasks, _ = tasks_of(corpora[FLOOR], others, 0, senseless={})
+    tasks, _ = tasks_of(corpora[FLOOR], others, 0)
     n_texts = sum(map(len, corpora.values()))
     n_tokens = sum(len(corpus.tokens) for corpus in corpora.values())
     factor = probe() / _measured()["probe_seconds"]
@@ -150,10 +151,10 @@ def _work(
     """Yield the key of each stage's figures, its name, and the texts and tokens of each of its runs."""
     yield "reading", "reading", [whole]
     yield "inspection", "inspection", [whole]
-    yield f"explanation {effort}", "explanations", [_size(task) for task in explained]
     families: dict[str, list[Metric]] = {}
     for metric in metrics:
         families.setdefault(metric.declaration.family, []).append(metric)
+    yield f"explanation {effort}", "explanations", [_size(task, families.get("dd", [])) for task in explained]
     of_vectors = [metric for metric in metrics if metric.declaration.family in _OF_VECTORS]
     if of_vectors:
         yield "encoder", "encoder", [_size(task, of_vectors) for task in tasks]
@@ -180,7 +181,9 @@ def probe() -> float:
 def _size(task: Task, metrics: Iterable[Metric] = ()) -> tuple[int, int]:
     """Return the texts and the tokens of both sides that the metrics look at."""
     drawn = [metric.settings.get(DRAWN) or math.inf for metric in metrics]
-    sides = [(min(len(side), max(drawn, default=math.inf)), side) for side in (task.generated, task.real)]
+    more = [metric.settings["fit_real"] for metric in metrics if metric.settings.get("fit_real") is not None]
+    together = (task.generated, task.real, *more[:1])
+    sides = [(min(len(side), max(drawn, default=math.inf)), side) for side in together]
     return int(sum(n for n, _ in sides)), round(sum(len(side.tokens) * n / max(1, len(side)) for n, side in sides))
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from textassay.comparison.columns import columns_of
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
-from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
+from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, judge, learning_curve
 from textassay.comparison.measure import EstimateStore, Progress, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
@@ -27,6 +27,7 @@ from textassay.estimate import Estimate
 from textassay.execution import stream_tasks
 from textassay.metric import (
     Effort,
+    Metric,
     alike_share,
     at_least_guessing,
     check_level,
@@ -59,6 +60,8 @@ def explain(
     seed: int = 0,
     halvings: int | None = None,
     full: Judgement | None = None,
+    fit_real: Texts = None,
+    trained_on: Texts = None,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -83,6 +86,8 @@ def explain(
         How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1.
     full
         The result of `textassay.comparison.judge` for the same arguments, to save computing it again.
+    fit_real, trained_on
+        More real text, and the generator's training text, for dd to learn from, as in ``dd``.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -97,13 +102,15 @@ def explain(
     halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
-    corpora = corpora_from_texts({"real": real, "generated": generated}, **text)
+    texts = {"real": real, "generated": generated, "fit_real": fit_real, "trained_on": trained_on}
+    corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     generated, real = corpora["generated"], corpora["real"]
+    untested: Untested = {"fit_real": corpora.get("fit_real"), "trained_on": corpora.get("trained_on")}
     if full is None:
-        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
+        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
     curve = learning_curve(
-        real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full
+        real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full, **untested
     )
     rise = curve.rise
     parts = _drawn(real, "real", seed), _drawn(generated, "generated", seed)
@@ -149,6 +156,7 @@ def explain_generators(
     store: EstimateStore,
     version: str,
     progress: Progress | None = None,
+    **untested: Unpack[Untested],
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
     """Return the explanations of all generators with enough text, and a message for each of the others.
 
@@ -165,7 +173,7 @@ def explain_generators(
     def missing() -> Iterator[_Sides]:
         for name in generated:
             sides = _Sides(name, columns_of(real, name), columns_of(generated[name], name))
-            keys[name] = _key(sides.real, sides.generated, top, effort, folds, level, seed, halvings, version)
+            keys[name] = _key(metric, sides.real, sides.generated, top, folds, level, seed, halvings, version)
             kept = _kept(store, keys[name])
             if kept is None:
                 yield sides
@@ -173,8 +181,9 @@ def explain_generators(
                 tell(sides)
                 explanations[name] = replace(kept, generator=name)
 
-    settings: Any = {"top": top, "effort": effort, "folds": folds, "level": level, "seed": seed, "halvings": halvings}
-    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
+    of_dd: Any = {"effort": effort, "folds": folds, "level": level, **untested}
+    metric = dd.declaration.with_settings(**of_dd)
+    settings: Any = {**of_dd, "top": top, "seed": seed, "halvings": halvings}
     for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell):
         if isinstance(found, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
@@ -203,25 +212,23 @@ class _Sides:
 
 
 def _explained(
-    sides: _Sides, *, effort: Effort, folds: int, level: float, seed: int, **others: Any
+    sides: _Sides, *, top: int, halvings: int | None, **settings: Any
 ) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
     """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
-    settings: Any = {"effort": effort, "folds": folds, "level": level, "seed": seed}
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             full = judge(sides.real, sides.generated, **settings)
         yield full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught))
-        yield explain(sides.generated, sides.real, full=full, **settings, **others)
+        yield explain(sides.generated, sides.real, full=full, top=top, halvings=halvings, **settings)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)
 
 
-def _key(real: Corpus, generated: Corpus, top: int, effort: Effort, folds: int, level: float, *others: object) -> str:
+def _key(metric: Metric, real: Corpus, generated: Corpus, *others: object) -> str:
     """Return the key of an explanation in the store: a hash of everything that can change it."""
-    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
     content = [part for corpus in (generated, real) for part in (corpus.fingerprint, corpus.columns_fingerprint)]
-    return estimate_key("explanation", top, metric.key, folds, level, *others, *content)
+    return estimate_key("explanation", metric.key, *others, *content)
 
 
 def _kept(store: EstimateStore, key: str) -> Explanation | None:

@@ -12,6 +12,7 @@ else t/n. The rule says nothing about larger samples.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,13 @@ Rows = npt.NDArray[np.bool_]
 # How often the sample is halved at each effort: with 4, the smallest point has a sixteenth of the texts.
 HALVINGS: Mapping[Effort, int] = {"quick": 1, "default": 4, "max": 1}
 _FAR = 1 << 40  # offset that keeps group numbers apart from those of single texts
+
+
+class Untested(TypedDict, total=False):
+    """Texts from which dd learns and on which it is not tested; see `textassay.metric.dd`."""
+
+    fit_real: Corpus | None
+    trained_on: Corpus | None
 
 
 @dataclass(frozen=True)
@@ -65,10 +73,17 @@ class LearningCurve:
 
 
 def judge(
-    real: Corpus, generated: Corpus, *, effort: Effort = "default", folds: int, level: float, seed: int
+    real: Corpus,
+    generated: Corpus,
+    *,
+    effort: Effort = "default",
+    folds: int,
+    level: float,
+    seed: int,
+    **untested: Unpack[Untested],
 ) -> Judgement:
     """Return dd and its cross-fit."""
-    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort)
+    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort, **untested)
     estimate, fits = dd_and_fits(metric, generated, real, seed=seed)
     return Judgement(estimate, fits[0])
 
@@ -83,9 +98,11 @@ def learning_curve(
     seed: int = 0,
     halvings: int | None = None,
     full: Judgement | None = None,
+    **untested: Unpack[Untested],
 ) -> LearningCurve:
     """Return dd with all texts of both sides, a half, a quarter, and so on, the smallest sample first."""
-    judged = full or judge(real, generated, effort=effort, folds=folds, level=level, seed=seed)
+    settings: Any = {"effort": effort, "folds": folds, "level": level, "seed": seed, **untested}
+    judged = full or judge(real, generated, **settings)
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]
     rise = None
@@ -93,7 +110,7 @@ def learning_curve(
         row_masks = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
+            part = judge(parts[0], parts[1], **settings)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))

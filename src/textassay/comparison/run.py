@@ -11,7 +11,7 @@ A row depends on the real text, its own text and columns, and the settings, neve
 import math
 import operator
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -30,7 +30,7 @@ from textassay.comparison.caveats import (
     unlike_clusters,
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
-from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, RealText, Result
+from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -82,6 +82,7 @@ def compare(
     *,
     real_heldout: Texts = None,
     train: Texts = None,
+    fit_real: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
     tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
@@ -116,6 +117,8 @@ def compare(
     train
         The sentences the generators were trained on, to find memorised ones; and a row of reference, for which as many
         of them are drawn as there are real ones.
+    fit_real
+        More real sentences of the same kind, from which dd learns and on which it is not tested.
     metrics
         Names such as ``dd`` or ``bleu(order=4)``; where none is given, `DEFAULT_METRICS` and those that need `train`,
         `log_probs` or `ratings`, where these are given.
@@ -167,7 +170,7 @@ def compare(
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
-    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated}
+    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
     with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
         corpora = corpora_from_texts(
@@ -182,6 +185,7 @@ def compare(
     chosen = parse_metrics(
         default_metrics(name for name, value in given.items() if value is not None) if metrics is None else metrics,
         train=corpora.get(TRAIN),
+        fit_real=corpora.get(FIT_REAL),
         **metric_settings(
             effort=effort,
             encoder=encoder,
@@ -204,14 +208,18 @@ def compare(
         "encoder": _encoder_name(encoder, has_features=bool(features)),
         "folds": folds,
         "paper": paper,
+        **({} if fit_real is None else {"fit_real": corpora[FIT_REAL].fingerprint}),
     }
     if out is not None:
         check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
-    findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout)
+    findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL))
+    for finding in findings:
+        if finding.kind == "real-in-fit-real" and finding.severity == "warning":
+            raise InputError(f"{finding.message} {finding.remedy}")
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, senseless={TRAIN: _of_train(chosen)})
+    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, metrics=chosen)
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (
@@ -235,6 +243,7 @@ def compare(
                 store=store,
                 version=version,
                 progress=progress,
+                fit_real=corpora.get(FIT_REAL),
             )
         cells = measure_cells(
             chosen,
@@ -309,7 +318,7 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] |
     for name in generated:
         if not isinstance(name, str):
             raise OptionError(f"a generator's name must be a str, got {name!r}")
-        if name in ("", HELDOUT, TRAIN) or name.startswith(FLOOR) or name.endswith(MATCHED):
+        if name in ("", HELDOUT, TRAIN, FIT_REAL) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
     check_level(level)
     if isinstance(metrics, str):
@@ -345,7 +354,7 @@ def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     return train.take(np.sort(stream(seed, "train", "row").permutation(len(train))[:n]))
 
 
-def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
+def _of_train(metrics: Iterable[Metric]) -> dict[str, str]:
     """Return the metrics that look texts up in the training text, with the reason why they cannot measure it."""
     return {
         metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
@@ -355,13 +364,14 @@ def _of_train(metrics: Sequence[Metric]) -> dict[str, str]:
 
 
 def tasks_of(
-    real: Corpus, others: Mapping[str, Corpus], seed: int, *, senseless: Mapping[str, Mapping[str, str]]
+    real: Corpus, others: Mapping[str, Corpus], seed: int, *, metrics: Iterable[Metric] = ()
 ) -> tuple[list[Task], dict[str, str]]:
     """Return the tasks (the floor, each corpus in full and at the floor's size), and the floor of each corpus.
 
     A corpus with fewer texts than the floor has a smaller floor of its own; a generator with log-probabilities or
     ratings has a floor with those columns. No task sees columns of another generator.
     """
+    senseless = {TRAIN: _of_train(metrics)}
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
 

@@ -10,6 +10,7 @@ from textassay.discriminator.base import declared_settings as declared_settings
 from textassay.discriminator.base import log_probs_column as log_probs_column
 from textassay.discriminator.base import reads_columns as reads_columns
 from textassay.discriminator.base import reads_log_probs as reads_log_probs
+from textassay.discriminator.base import reads_training_text as reads_training_text
 from textassay.discriminator.base import validation_scores as validation_scores
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator as BoostedTreesDiscriminator
 from textassay.discriminator.catalog import AUTO as AUTO
@@ -90,5 +91,6 @@ from textassay.discriminator.svm import SvmDiscriminator as SvmDiscriminator
 from textassay.discriminator.text_folds import stratified_folds as stratified_folds
 from textassay.discriminator.text_folds import text_clusters as text_clusters
 from textassay.discriminator.threshold import choose_threshold as choose_threshold
+from textassay.discriminator.training_text import TrainingText as TrainingText
 from textassay.discriminator.transformer import TransformerDiscriminator as TransformerDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator as XgboostDiscriminator

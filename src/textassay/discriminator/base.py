@@ -307,6 +307,11 @@ def reads_log_probs(discriminator: Discriminator) -> bool:
     return bool(getattr(discriminator, "reads_log_probs", False))
 
 
+def reads_training_text(discriminator: Discriminator) -> bool:
+    """Return whether a discriminator uses what `TrainingText` says of both sides, by its attribute."""
+    return bool(getattr(discriminator, "reads_training_text", False))
+
+
 def reads_columns(discriminator: Discriminator) -> bool:
     """Return whether a discriminator reads other columns, by its attribute `reads_columns`."""
     return bool(getattr(discriminator, "reads_columns", False))

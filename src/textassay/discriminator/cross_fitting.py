@@ -11,7 +11,7 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -97,12 +97,17 @@ def cross_fit(
     threshold: ThresholdRule = "validation",
     seed: int,
     repeat: int = 0,
+    fit_real: Corpus | None = None,
 ) -> CrossFit:
-    """Return how discriminators judge text they did not see."""
+    """Return how discriminators judge text they did not see.
+
+    `fit_real`: more real text, from which each of them learns, and on which none is tested.
+    """
     n_parts, n_valid_parts = (
         (folds, _VALIDATION_SHARE) if folds > 1 else (_N_PARTS_OF_ONE_SPLIT, _N_PARTS_OF_ONE_SPLIT - 1)
     )
-    pool = Pool(real, generated)
+    pool = Pool(real if fit_real is None else _joined(real, fit_real), generated)
+    more = np.arange(len(real), len(pool.sides[0]))
     everything = np.arange(len(real)), np.arange(len(generated))
     numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
 
@@ -111,7 +116,8 @@ def cross_fit(
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
         test = _part(pool, (np.flatnonzero(side == fold) for side in numbers))
         valid = _part(pool, (side[part == 0] for side, part in zip(rest, parts, strict=True)))
-        train = _part(pool, (side[part != 0] for side, part in zip(rest, parts, strict=True)))
+        of_real, of_generated = (side[part != 0] for side, part in zip(rest, parts, strict=True))
+        train = _part(pool, (np.concatenate([of_real, more]), of_generated))
         if not all(len(rows) for part in (test, valid, train) for rows in part.rows):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
         return _fit_fold(discriminator, train, valid, test, threshold)
@@ -135,6 +141,14 @@ class _Fitted:
 
     fit: FoldFit
     test_scores: tuple[FloatArray, FloatArray]
+
+
+def _joined(real: Corpus, more: Corpus) -> Corpus:
+    """Return the texts of both; where those of `real` have groups, each of `more` is one."""
+    if real.groups is None:
+        return Corpus.concatenate([real, replace(more, groups=None)])
+    first = int(real.groups.max(initial=-1)) + 1
+    return Corpus.concatenate([real, replace(more, groups=np.arange(first, first + len(more)))])
 
 
 def _part(pool: Pool, rows: Iterable[IntArray]) -> Part:

@@ -33,6 +33,7 @@ from textassay.discriminator.base import (
     prob_real_of,
     reads_columns,
     reads_log_probs,
+    reads_training_text,
     validation_scores,
 )
 from textassay.discriminator.dense_logistic import minimise_logistic
@@ -126,6 +127,11 @@ class FamilyDiscriminator:
     def reads_log_probs(self) -> bool:
         """Whether a member uses log-probabilities where there are any."""
         return any(map(reads_log_probs, self.members))
+
+    @property
+    def reads_training_text(self) -> bool:
+        """Whether a member does."""
+        return any(map(reads_training_text, self.members))
 
     @property
     def reads_columns(self) -> bool:

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from textassay.corpus import Corpus, Vocabulary, drop_pages
+from textassay.discriminator import training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -73,6 +74,7 @@ class StackDiscriminator(BaseDiscriminator):
     """Logistic regression over what n-gram models of both sides say of a sentence; deterministic."""
 
     reads_log_probs = True
+    reads_training_text = True
     name: str = field(default="stack", kw_only=False)
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
@@ -250,6 +252,7 @@ class StackFeatures:
     _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
+    reads_training: bool = False  # Whether columns of `training_text` are among the straight ones
 
     @classmethod
     def fit(
@@ -282,12 +285,16 @@ class StackFeatures:
         if skips:
             gaps = SkipCounts.build(*_marked(train))
             own_gaps = gaps.describe_own(groups)[drawn]
-        token = _average_token(counts, sums, lengths, log_probs)
+        reads_training = all(training_text.COLUMN in side.columns for side in (real, generated))
+        training = described.column(training_text.COLUMN) if reads_training else None
+        token = _average_token(counts, sums, lengths, log_probs, training)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs)
+        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, training)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales)
+        features = cls(
+            counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
+        )
         return features, features._columns(straight, token)
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -298,7 +305,8 @@ class StackFeatures:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, marked)
+        training = corpus.columns[training_text.COLUMN].astype(np.float64) if self.reads_training else None
+        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, training, marked)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
         """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
@@ -308,24 +316,31 @@ class StackFeatures:
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
+            training: FloatArray | None = block.column(training_text.COLUMN) if self.reads_training else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.skips is not None or self.linear is not None:
                 marked = Corpus.concatenate(_marked(block))
-            columns = self._describe(self.counts.describe_uncounted(block.numbers), lengths, log_probs, marked)
+            sums = self.counts.describe_uncounted(block.numbers)
+            columns = self._describe(sums, lengths, log_probs, training, marked)
             for number, top in enumerate(tops):
                 scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
         n_real = len(part.rows[0])
         return [(of_top[:n_real], of_top[n_real:]) for of_top in scores]
 
     def _describe(
-        self, sums: FloatArray, lengths: IntArray, raw_log_probs: npt.NDArray[np.floating] | None, marked: Corpus | None
+        self,
+        sums: FloatArray,
+        lengths: IntArray,
+        raw_log_probs: npt.NDArray[np.floating] | None,
+        training: FloatArray | None,
+        marked: Corpus | None,
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
         gaps = None if self.skips is None or marked is None else self.skips.describe(marked)
         margins = None if self.linear is None or marked is None else self.linear.margins(marked)
-        token = _average_token(self.counts, sums, lengths, log_probs)
-        return self._columns(_straight(sums, gaps, lengths, margins, log_probs), token)
+        token = _average_token(self.counts, sums, lengths, log_probs, training)
+        return self._columns(_straight(sums, gaps, lengths, margins, log_probs, training), token)
 
     def used(self, bend: float) -> tuple[int, FloatArray]:
         """Return how many columns a top with this bend uses, and the emphasis of each."""
@@ -363,16 +378,23 @@ def _straight(
     lengths: IntArray,
     margins: FloatArray | None,
     log_probs: _LogProbs | None,
+    training: FloatArray | None,
 ) -> list[FloatArray]:
     parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
     if margins is not None:
         parts.append(margins[:, None])
     if log_probs is not None:
         parts += [log_probs.sums[:, None], log_probs.beyond[:, None]]
-    return parts
+    return parts if training is None else [*parts, training]
 
 
-def _average_token(counts: SideCounts, sums: FloatArray, lengths: IntArray, log_probs: _LogProbs | None) -> FloatArray:
+def _average_token(
+    counts: SideCounts,
+    sums: FloatArray,
+    lengths: IntArray,
+    log_probs: _LogProbs | None,
+    training: FloatArray | None,
+) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
     longest = counts.texts.max_order
     orders = sorted({1, min(2, longest), longest})
@@ -382,7 +404,8 @@ def _average_token(counts: SideCounts, sums: FloatArray, lengths: IntArray, log_
     columns.append(above[0] - above[1])
     if log_probs is not None:
         columns.append(log_probs.sums)
-    return np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
+    token = np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
+    return token if training is None else np.column_stack([token, training_text.average_token(training, lengths)])
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:

@@ -626,6 +626,27 @@ def memorised(pair: Pair, train: Keys) -> Finding | None:
 
 def real_in_train(real: Surface, train: Keys) -> Finding | None:
     """Return a finding if real texts occur in the training text more often than training texts repeat."""
+    return _real_in(
+        real,
+        train,
+        "memorised-sentences",
+        "the training text",
+        "Give real text that the generator was not trained on; otherwise metrics take memorising for quality.",
+    )
+
+
+def real_in_fit(real: Surface, fit_real: Keys) -> Finding | None:
+    """Return a finding if real texts occur in the text that is only learnt from more often than its texts repeat."""
+    return _real_in(
+        real,
+        fit_real,
+        "real-in-fit-real",
+        "the text of --fit-real",
+        "Give other real text: dd's classifiers would recognise what they are tested on.",
+    )
+
+
+def _real_in(real: Surface, train: Keys, kind: str, what: str, remedy: str) -> Finding | None:
     keys = real.keys
     mask = occurs_in(keys, train)
     repeats = occurs_elsewhere(train)
@@ -635,15 +656,15 @@ def real_in_train(real: Surface, train: Keys) -> Finding | None:
     if severity is None or difference < 0:
         return None
     return own_finding(
-        "memorised-sentences",
+        kind,
         severity,
         REAL,
-        f"{n_seen} of {len(keys)} real texts ({100 * n_seen / len(keys):.1f} %) occur in the training text, where "
+        f"{n_seen} of {len(keys)} real texts ({100 * n_seen / len(keys):.1f} %) occur in {what}, where "
         f"{100 * np.count_nonzero(repeats) / len(train):.1f} % of the texts occur more than once.",
         n_seen,
         len(keys),
         real.example(mask),
-        "Give real text that the generator was not trained on; otherwise metrics take memorising for quality.",
+        remedy,
     )
 
 

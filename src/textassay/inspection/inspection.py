@@ -19,6 +19,7 @@ from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewher
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
 
 _TRAIN = "(train)"
+_FIT_REAL = "(fit-real)"
 _OWN_REMEDIES = {
     "empty-sentences": "Remove them if they are stray blank lines: every empty line counts as a text.",
     "repeated-sentences": "Nothing to repair if they are genuine: a generator should repeat itself as often.",
@@ -33,6 +34,7 @@ def inspect(
     *,
     train: Texts = None,
     heldout: Texts = None,
+    fit_real: Texts = None,
     **text: Unpack[TextOptions],
 ) -> Findings:
     """Return the problems of the real text, the held-out real text and each generator's text.
@@ -47,6 +49,8 @@ def inspect(
         Training text of the generators.
     heldout
         More real text, checked like a generator's, named ``(real-heldout)``.
+    fit_real
+        Real text that classifiers learn from and are not tested on; checked for texts of `real`.
     text
         How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -61,18 +65,22 @@ def inspect(
     EmptyCorpusError
         If a corpus has no text.
     """
-    sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated}
+    sources = {REAL: real, HELDOUT: heldout, _TRAIN: train, **generated, _FIT_REAL: fit_real}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings report it
         corpora = corpora_from_texts({name: each for name, each in sources.items() if each is not None}, **text)
     _check_filled(corpora.values())
     train_keys = sentence_keys(corpora.pop(_TRAIN)) if train is not None else None
+    fit_keys = sentence_keys(corpora.pop(_FIT_REAL)) if fit_real is not None else None
     all_surfaces = surfaces(list(corpora.values()))
     others = [name for name in corpora if name != REAL]
     findings = _own_findings(all_surfaces[0], REAL)
     if train_keys is not None:
         memorised = checks.real_in_train(all_surfaces[0], train_keys)
         findings += [] if memorised is None else [memorised]
+    if fit_keys is not None:
+        tested = checks.real_in_fit(all_surfaces[0], fit_keys)
+        findings += [] if tested is None else [tested]
     findings = _warnings_first(findings)
     for number, name in enumerate(others, start=1):
         pair = Pair(all_surfaces[number], all_surfaces[0], name)

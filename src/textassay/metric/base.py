@@ -44,10 +44,15 @@ Blindness = Literal["word order", "words"]  # words: the value stays where each 
 
 # Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
 # is shown there.
-SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train")
+SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train", "trained_on", "fit_real")
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
-_TEXTS = {"train": "training text", "background": "background"}  # parameters that are texts
+_TEXTS = {  # parameters that are texts
+    "train": "training text",
+    "trained_on": "training text",
+    "background": "background",
+    "fit_real": "more real text",
+}
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there

@@ -22,6 +22,7 @@ from textassay.discriminator import (
     CrossFit,
     Discriminator,
     ThresholdRule,
+    TrainingText,
     as_discriminator,
     cross_fit,
     log_probs_column,
@@ -29,8 +30,9 @@ from textassay.discriminator import (
     missing_members,
     reads_columns,
     reads_log_probs,
+    reads_training_text,
 )
-from textassay.errors import OptionError, check_range
+from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
 from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
@@ -89,6 +91,8 @@ def dd(
     folds: int = 5,
     repeats: int = 1,
     threshold: ThresholdRule = "validation",
+    fit_real: Corpus | None = None,
+    trained_on: Corpus | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -117,6 +121,13 @@ def dd(
         Cross-fitting partitions to average over, at least 1; with one fold, 1.
     threshold
         ``"validation"``: one half, or another threshold that is clearly better on validation text; ``"half"``: 1/2.
+    fit_real
+        More real text of the same kind, drawn independently of `real`: classifiers learn from it and are not tested on
+        it. The signature then has ``fit_real:``, the number of its texts and the beginning of its hash.
+    trained_on
+        The text that the generator was trained on, a third side: discriminators that can use it (the stack) see how
+        likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
+        The signature then has ``trained_on:`` and the beginning of its hash. Real text must not stand in it.
     level
         Of the interval and the certified bound.
     seed
@@ -158,7 +169,11 @@ def dd(
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
     judge, is_auto = _judge(discriminator, effort), _is_auto(discriminator)
-    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed)
+    if fit_real is not None and fit_real.fingerprint == real.fingerprint:
+        raise InputError("fit_real is the real text itself: give other real text, which is not tested")
+    if not reads_training_text(judge):
+        trained_on = None
+    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on)
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -175,6 +190,8 @@ def dd(
             "feats": judge.features,
             **({"effort": effort} if is_auto else {}),
             **({} if whose is None else {"log_probs": whose}),
+            **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
+            **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -203,7 +220,8 @@ def dd_and_fits(
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
-        return estimate, compute_once(_cross_fits, generated, real, judge, *others)
+        trained_on = settings["trained_on"] if reads_training_text(judge) else None
+        return estimate, compute_once(_cross_fits, generated, real, judge, *others, settings["fit_real"], trained_on)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -227,12 +245,18 @@ def _cross_fits(
     repeats: int,
     threshold: ThresholdRule,
     seed: int,
+    fit_real: Corpus | None,
+    trained_on: Corpus | None,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
     sides = _with_log_probs(real, column), _with_log_probs(generated, column)
+    if trained_on is not None:
+        training = compute_once(TrainingText.fit, trained_on)
+        sides = training.described(sides[0]), training.described(sides[1])
+        fit_real = None if fit_real is None else training.described(fit_real)
     return tuple(
-        cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat)
+        cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
         for repeat in range(repeats)
     )
 

@@ -1,0 +1,84 @@
+"""A generator's training text as a third side: how likely a text is under models of it, and how much of it is new.
+
+A generator hardly leaves what it learnt from; fresh real text does. The training text is never labelled real or
+generated: it only adds columns to the texts of both sides, alike for both, so that a text of either side is described
+the same way, whether a classifier learns from it or is tested on it.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from textassay.corpus import Corpus
+from textassay.ngram import BackoffModel, count_ngrams, with_ends
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+COLUMN = "training_text"  # of corpora, shape (N, n_names)
+_ORDERS = (1, 2, 3, 5)  # of the models
+_LONGEST = 6  # tokens of an n-gram that is looked up
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """Models of a training text; made by `fit`."""
+
+    models: tuple[BackoffModel, ...]  # Kneser-Ney models, one an order; the last has order `_LONGEST`
+
+    @classmethod
+    def fit(cls, train: Corpus) -> "TrainingText":
+        """Return the models of `train`, which has at least one text."""
+        counts = count_ngrams(train.tokens, train.offsets, order=_LONGEST, n_types=len(train.vocabulary))
+        return cls(tuple(counts.fit(order)[0] for order in (*_ORDERS, _LONGEST)))
+
+    def described(self, corpus: Corpus) -> Corpus:
+        """Return `corpus`, which shares the vocabulary, with the column `COLUMN`.
+
+        Of each text: its log-probability in nats under the models of `_ORDERS`; the number of its n-grams of 2 to
+        `_LONGEST` tokens, ends included, that the training text does not have; and the longest run of tokens, each the
+        end of an n-gram of `_LONGEST` tokens that it has.
+        """
+        tokens, offsets = with_ends(corpus.tokens, corpus.offsets)
+        columns = [
+            np.add.reduceat(model.token_log_probs(tokens, offsets, model.plain), offsets[:-1])
+            for model in self.models[:-1]
+        ]
+        depths = _depths(self.models[-1])[self.models[-1].trace(tokens, offsets).nodes]
+        columns += list(_absent(depths, offsets))
+        values = np.stack(columns, axis=1)
+        return replace(corpus, columns={**corpus.columns, COLUMN: values})
+
+
+def average_token(column: FloatArray, lengths: IntArray) -> FloatArray:
+    """Return two of the columns for an average token: log-probability, and n-grams of 3 tokens that are new."""
+    return column[:, [len(_ORDERS) - 1, len(_ORDERS) + 1]] / (lengths + 1)[:, None]
+
+
+def _depths(model: BackoffModel) -> npt.NDArray[np.int8]:
+    """Return the length of the n-gram of each node."""
+    starts = [0, 1]
+    while starts[-1] < len(model.first) - 1:
+        starts.append(int(model.first[starts[-1]]))
+    return np.repeat(np.arange(len(starts), dtype=np.int8), np.diff([*starts, len(model.tokens)]))
+
+
+@njit(cache=True, nogil=True)
+def _absent(depths, offsets):  # type: ignore[no-untyped-def]
+    """Return the counts of n-grams of 2 to `_LONGEST` tokens that are new, and the longest run of known ones."""
+    n = len(offsets) - 1
+    absent = np.zeros((_LONGEST, n))
+    for text in range(n):
+        run = longest = 0
+        for place in range(offsets[text], offsets[text + 1]):
+            known = depths[place]
+            whole = min(_LONGEST, place - offsets[text] + 2)  # with <sos>
+            for length in range(2, whole + 1):
+                if known < length:
+                    absent[length - 2, text] += 1
+            run = run + 1 if known >= whole else 0
+            longest = max(longest, run)
+        absent[_LONGEST - 1, text] = longest
+    return absent
