@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from made_up import sentences
 from made_up_comparisons import make_comparison, make_findings
 from textassay.comparison import Comparison, Rank, compare
 from textassay.estimate import Better, Estimate, Interval
@@ -333,3 +335,16 @@ def test_the_command_names_an_effort_that_is_not_the_default_one(effort: Effort)
     line = command_line(Digest(comparison))
     assert (f"--effort {effort}" in line) == (effort != "default")
     assert ("--effort" in line) == (effort != "default")
+
+
+def test_more_text_that_dd_learnt_from_is_told() -> None:
+    texts = sentences(300, seed=1)
+    settings: dict[str, Any] = {"metrics": ["dd"], "effort": "quick", "folds": 2, "explain": False}
+    plain, more = (
+        Digest(compare({"g": sentences(100, seed=2)}, texts[:100], fit_real=fit_real, **settings))
+        for fit_real in (None, texts[100:])
+    )
+    assert "dd learnt from 200 more real texts" in dict(scope(more))["Settings"]
+    assert "learnt" not in dict(scope(plain))["Settings"]
+    assert " --fit-real FILE " in command_line(more)
+    assert "--fit-real" not in command_line(plain)

@@ -51,6 +51,8 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     tokenizer = digest.setting("tok")
     if tokenizer is not None:
         settings.insert(0, f"tokeniser {tokenizer}")
+    if digest.learnt_note:
+        settings.append(digest.learnt_note)
     return (
         ("Real text", f"{comparison.real.name}: {count(comparison.real.n_sentences)} texts"),
         ("Generators" if len(digest.generators) > 1 else "Generator", generators),

@@ -735,7 +735,8 @@ def _sizes_told(digest: Digest) -> str:
     told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
     told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
     tokenizer = digest.setting("tok")
-    return f"{told}{'' if tokenizer is None else f'; tokeniser {tokenizer}'}; seed {comparison.seed}."
+    parts = [told, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
+    return f"{'; '.join([*parts, *([digest.learnt_note] if digest.learnt_note else [])])}."
 
 
 def _message(message: str, others: Sequence[str]) -> str:

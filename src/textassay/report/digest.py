@@ -44,6 +44,12 @@ class Digest(Standings):
         return f"{TRAIN}: the generators' training text, {part}measured as if it were generated."
 
     @cached_property
+    def learnt_note(self) -> str:
+        """Return from what text dd learnt beside what it was tested on; empty where there is none."""
+        more = self.setting("fit_real")
+        return "" if more is None else f"dd learnt from {count(int(more.split('-')[0]))} more real texts"
+
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """Metrics by kind and table, but for the headline, which has a table of its own."""
         return group_by_kind(metric for metric in self.comparison.metrics if metric != self.headline)
