@@ -70,6 +70,7 @@ BAD_FEATURES = [
     ("a.npy", _written(b"\x00\x01\xff garbage" * 20), "is not a .npy file of numbers"),
     ("a.npy", _written(pickle.dumps({"a": 1})), "is not a .npy file of numbers"),
     ("a.npy", _saved(np.array([{}, None], dtype=object)), "objects instead of numbers"),
+    ("a.npy", _saved(np.full((2, 3), b"abcd")), r"must hold real numbers, got the type \|S4"),
     ("a.npy", _saved(np.ones(3)), r"must have one row per text, shape \(N, d\), got shape \(3,\)"),
     ("a.npz", _written(b"PK\x03\x04 cut off"), "is not a .npz file of numbers"),
     ("a.npz", _written(b"not a zip"), "is not a .npz file of numbers"),

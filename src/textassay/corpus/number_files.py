@@ -37,6 +37,8 @@ def read_features(source: str | os.PathLike[str]) -> Array:
         raise InputError(f"{path}: features are a .npy file (numpy.save) or a .npz file with one array")
     if array.ndim != 2:
         raise InputError(f"{path} must have one row per text, shape (N, d), got shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{path} must hold real numbers, got the type {array.dtype}")
     return array
 
 
