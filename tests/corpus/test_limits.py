@@ -5,7 +5,9 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -208,3 +210,12 @@ def test_a_plain_file_that_is_too_large_is_not_opened(tmp_path: Path, monkeypatc
     monkeypatch.setattr(source_module, "_BLOCK", 0)  # reading would never end
     with input_limits(max_input=1999), pytest.raises(InputError, match="holds more than 2 kB"):
         list(Source(path).lines())
+
+
+def test_a_group_of_rows_far_larger_than_its_file_is_refused_without_a_look_at_its_columns() -> None:
+    """Of damaged files, PyArrow ends the process there."""
+    arrow_module = import_module("textassay.corpus.arrow")
+    group = SimpleNamespace(total_byte_size=10**12, column=lambda number: pytest.fail("looked at"), num_columns=1)
+    metadata = SimpleNamespace(num_row_groups=1, num_rows=3, row_group=lambda number: group)
+    with pytest.raises(InputError, match=r"f\.parquet holds more than 4 GB"):
+        arrow_module._check_sizes(metadata, ["text"], "f.parquet", 4_000_000_000, 603)

@@ -15,6 +15,7 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 _BLOCK = 1 << 23  # bytes decompressed at once
 _ROWS = 1 << 13  # rows read at once: a small file can repeat one stored value in all of them
+_MOST_TIMES = 10_000  # a group of rows that says it is so many times as large as its file is damaged
 _MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
@@ -38,7 +39,7 @@ def read_parquet(source: Source, column: str | None, group_column: str | None) -
                     wanted.append(choose_column(names, group_column, place))
                 columns = [name.split(".")[0] for name in wanted]
                 limit = input_limit(source.size or 0)
-                _check_sizes(file.metadata, columns, place, limit)
+                _check_sizes(file.metadata, columns, place, limit, source.size)
                 batches = file.iter_batches(batch_size=_ROWS, columns=columns)
                 return _collect(arrow, batches, wanted, place, limit)
         except (arrow.ArrowException, UnicodeDecodeError) as error:
@@ -147,13 +148,15 @@ def _decompressed(source: Source) -> bytearray:
     return content
 
 
-def _check_sizes(metadata: Any, columns: Sequence[str], place: str, limit: int) -> None:
-    """Raise if the metadata say that `columns` hold more than may be read."""
+def _check_sizes(metadata: Any, columns: Sequence[str], place: str, limit: int, size: int | None) -> None:
+    """Raise if the metadata say that `columns` hold more than may be read, or the file many times its `size`."""
     n_bytes = 0
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         if row_group.total_byte_size <= limit // metadata.num_row_groups:
             continue  # nor are columns looked at, which ends the process where their sizes are damaged
+        if size is not None and row_group.total_byte_size > _MOST_TIMES * size:
+            raise input_too_long(place, limit)
         for number in range(row_group.num_columns):
             column = row_group.column(number)
             if column.path_in_schema.split(".")[0] in columns:
