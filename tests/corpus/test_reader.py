@@ -319,3 +319,8 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatc
         MissingExtraError, match=r"reading Parquet files needs the 'parquet' extra: in the clone, pip install"
     ):
         read_texts(write(tmp_path / "f.parquet", b"PAR1"))
+
+
+def test_a_name_that_no_file_can_have_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no file can be called .*: File name too long"):
+        read_texts(tmp_path / ("a" * 5000))

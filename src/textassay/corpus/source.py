@@ -189,7 +189,11 @@ def check_exists(place: Path | str) -> None:
     path = place
     if "\0" in str(path):
         raise InputError(f"no file can be called {str(path)!r}: the name holds a zero byte")
-    if not path.exists():
+    try:
+        exists = path.exists()
+    except OSError as error:  # a name may be too long
+        raise InputError(f"no file can be called {str(path)[:100]!r}: {error.strerror or error}") from None
+    if not exists:
         raise InputError(f"no file {path}{nearest_files(path)}")
 
 
