@@ -113,7 +113,8 @@ def explain(
         real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full, **untested
     )
     rise = curve.rise
-    parts = _drawn(real, "real", seed), _drawn(generated, "generated", seed)
+    of_real, of_generated = stream(seed, "explanation", "real"), stream(seed, "explanation", "generated")
+    parts = real.drawn(MOST_LINEAR, of_real), generated.drawn(MOST_LINEAR, of_generated)
     prefixes = prefix_curve(*parts, folds=folds, level=level, seed=seed)
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
@@ -292,12 +293,6 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
         bins.append(LengthBin(shortest, end, counts[0], counts[1], value, low, high))
         shortest = end + 1
     return tuple(bins)
-
-
-def _drawn(corpus: Corpus, side: str, seed: int) -> Corpus:
-    if len(corpus) <= MOST_LINEAR:
-        return corpus
-    return corpus.take(np.sort(stream(seed, "explanation", side).choice(len(corpus), MOST_LINEAR, replace=False)))
 
 
 def _linear(

@@ -17,7 +17,6 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.caveats import (
@@ -349,9 +348,7 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
 
 def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     """Return `n` random texts of the training text, or all if it has no more."""
-    if len(train) <= n:
-        return train
-    return train.take(np.sort(stream(seed, "train", "row").permutation(len(train))[:n]))
+    return train.drawn(n, stream(seed, "train", "row"))
 
 
 def _of_train(metrics: Iterable[Metric]) -> dict[str, str]:
@@ -376,7 +373,7 @@ def tasks_of(
     scored, against = real.take(first), real.take(second)
 
     def part(corpus: Corpus, size: int) -> Corpus:
-        return corpus.take(np.sort(stream(seed, "floor", "size").permutation(len(corpus))[:size]))
+        return corpus.drawn(size, stream(seed, "floor", "size"))
 
     sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
     floors = {

@@ -230,6 +230,10 @@ class Corpus:
         start, stop = self.offsets[:-1][index], self.offsets[1:][index]
         return self.vocabulary.decode(self.tokens[start:stop])
 
+    def drawn(self, n: int, rng: np.random.Generator) -> "Corpus":
+        """Return `n` random texts, in the order they have here; all where there are no more."""
+        return self if len(self) <= n else self.take(np.sort(rng.permutation(len(self))[:n]))
+
     def take(self, indices: npt.NDArray[np.int64]) -> "Corpus":
         """Return the corpus of the texts at `indices`, in that order; vocabulary and strings are shared.
 

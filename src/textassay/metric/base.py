@@ -54,7 +54,8 @@ _TEXTS = {  # parameters that are texts
     "fit_real": "more real text",
 }
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
-_LATER = (DRAWN, "fit_real", "trained_on")  # not in the keys of older results, which are those of None
+# Settings that came later: where they are None, they are no part of a key, so that older results are found
+_LATER = (DRAWN, "fit_real", "trained_on")
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
@@ -281,10 +282,7 @@ class Metric:
 
 
 def _drawn(corpus: Corpus, side: str, n: int, seed: int) -> Corpus:
-    """Return `n` texts, each as likely as any other; all where there are no more."""
-    if len(corpus) <= n:
-        return corpus
-    return corpus.take(np.sort(stream(seed, "texts", side).choice(len(corpus), n, replace=False)))
+    return corpus.drawn(n, stream(seed, "texts", side))
 
 
 def _metric(declaration: Declaration | tuple[str, str], settings: dict[str, Any], level: float) -> Metric:

@@ -252,13 +252,16 @@ def _cross_fits(
     column = _column(judge, real, generated)
     sides = _with_log_probs(real, column), _with_log_probs(generated, column)
     if trained_on is not None:
-        training = compute_once(TrainingText.fit, trained_on)
-        sides = training.described(sides[0]), training.described(sides[1])
-        fit_real = None if fit_real is None else training.described(fit_real)
+        sides = compute_once(_described, sides[0], trained_on), compute_once(_described, sides[1], trained_on)
+        fit_real = None if fit_real is None else compute_once(_described, fit_real, trained_on)
     return tuple(
         cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
         for repeat in range(repeats)
     )
+
+
+def _described(corpus: Corpus, trained_on: Corpus) -> Corpus:
+    return compute_once(TrainingText.fit, trained_on).described(corpus)
 
 
 def _column(judge: Discriminator, real: Corpus, generated: Corpus) -> str | None:
