@@ -231,7 +231,7 @@ class Corpus:
         return self.vocabulary.decode(self.tokens[start:stop])
 
     def drawn(self, n: int, rng: np.random.Generator) -> "Corpus":
-        """Return `n` random texts, in the order they have here; all where there are no more."""
+        """Return `n` random texts, in the order they have here; all of them where there are no more than `n`."""
         return self if len(self) <= n else self.take(np.sort(rng.permutation(len(self))[:n]))
 
     def take(self, indices: npt.NDArray[np.int64]) -> "Corpus":
