@@ -192,7 +192,7 @@ def check_exists(place: Path | str) -> None:
     try:
         exists = path.exists()
     except OSError as error:  # a name may be too long
-        raise InputError(f"no file can be called {str(path)[:100]!r}: {error.strerror or error}") from None
+        raise InputError(f"no file can be called {str(path)!r}: {error.strerror or error}") from None
     if not exists:
         raise InputError(f"no file {path}{nearest_files(path)}")
 
