@@ -151,13 +151,12 @@ class StackDiscriminator(BaseDiscriminator):
         if skips is not None:
             skips.count(train.numbers)
         drawn = _drawn(train, self.most_fitted)
-        features, columns = self._describe(counts, skips, train, drawn, column)
+        features, columns, is_real = self._describe(counts, skips, train, drawn, column)
         settings: list[tuple[float, float]] = []
         tops: list[DenseLogistic] = []
         for bend in self.bends:
             n_columns, emphasis = features.used(bend)
             settings += [(c, bend) for c in self.grid]
-            is_real = train.is_real[drawn]
             tops += dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis)
         del columns  # large where there is much text
         scores = features.scores(valid, tops)
@@ -169,9 +168,9 @@ class StackDiscriminator(BaseDiscriminator):
             skips.count(valid.numbers)
         everything = train.joined(valid)
         drawn = _drawn(everything, self.most_fitted)
-        features, columns = self._describe(counts, skips, everything, drawn, column)
+        features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
-        top = fit_dense_logistic(columns[:, :n_columns], everything.is_real[drawn], c=c, emphasis=emphasis)
+        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, emphasis=emphasis)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
             chosen[FIT] = self.most_fitted
@@ -179,7 +178,7 @@ class StackDiscriminator(BaseDiscriminator):
 
     def _describe(
         self, counts: SideCounts, skips: SkipCounts | None, train: Part, drawn: Mask, column: str | None
-    ) -> "tuple[StackFeatures, FloatArray]":
+    ) -> "tuple[StackFeatures, FloatArray, Mask]":
         return StackFeatures.fit(counts, skips, train, drawn, margins=self.margins, column=column)
 
 
@@ -287,10 +286,10 @@ class StackFeatures:
         *,
         margins: bool,
         column: str | None,
-    ) -> "tuple[StackFeatures, FloatArray]":
-        """Return the features, and the columns of the training sentences, real ones first, each without its group.
+    ) -> "tuple[StackFeatures, FloatArray, Mask]":
+        """Return the features, the columns of training sentences, each without its group, and which of them are real.
 
-        `counts`, `skips`: those of `train`; `drawn`: which sentences are described.
+        `counts`, `skips`: those of `train`; `drawn`: which are described, but for those without log-probabilities.
         """
         real, generated = train.pool.sides
         groups = None
@@ -302,11 +301,6 @@ class StackFeatures:
             groups = joint_groups(of_sides[0], of_sides[1], *map(len, train.rows))
         described = train.chosen(drawn)
         lengths = described.gathered(lambda side: side.lengths)
-        log_probs, limits = None, (-np.inf, np.inf)
-        if column is not None:
-            raw_log_probs = described.column(column)
-            limits = _limits_of(raw_log_probs, lengths)
-            log_probs = _cut(raw_log_probs, lengths, limits)
         linear, own_margins, own_gaps = None, None, None
         if margins:
             own_groups = None if groups is None else groups[drawn]
@@ -316,6 +310,20 @@ class StackFeatures:
             own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
         reads_training = all(training_text.COLUMN in side.columns for side in (real, generated))
         training = described.column(training_text.COLUMN) if reads_training else None
+        is_real = train.is_real[drawn]
+        log_probs, limits = None, (-np.inf, np.inf)
+        if column is not None:
+            raw_log_probs = described.column(column)
+            known = ~np.isnan(raw_log_probs)
+            if not known.all():
+                raw_log_probs, lengths, sums, is_real = (
+                    values[known] for values in (raw_log_probs, lengths, sums, is_real)
+                )
+                own_gaps, own_margins, training = (
+                    None if values is None else values[known] for values in (own_gaps, own_margins, training)
+                )
+            limits = _limits_of(raw_log_probs, lengths)
+            log_probs = _cut(raw_log_probs, lengths, limits)
         token = _average_token(counts, sums, lengths, log_probs, training)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
@@ -324,7 +332,7 @@ class StackFeatures:
         features = cls(
             counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
         )
-        return features, features._columns(straight, token)
+        return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
         """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
