@@ -81,18 +81,19 @@ def short_rounds() -> Iterator[None]:
         vars(recipe).update(values)
 
 
+def _by_length(pages: list[Path]) -> list[Any]:
+    """Return the pages, those whose examples take long marked as slow."""
+    slow = "adversarial", "command-line", "compare", "explaining", "exposure-bias", "generators", "planning", "reading-"
+    return [pytest.param(page, marks=pytest.mark.slow if page.stem.startswith(slow) else ()) for page in pages]
+
+
 @pytest.mark.usefixtures("texts")
-@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
+@pytest.mark.parametrize("page", _by_length(_pages_with("python")), ids=_name)
 def test_python_examples(page: Path) -> None:
     namespace: dict[str, object] = {}
     for kind, code in _blocks(page):
         if kind == "python":
             exec(compile(code, _name(page), "exec"), namespace)
-
-
-def _by_length(pages: list[Path]) -> list[Any]:
-    """Return the pages, those that train adversaries marked as slow: `tests/cli` trains with the same commands."""
-    return [pytest.param(page, marks=pytest.mark.slow if "adversarial" in page.stem else ()) for page in pages]
 
 
 @pytest.mark.usefixtures("short_rounds")
