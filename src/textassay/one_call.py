@@ -65,6 +65,7 @@ from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     LEARNT_NAMES,
     N_FOR_TRUTH,
+    NETWORKS,
     PAIR_NAMES,
     Bench,
     Evaluation,
@@ -88,7 +89,6 @@ from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
-_NETWORKS = "lstm"  # what the names of their worlds begin with
 _TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
@@ -235,10 +235,10 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
         matching = [world for world in (*PAIR_NAMES, *LEARNT_NAMES) if _is_part(name, world)]
-        if _is_part(_NETWORKS, name):
+        if any(_is_part(network, name) for network in NETWORKS):
             networks.append(name)
         elif not matching:
-            raise unknown_name("world", name, [*PAIR_NAMES, *LEARNT_NAMES, _NETWORKS])
+            raise unknown_name("world", name, [*PAIR_NAMES, *LEARNT_NAMES, *NETWORKS])
         chosen += matching
     return list(dict.fromkeys(chosen)), networks
 
@@ -249,7 +249,8 @@ def _is_part(beginning: str, name: str) -> bool:
 
 def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    worlds = neural_pairs(corpus, seed)
+    networks = [network for network in NETWORKS if any(_is_part(network, name) for name in names)]
+    worlds = [world for network in networks for world in neural_pairs(corpus, seed, network=network)]
     for name in names:
         if not any(_is_part(name, world.name) for world in worlds):
             raise unknown_name("world", name, [world.name for world in worlds])

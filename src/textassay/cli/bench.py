@@ -46,7 +46,9 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     estimators: Annotated[
         str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
     ] = "plain,quick,default"
-    worlds: Annotated[str | None, option("Such as growth-4,learnt; by default all but learnt, lstm, gpt2.", "LIST")] = None
+    worlds: Annotated[str | None, option("Such as growth-4,learnt; by default all but learnt, lstm, gpt2.", "LIST")] = (
+        None
+    )
     level: Level = 0.95
     device: Device = "auto"
 
