@@ -41,7 +41,7 @@ class Task:
     """One corpus to measure against one real corpus; `name` is its row of the table.
 
     With too few texts a `requested` task may raise; the others are left out. `senseless` maps the names of metrics that
-    make no sense for it to the reason.
+    make no sense for it to the reason; `instead`, to a metric that is computed in place of the one of that name.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Task:
     real: Corpus
     requested: bool = True
     senseless: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, Metric] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -222,25 +223,27 @@ def measure_cells(
         nonlocal done
         for family, of_family in families.items():
             for task in tasks:
-                part = _Part(family, task, {})
+                part = _Part(family, task, {}, {})
                 for metric in of_family:
                     reason = task.senseless.get(metric.name)
                     if reason is not None:
                         cells[task.name, metric.name] = Cell(None, reason)
                         continue
-                    key = cell_key(metric, task.generated, task.real, seed=seed, version=version)
+                    measured_by = task.instead.get(metric.name, metric)
+                    key = cell_key(measured_by, task.generated, task.real, seed=seed, version=version)
                     stored = store.load(key)
                     if stored is not None:
                         cells[task.name, metric.name] = Cell(stored[0], None, stored[1])
                         continue
                     part.keys[metric.name] = key
+                    part.metrics[metric.name] = measured_by
                 if part.keys:
                     yield part
                 else:
                     tell(part)
                     done += 1
 
-    measure = _Measure({metric.name: metric for metric in metrics}, seed, strict)
+    measure = _Measure(seed, strict)
     for part, measured in map_tasks(measure, missing(), tell=tell):
         for name, cell in measured.items():
             if cell.estimate is not None:
@@ -272,18 +275,18 @@ def _content(metric: Metric, corpus: Corpus) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """The metrics of a family that are to be computed for a task, with the keys of their estimates."""
+    """The metrics of a family that are to be computed for a task, and the keys of their estimates, by name."""
 
     family: str
     task: Task
     keys: dict[str, str]
+    metrics: dict[str, Metric]
 
 
 class _Measure:
     """Computes a part of the cells; what the metrics of a family share is kept as long as that family goes on."""
 
-    def __init__(self, metrics: Mapping[str, Metric], seed: int, strict: bool) -> None:
-        self._metrics = metrics
+    def __init__(self, seed: int, strict: bool) -> None:
         self._seed = seed
         self._strict = strict
         self._family = ""
@@ -294,7 +297,7 @@ class _Measure:
         if part.family != self._family:
             self._family, self._shared = part.family, Shared()
         with self._shared.used():
-            cells = {name: self._cell(self._metrics[name], part.task) for name in part.keys}
+            cells = {name: self._cell(metric, part.task) for name, metric in part.metrics.items()}
         self._shared.forget(part.task.generated)
         drop_pages()
         return cells

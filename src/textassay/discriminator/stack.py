@@ -134,13 +134,12 @@ class StackDiscriminator(BaseDiscriminator):
         counts = SideCounts(texts, sides)
         counts.count(train.numbers)
         drawn = _drawn(train, self.most_fitted)
-        features, columns = self._describe(counts, train, drawn, column)
+        features, columns, is_real = self._describe(counts, train, drawn, column)
         settings: list[tuple[float, float]] = []
         tops: list[DenseLogistic] = []
         for bend in self.bends:
             n_columns, emphasis = features.used(bend)
             settings += [(c, bend) for c in self.grid]
-            is_real = train.is_real[drawn]
             tops += dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis)
         del columns  # large where there is much text
         scores = features.scores(valid, tops)
@@ -150,9 +149,9 @@ class StackDiscriminator(BaseDiscriminator):
         counts.count(valid.numbers)
         everything = train.joined(valid)
         drawn = _drawn(everything, self.most_fitted)
-        features, columns = self._describe(counts, everything, drawn, column)
+        features, columns, is_real = self._describe(counts, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
-        top = fit_dense_logistic(columns[:, :n_columns], everything.is_real[drawn], c=c, emphasis=emphasis)
+        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, emphasis=emphasis)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
             chosen[FIT] = self.most_fitted
@@ -160,7 +159,7 @@ class StackDiscriminator(BaseDiscriminator):
 
     def _describe(
         self, counts: SideCounts, train: Part, drawn: Mask, column: str | None
-    ) -> "tuple[StackFeatures, FloatArray]":
+    ) -> "tuple[StackFeatures, FloatArray, Mask]":
         return StackFeatures.fit(counts, train, drawn, skips=self.skips, margins=self.margins, column=column)
 
 
@@ -257,10 +256,10 @@ class StackFeatures:
     @classmethod
     def fit(
         cls, counts: SideCounts, train: Part, drawn: Mask, *, skips: bool, margins: bool, column: str | None
-    ) -> "tuple[StackFeatures, FloatArray]":
-        """Return the features, and the columns of the training sentences, real ones first, each without its group.
+    ) -> "tuple[StackFeatures, FloatArray, Mask]":
+        """Return the features, the columns of training sentences, each without its group, and which of them are real.
 
-        `counts`: those of `train`; `drawn`: which sentences are described.
+        `counts`: those of `train`; `drawn`: which sentences are described, but for those without log-probabilities.
         """
         real, generated = train.pool.sides
         groups = None
@@ -272,11 +271,6 @@ class StackFeatures:
             groups = joint_groups(of_sides[0], of_sides[1], *map(len, train.rows))
         described = train.chosen(drawn)
         lengths = described.gathered(lambda side: side.lengths)
-        log_probs, limits = None, (-np.inf, np.inf)
-        if column is not None:
-            raw_log_probs = described.column(column)
-            limits = _limits_of(raw_log_probs, lengths)
-            log_probs = _cut(raw_log_probs, lengths, limits)
         linear, own_margins, gaps, own_gaps = None, None, None, None
         if margins:
             own_groups = None if groups is None else groups[drawn]
@@ -287,6 +281,20 @@ class StackFeatures:
             own_gaps = gaps.describe_own(groups)[drawn]
         reads_training = all(training_text.COLUMN in side.columns for side in (real, generated))
         training = described.column(training_text.COLUMN) if reads_training else None
+        is_real = train.is_real[drawn]
+        log_probs, limits = None, (-np.inf, np.inf)
+        if column is not None:
+            raw_log_probs = described.column(column)
+            known = ~np.isnan(raw_log_probs)
+            if not known.all():
+                raw_log_probs, lengths, sums, is_real = (
+                    values[known] for values in (raw_log_probs, lengths, sums, is_real)
+                )
+                own_gaps, own_margins, training = (
+                    None if values is None else values[known] for values in (own_gaps, own_margins, training)
+                )
+            limits = _limits_of(raw_log_probs, lengths)
+            log_probs = _cut(raw_log_probs, lengths, limits)
         token = _average_token(counts, sums, lengths, log_probs, training)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
@@ -295,7 +303,7 @@ class StackFeatures:
         features = cls(
             counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
         )
-        return features, features._columns(straight, token)
+        return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
         """Return the columns of new sentences, shape (N, n_columns), straight ones first."""
