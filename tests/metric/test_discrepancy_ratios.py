@@ -15,7 +15,7 @@ from textassay.generator import AtTemperature, NgramModel
 from textassay.meta_evaluation import KnownTruthPair
 from textassay.metric import dd
 
-DRAWS = 60
+DRAWS = 40
 CHANCE = 0.001  # that a test fails though all is well
 
 pytestmark = [
