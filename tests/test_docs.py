@@ -81,19 +81,25 @@ def short_rounds() -> Iterator[None]:
         vars(recipe).update(values)
 
 
-def _by_length(pages: list[Path]) -> list[Any]:
-    """Return the pages, those whose examples take long marked as slow."""
-    slow = "adversarial", "command-line", "compare", "explaining", "exposure-bias", "generators", "planning", "reading-"
-    return [pytest.param(page, marks=pytest.mark.slow if page.stem.startswith(slow) else ()) for page in pages]
-
-
 @pytest.mark.usefixtures("texts")
-@pytest.mark.parametrize("page", _by_length(_pages_with("python")), ids=_name)
+@pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
 def test_python_examples(page: Path) -> None:
     namespace: dict[str, object] = {}
     for kind, code in _blocks(page):
         if kind == "python":
             exec(compile(code, _name(page), "exec"), namespace)
+
+
+# Pages that train, measure exposure bias, or compare by every metric (as compare.md does, too): `tests/cli` runs the
+# same commands.
+LONG = {"adversarial", "command-line", "exposure-bias", "gan-perplexity", "generators", "planning"}
+
+
+def _by_length(pages: list[Path]) -> list[Any]:
+    """Return the pages, long ones marked as slow."""
+    return [
+        pytest.param(page, marks=pytest.mark.slow if any(name in page.stem for name in LONG) else ()) for page in pages
+    ]
 
 
 @pytest.mark.usefixtures("short_rounds")
