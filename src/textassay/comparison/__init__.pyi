@@ -17,6 +17,14 @@ from textassay.comparison.cost import Stage as Stage
 from textassay.comparison.cost import cost as cost
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
+from textassay.comparison.draw import Draw as Draw
+from textassay.comparison.drawing import MOST as MOST
+from textassay.comparison.drawing import TIMES_REAL as TIMES_REAL
+from textassay.comparison.drawing import Budget as Budget
+from textassay.comparison.drawing import Drawing as Drawing
+from textassay.comparison.drawing import is_source as is_source
+from textassay.comparison.drawing import names_model as names_model
+from textassay.comparison.drawing import open_source as open_source
 from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
