@@ -58,8 +58,8 @@ class Compare(Reading, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
     generators: Drawable = None
-    budget: Budget = None
     real: Real
+    budget: Budget = None
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None

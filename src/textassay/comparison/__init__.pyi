@@ -17,9 +17,9 @@ from textassay.comparison.cost import Stage as Stage
 from textassay.comparison.cost import cost as cost
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
+from textassay.comparison.draw import TIMES_REAL as TIMES_REAL
 from textassay.comparison.draw import Draw as Draw
 from textassay.comparison.drawing import MOST as MOST
-from textassay.comparison.drawing import TIMES_REAL as TIMES_REAL
 from textassay.comparison.drawing import Budget as Budget
 from textassay.comparison.drawing import Drawing as Drawing
 from textassay.comparison.drawing import is_source as is_source
@@ -50,6 +50,7 @@ from textassay.comparison.measure import measure_cells as measure_cells
 from textassay.comparison.pairs import pair_differences as pair_differences
 from textassay.comparison.pairs import rank_intervals as rank_intervals
 from textassay.comparison.planning import MARGINS as MARGINS
+from textassay.comparison.planning import MoreText as MoreText
 from textassay.comparison.planning import Pilot as Pilot
 from textassay.comparison.planning import PilotCurve as PilotCurve
 from textassay.comparison.planning import PilotGenerator as PilotGenerator

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from textassay.comparison.explanation import CurvePoint
 
+TIMES_REAL = 5  # the budget where none is given: so many times the real texts
 Stopped = Literal["level", "budget", "time", "ended", "no dd"]
 
 
@@ -21,7 +22,7 @@ class Draw:
     """
 
     generator: str
-    source: str  # as it was named, such as ``models/lstm``
+    source: str | None  # as it was named, such as ``models/lstm``; None for an object of Python
     model: str
     seed: int  # of the first block
     n: int

@@ -1,8 +1,9 @@
 """Generated text that a comparison draws by itself, from models and commands.
 
 As many texts as there are real ones are drawn first, then twice as many, and so on, until the last doubling raised dd
-by no more than its own standard error, or the budget is spent. For that decision dd is measured at the effort
-``quick``, against the same real text. What is drawn depends on the generator, its name and the seed, never on how much
+by no more than its own standard error, or the budget is spent. All generators draw as many as the one that needs most,
+so that their values can be compared. For that decision dd is measured at the effort ``quick``, against the same real
+text. What is drawn depends on the generator, its name and the seed, never on how much
 is drawn: a model draws blocks of `BLOCK` texts, each with a seed of its own, and the first texts of a block do not
 depend on its size.
 
@@ -20,7 +21,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -28,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from textassay.comparison.draw import Draw, Stopped
+from textassay.comparison.draw import TIMES_REAL, Draw, Stopped
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
 from textassay.corpus import Corpus, parse_json
@@ -43,8 +44,7 @@ if TYPE_CHECKING:
 BLOCK = 500  # texts that are drawn, and kept, together
 CALL = 10_000  # most texts of one call of a command
 PATIENCE = 600.0  # seconds that a command may print nothing
-TIMES_REAL, MOST = 5, 100_000  # the budget where none is given: so many times the real texts, at most so many
-LEAST_RATIO = 1.25  # of sizes from which two values of dd are hard to compare
+MOST = 100_000  # the most that is drawn where no budget is given
 DRAWS = "draws"  # the folder within that of the results
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _BUDGET = re.compile(r"(\d+)|(\d+(?:\.\d+)?)([smh])")
@@ -182,16 +182,36 @@ class Drawing:
             self._drawn[name] = _drawn(name, source, first, folder)
 
     def draw(self) -> dict[str, tuple[Draw, Sequence[str]]]:
-        """Return what was drawn from each generator, and the texts."""
-        target = self._n_real if self._budget.texts is None else min(self._n_real, self._budget.texts)
+        """Return what was drawn from each generator, and the texts.
+
+        All draw as many as the one that needs most, since values at unequal sizes are hard to compare.
+        """
+        n = self._n_real if self._budget.texts is None else min(self._n_real, self._budget.texts)
+        most = math.inf if self._budget.texts is None else self._budget.texts
         with self._open:
             for name, drawn in sorted(self._drawn.items(), key=lambda item: not item[1].fails_early):
-                self._enlarge(name, target)
-                if len(drawn.texts) < min(self._least, target):
+                self._enlarge(name, n)
+                if len(drawn.texts) < min(self._least, n):
                     raise InputError(self._too_few(name))
             for drawn in self._drawn.values():
                 drawn.save()
-            return {name: self._settle(name, min(target, len(drawn.texts))) for name, drawn in self._drawn.items()}
+            curves = {name: _Curve(min(n, len(drawn.texts))) for name, drawn in self._drawn.items()}
+            if self._judge is not None:
+                for name, curve in curves.items():
+                    self._measure(name, curve)
+                while n < most and any(not curve.is_level for curve in curves.values()):
+                    n = int(min(2 * n, most))
+                    for name, curve in curves.items():
+                        self._enlarge(name, n)
+                        self._drawn[name].save()
+                        reached = min(n, len(self._drawn[name].texts))
+                        if reached > curve.n and not curve.is_level:
+                            self._measure(name, curve, reached)
+                        curve.is_stuck = reached < n
+                        curve.n = reached
+                    if all(curve.is_stuck or curve.is_level for curve in curves.values()):
+                        break
+        return {name: (self._record(name, curve), self._drawn[name].texts[: curve.n]) for name, curve in curves.items()}
 
     def _too_few(self, name: str) -> str:
         drawn = self._drawn[name]
@@ -202,52 +222,31 @@ class Drawing:
             "are needed: give a larger budget"
         )
 
-    def _settle(self, name: str, n: int) -> tuple[Draw, Sequence[str]]:
-        """Draw until the rule says that it is enough."""
-        drawn = self._drawn[name]
-        most = math.inf if self._budget.texts is None else self._budget.texts
-        stopped: Stopped = "ended" if drawn.ended else "no dd"
-        points: list[CurvePoint] = []
-        rise: Rise | None = None
-        if self._judge is not None:
-            before = self._measure(name, n)
-            points.append(_point(before, self._n_real, n))
-            while True:
-                if n >= most:
-                    stopped = "budget"
-                    break
-                target = int(min(2 * n, most))
-                self._enlarge(name, target)
-                drawn.save()
-                reached = min(target, len(drawn.texts))
-                if reached == n:
-                    stopped = "ended" if drawn.ended else "time"
-                    break
-                now = self._measure(name, reached)
-                points.append(_point(now, self._n_real, reached))
-                rise, error = self._rise(now, before, n, reached)
-                doubled = reached == 2 * n
-                n, before = reached, now
-                if doubled and rise.value <= error:
-                    stopped = "level"
-                    break
-        draw = Draw(
+    def _record(self, name: str, curve: "_Curve") -> Draw:
+        drawn, rise = self._drawn[name], curve.rise
+        stopped: Stopped = "no dd"
+        if curve.is_level:
+            stopped = "level"
+        elif drawn.ended and (curve.is_stuck or self._judge is None):
+            stopped = "ended"
+        elif self._judge is not None:
+            stopped = "time" if curve.is_stuck else "budget"
+        self.warnings += drawn.warnings
+        return Draw(
             generator=name,
             source=self._named[name],
             model=drawn.model,
             seed=drawn.seed,
-            n=n,
+            n=curve.n,
             seconds=round(drawn.seconds, 3),
             budget=str(self._budget),
             stopped=stopped,
-            curve=tuple(points),
+            curve=tuple(curve.points),
             gain=None if rise is None else rise.value,
             gain_low=None if rise is None else rise.low,
             gain_high=None if rise is None else rise.high,
             file=drawn.file,
         )
-        self.warnings += drawn.warnings
-        return draw, drawn.texts[:n]
 
     def _enlarge(self, name: str, n: int) -> None:
         """Draw until there are `n` texts, time is up, or no more come."""
@@ -270,13 +269,20 @@ class Drawing:
                 return
             drawn.keep(piece[: n - len(drawn.texts)], time.perf_counter() - begun)
 
-    def _measure(self, name: str, n: int) -> "Judgement":
+    def _measure(self, name: str, curve: "_Curve", n: int | None = None) -> None:
+        """Add dd of `n` texts, those of `curve` at first, and what the last doubling added to it."""
         assert self._judge is not None
+        n_now = curve.n if n is None else n
         if self._progress is not None:
-            self._progress(f"dd of {n} texts of {name}", 0, 1)
+            self._progress(f"dd of {n_now} texts of {name}", 0, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the final values they are told
-            return self._judge(name, self._drawn[name].texts[:n])
+            judged = self._judge(name, self._drawn[name].texts[:n_now])
+        curve.points.append(_point(judged, self._n_real, n_now))
+        if curve.judged is not None:
+            curve.rise, error = self._rise(judged, curve.judged, curve.n, n_now)
+            curve.is_level = n_now == 2 * curve.n and curve.rise.value <= error
+        curve.judged = judged
 
     def _rise(self, now: "Judgement", before: "Judgement", n_before: int, n_now: int) -> "tuple[Rise, float]":
         """Return what more draws added to dd, and its standard error."""
@@ -287,6 +293,18 @@ class Drawing:
         rise = rise_of(now, before, rows, groups, self._level, shares=(1.0, n_before / n_now))
         n_units = len(rows[1]) + (self._n_real if self._groups is None else len(np.unique(self._groups)))
         return rise, (rise.high - rise.value) / float(stdtrit(max(1, n_units - 2), (1 + self._level) / 2))
+
+
+@dataclass
+class _Curve:
+    """dd of one generator by the number of its texts, and how many there are by now."""
+
+    n: int
+    points: list[CurvePoint] = field(default_factory=list)
+    judged: "Judgement | None" = None
+    rise: "Rise | None" = None
+    is_level: bool = False  # the last doubling raised dd by no more than its standard error
+    is_stuck: bool = False  # no more texts come: time is up, or the command has ended
 
 
 @dataclass(frozen=True)
@@ -352,24 +370,6 @@ def has_log_probs(source: Source) -> bool:
     """Return whether a generator can say how likely a text is."""
     model = getattr(source, "model", source)
     return callable(getattr(source, "log_prob", None)) and hasattr(model, "log_prob")
-
-
-def unequal_draws(draws: Sequence[Draw], sizes: Mapping[str, int]) -> list[str]:
-    """Return a warning where dd of a generator was still rising though others have more text."""
-    most = max(sizes.values(), default=0)
-    of_draw = {draw.generator: draw for draw in draws}
-    fewer = [
-        f"{name} {size}"
-        for name, size in sizes.items()
-        if size * LEAST_RATIO < most and (name not in of_draw or (of_draw[name].stopped != "level"))
-    ]
-    if not draws or not fewer:
-        return []
-    return [
-        f"dd finds more with more text, and some generators have less ({', '.join(fewer)}; the largest {most}) though "
-        "nothing shows that it is enough for them: their dd is rather too small beside that of the others; compare the "
-        "values at the floor's size, or give --budget"
-    ]
 
 
 def _score(
@@ -602,12 +602,12 @@ def _drawn(name: str, source: Source, seed: int, folder: Path | None) -> _Drawn:
     return _OfModel(name, source, seed, folder)
 
 
-def _named(given: Any, source: Source) -> str:
-    """Return how a generator was named; one of Python by its name."""
-    if isinstance(given, str | os.PathLike):
-        return os.fspath(given)
-    model = getattr(source, "model", source)
-    return str(getattr(source, "source", None) or getattr(model, "name", type(model).__name__))
+def _named(given: Any, source: Source) -> str | None:
+    """Return how the command line names a generator; None for what Python alone knows."""
+    name = given if isinstance(given, str | os.PathLike) else getattr(source, "source", None)
+    if name is None and (command := getattr(getattr(source, "model", None), "command", None)) is not None:
+        return f"command:{command}"
+    return None if name is None else os.fspath(name)
 
 
 def _key(model: Any) -> str | None:

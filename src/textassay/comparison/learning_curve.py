@@ -119,6 +119,35 @@ def learning_curve(
     return LearningCurve(tuple(reversed(points)), rise)
 
 
+def side_rises(
+    real: Corpus,
+    generated: Corpus,
+    *,
+    effort: Effort = "default",
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    full: Judgement,
+) -> dict[str, Rise | None]:
+    """Return what the last doubling of one side alone added to dd: of ``generated`` text and of ``real`` text.
+
+    None where half of a side is too small.
+    """
+    rises: dict[str, Rise | None] = {}
+    for side, halved in (("generated", 1), ("real", 0)):
+        row_masks = [np.ones(len(corpus), dtype=np.bool_) for corpus in (real, generated)]
+        row_masks[halved] = _ranks(real, generated, seed)[halved] < 0.5
+        parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
+        try:
+            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
+        except TooFewSentencesError:
+            rises[side] = None
+            continue
+        shares = (0.5, 1.0) if side == "real" else (1.0, 0.5)
+        rises[side] = rise_of(full, part, row_masks, (real.groups, generated.groups), level, shares=shares)
+    return rises
+
+
 def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
     """Return the position of each text in the growing sample, in [0, 1); a group shares one position."""
     names = [corpus.groups for corpus in (real, generated)]

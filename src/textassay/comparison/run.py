@@ -30,7 +30,7 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, draw_all, is_source, open_source, unequal_draws
+from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, draw_all, is_source, open_source
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -154,7 +154,7 @@ def compare(
         How much may be drawn from each generator that is no text: texts, such as 100000, seconds, such as ``"600s"`` or
         ``"10m"``, or both, ``"100000,10m"``; by default 5 times as many as there are real ones, at most 100,000 (but as
         many as there are real ones). Less is drawn where the last doubling raised dd by no more than its standard
-        error.
+        error; all draw as many as the one that needs most.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -277,7 +277,6 @@ def compare(
             ),
             *unexplained,
             *drawn.warnings,
-            *unequal_draws(drawn.draws, {name: len(corpus) for name, corpus in rows.items()}),
         ),
         level=level,
         seed=seed,

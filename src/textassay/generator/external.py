@@ -235,7 +235,9 @@ class CommandLines:
             self._read_block()
         if not _ended(self._process, min(self._deadline, time.monotonic() + self._patience)):
             raise self._late()
-        status, message = self._process.wait(), _last_line(self._messages)
+        exit = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+        status = 0 if exit is None else exit.si_status if exit.si_code == os.CLD_EXITED else -exit.si_status
+        message = _last_line(self._messages)
         return "" if status == 0 else f"it ended with status {status}" + (f": {message}" if message else "")
 
     def _streams(self) -> list[Any]:
