@@ -91,7 +91,7 @@ class Compare(Reading, Running, Clustered, Output):
         named = {name: source for name, source in optional.items() if source is not None}
 
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FOLDS, check_names, compare, names_model
+        from textassay.comparison import FOLDS, check_beside, check_names, compare, names_model
         from textassay.corpus import read_features
         from textassay.metric import check_effort, split_names
 
@@ -107,6 +107,7 @@ class Compare(Reading, Running, Clustered, Output):
             log_probs=beside["--log-probs"],
             ratings=beside["--ratings"],
         )
+        check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
         if self.dry_run:

@@ -22,6 +22,7 @@ from textassay.comparison.draw import Draw as Draw
 from textassay.comparison.drawing import MOST as MOST
 from textassay.comparison.drawing import Budget as Budget
 from textassay.comparison.drawing import Drawing as Drawing
+from textassay.comparison.drawing import check_beside as check_beside
 from textassay.comparison.drawing import is_source as is_source
 from textassay.comparison.drawing import names_model as names_model
 from textassay.comparison.drawing import open_source as open_source

@@ -142,6 +142,24 @@ def open_source(value: Any) -> Source:
     return from_pretrained(name)
 
 
+def check_beside(sources: Collection[str], beside: Mapping[str, Collection[str] | None]) -> None:
+    """Raise where something comes with texts that are still to be drawn.
+
+    `beside`: ``features``, ``log_probs`` and ``ratings`` to the names of those whose they are.
+    """
+    for kind, names in beside.items():
+        for name in names or ():
+            if name in sources and kind == "log_probs":
+                raise OptionError(
+                    f"{name} is a model, which gives its own log-probabilities: leave its --log-probs out"
+                )
+            if name in sources:
+                raise OptionError(
+                    f"--{kind} belong to texts, and {name} is a generator that has still to draw them: draw them with "
+                    "'textassay sample' and give the file"
+                )
+
+
 class Drawing:
     """Draws texts from generators until more of them would not raise dd, or the budget is spent.
 
@@ -465,6 +483,7 @@ class _Drawn:
                 "bytes": self._bytes,
                 "checksum": self._checksum,
                 "seconds": self.seconds,
+                "warnings": self.warnings,
             }
             with atomic_write(self._path.with_suffix(".json")) as draft:
                 draft.write(json.dumps(document, indent=1).encode())
@@ -483,6 +502,7 @@ class _Drawn:
             whole = len(content) == document["bytes"] and zlib.crc32(content) == document["checksum"]
             if whole and document["key"] == self._key and document["texts"] == len(texts):
                 self.texts, self.seconds = texts, float(document["seconds"])
+                self.warnings = [str(warning) for warning in document["warnings"]]
                 self._bytes, self._checksum, self._n_saved = document["bytes"], document["checksum"], len(texts)
         except (OSError, ValueError, KeyError, TypeError):
             return
@@ -506,10 +526,8 @@ class _OfModel(_Drawn):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             drawn = self._source.sample(n, seed=seed)
-        if not self.warnings:  # each block has the same to say
-            self.warnings += (
-                [f"{self._name}: {caught[0].message} (of its draws {seed - self.seed + 1})"] if caught else []
-            )
+        if caught and not self.warnings:  # each block has the same to say
+            self.warnings.append(f"{self._name}: {caught[0].message} (of {n} that were drawn together)")
         texts = list(getattr(drawn, "texts", drawn))
         if len(texts) != n or not all(isinstance(text, str) for text in texts):
             raise InputError(f"{self._name}: sample({n}, seed={seed}) must return {n} str, got {len(texts)} items")

@@ -30,7 +30,7 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, draw_all, is_source, open_source
+from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, check_beside, draw_all, is_source, open_source
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -192,7 +192,7 @@ def compare(
     sources = {name: open_source(source) for name, source in generated.items() if is_source(source)}
     if budget is not None and not sources:
         raise OptionError("budget is for generators that are drawn from, and all texts are given: leave it out")
-    _check_beside(sources, beside)
+    check_beside(sources, beside)
     files = {name: source for name, source in generated.items() if name not in sources}
     prepared = _prepare(given, files, reading, beside, metrics, measuring, out)  # refuses before anything is drawn
     drawn = Drawn((), {}, {}, ())
@@ -392,21 +392,6 @@ def _draw(
         scored=own_log_probs,
         with_log_probs=beside["log_probs"] or (),
     )
-
-
-def _check_beside(sources: Collection[str], beside: Mapping[str, Mapping[str, Any] | None]) -> None:
-    """Raise where something comes with texts that are not there yet."""
-    for kind, given in beside.items():
-        for name in given or ():
-            if name in sources and kind == "log_probs":
-                raise OptionError(
-                    f"{name} is a model, which gives its own log-probabilities: leave its --log-probs out"
-                )
-            if name in sources:
-                raise OptionError(
-                    f"--{kind} belong to texts, and {name} is a generator that has still to draw them: draw them with "
-                    "'textassay sample' and give the file"
-                )
 
 
 def metric_settings(
