@@ -12,6 +12,7 @@ from made_up import sentences, shuffled
 from textassay.comparison import FLOOR, TRAIN, Comparison, compare
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.estimate import Estimate
 from textassay.inspection import HELDOUT
 from textassay.metric import dd, discrepancy
 
@@ -333,3 +334,32 @@ def test_real_text_that_is_tested_may_not_be_learnt_from() -> None:
     texts = sentences(600, seed=7)
     with pytest.raises(InputError, match=r"real texts .* occur in the text of --fit-real"):
         compare({"model": sentences(300, seed=8)}, texts[:300], fit_real=texts[100:], metrics=["length"])
+
+
+def _estimate(found: Comparison, name: str) -> Estimate:
+    estimate = found.result(name, "dd").estimate
+    assert estimate is not None
+    return estimate
+
+
+def test_dd_learns_from_the_training_text_of_the_generators() -> None:
+    texts = sentences(900, seed=7)
+    real, train, generated = texts[:300], texts[300:], texts[300:500] + sentences(100, seed=9)
+    settings: dict[str, Any] = {"effort": "quick", "folds": 2, "seed": 1}
+    found = compare({"model": generated}, real, train=train, metrics=["dd"], **settings)
+    own = dd(generated, real, trained_on=train, **settings)
+    assert _estimate(found, "model").value == own.value == found.explanations[0].value
+    assert own.value > dd(generated, real, **settings).value
+    assert "trained_on:" in str(_estimate(found, "model").signature)
+    assert "trained_on:" in str(_estimate(found, FLOOR).signature)
+    assert "trained_on:" not in str(_estimate(found, TRAIN).signature)
+
+
+def test_dd_does_not_learn_from_training_text_in_which_real_text_stands() -> None:
+    texts = sentences(900, seed=7)
+    real, generated = texts[:300], sentences(300, seed=8)
+    settings: dict[str, Any] = {"effort": "quick", "folds": 2, "seed": 1}
+    found = compare({"model": generated}, real, train=texts[200:], metrics=["dd"], explain=False, **settings)
+    assert "trained_on" not in str(_estimate(found, "model").signature)
+    assert _estimate(found, "model").value == dd(generated, real, **settings).value
+    assert "dd did not learn from the training text, since too many real texts stand in it" in found.warnings

@@ -1,5 +1,8 @@
 """A generator's training text as a third side: what its columns say, and what a classifier makes of them."""
 
+import gc
+import weakref
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -62,6 +65,16 @@ def test_log_probabilities_are_those_of_kneser_ney_models() -> None:
         assert found[:, column] == pytest.approx(expected)
 
 
+def test_models_are_fitted_once_and_go_with_their_text() -> None:
+    corpora = corpora_from_texts({"train": TRAIN, "again": TRAIN})
+    kept = weakref.ref(TrainingText.of(corpora["train"]))
+    assert TrainingText.of(corpora["train"]) is kept()
+    assert TrainingText.of(corpora["again"]) is not kept()
+    del corpora
+    gc.collect()
+    assert kept() is None
+
+
 def worlds(n: int) -> dict[str, list[str]]:
     """Return real text, a generator that learnt from little text, that text, and more real text."""
     rng = np.random.default_rng(0)
@@ -116,3 +129,23 @@ def test_settings_of_a_name_stay_as_they_are() -> None:
 def test_text_that_is_tested_is_not_learnt_from() -> None:
     with pytest.raises(InputError, match="fit_real is the real text itself"):
         ta.dd(["a b", "c d"] * 40, ["a b", "c e"] * 40, fit_real=["a b", "c e"] * 40)
+
+
+def test_log_probabilities_that_the_text_to_learn_from_lacks() -> None:
+    """More real text counts beside log-probabilities, whether it has some of its own or none."""
+    texts = worlds(600)
+    corpora = corpora_from_texts({name: texts[name] for name in ("real", "generated", "more", "train")})
+    model = NgramModel(2).fit(corpora["train"])
+    scored = {
+        name: replace(corpus, columns={"log_probs/model": np.maximum(model.log_prob(corpus), -500)})
+        for name, corpus in corpora.items()
+    }
+    pair = scored["generated"], scored["real"]
+    none, without, given = (
+        dd(*pair, effort="quick", fit_real=more) for more in (None, corpora["more"], scored["more"])
+    )
+    assert {estimate.details["log_probs"] for estimate in (none, without, given)} == {"model"}
+    assert none.value < min(without.value, given.value)
+    assert abs(without.value - given.value) < 0.03
+    alone = dd(corpora["generated"], corpora["real"], effort="quick", fit_real=corpora["more"])
+    assert alone.value < without.value

@@ -124,7 +124,9 @@ def cost(
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     names = default_metrics(["train"] if train is not None else []) if metrics is None else metrics
-    chosen = parse_metrics(names, effort=check_effort(effort), train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL))
+    train = corpora.get(TRAIN)
+    learnt_from = {"trained_on": train, "fit_real": corpora.get(FIT_REAL)}
+    chosen = parse_metrics(names, effort=check_effort(effort), train=train, **learnt_from)
     if metrics is None:
         chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     others = {name: corpora[name] for name in (HELDOUT, TRAIN, *generated) if name in corpora}

@@ -11,14 +11,15 @@ Generators, metrics and the version of textassay may change.
 
 import hashlib
 import json
-import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, BinaryIO, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,11 +27,12 @@ from textassay.comparison.comparison import Comparison, RealText
 from textassay.corpus import Corpus, drop_pages, parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
-from textassay.execution import map_tasks
+from textassay.execution import map_tasks, recorded_warnings
 from textassay.metric import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"
+_AT_ONCE = 30_000  # texts: where there are more, one generator is measured after another, to limit memory
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
 Progress = Callable[[str, int, int], None]
@@ -41,7 +43,7 @@ class Task:
     """One corpus to measure against one real corpus; `name` is its row of the table.
 
     With too few texts a `requested` task may raise; the others are left out. `senseless` maps the names of metrics that
-    make no sense for it to the reason.
+    make no sense for it to the reason; `instead`, to a metric that is computed in place of the one of that name.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Task:
     real: Corpus
     requested: bool = True
     senseless: Mapping[str, str] = field(default_factory=dict)
+    instead: Mapping[str, Metric] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -222,26 +225,29 @@ def measure_cells(
         nonlocal done
         for family, of_family in families.items():
             for task in tasks:
-                part = _Part(family, task, {})
+                part = _Part(family, task, {}, {})
                 for metric in of_family:
                     reason = task.senseless.get(metric.name)
                     if reason is not None:
                         cells[task.name, metric.name] = Cell(None, reason)
                         continue
-                    key = cell_key(metric, task.generated, task.real, seed=seed, version=version)
+                    measured_by = task.instead.get(metric.name, metric)
+                    key = cell_key(measured_by, task.generated, task.real, seed=seed, version=version)
                     stored = store.load(key)
                     if stored is not None:
                         cells[task.name, metric.name] = Cell(stored[0], None, stored[1])
                         continue
                     part.keys[metric.name] = key
+                    part.metrics[metric.name] = measured_by
                 if part.keys:
                     yield part
                 else:
                     tell(part)
                     done += 1
 
-    measure = _Measure({metric.name: metric for metric in metrics}, seed, strict)
-    for part, measured in map_tasks(measure, missing(), tell=tell):
+    measure = _Measure(seed, strict)
+    threads = at_once(corpus for task in tasks for corpus in (task.generated, task.real))
+    for part, measured in map_tasks(measure, missing(), tell=tell, threads=threads):
         for name, cell in measured.items():
             if cell.estimate is not None:
                 cell = replace(cell, estimate=store.save(part.keys[name], cell.estimate, cell.warnings))
@@ -255,6 +261,11 @@ def measure_cells(
         for task in tasks
         for metric in of_family
     }
+
+
+def at_once(corpora: Iterable[Corpus]) -> bool:
+    """Return whether several of these may be measured at once, each by one thread."""
+    return all(len(corpus) <= _AT_ONCE for corpus in corpora)
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
@@ -272,43 +283,47 @@ def _content(metric: Metric, corpus: Corpus) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class _Part:
-    """The metrics of a family that are to be computed for a task, with the keys of their estimates."""
+    """The metrics of a family that are to be computed for a task, and the keys of their estimates, by name."""
 
     family: str
     task: Task
     keys: dict[str, str]
+    metrics: dict[str, Metric]
 
 
 class _Measure:
     """Computes a part of the cells; what the metrics of a family share is kept as long as that family goes on."""
 
-    def __init__(self, metrics: Mapping[str, Metric], seed: int, strict: bool) -> None:
-        self._metrics = metrics
+    def __init__(self, seed: int, strict: bool) -> None:
         self._seed = seed
         self._strict = strict
-        self._family = ""
-        self._shared = Shared()
+        self._latest = Shared()
+        self._of_families: WeakValueDictionary[str, Shared] = WeakValueDictionary()  # of the latest one, and in use
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type["_Measure"], tuple[Any, ...]]:
+        """Return what makes one that shares nothing yet."""
+        return _Measure, (self._seed, self._strict)
 
     def __call__(self, part: _Part) -> dict[str, Cell]:
         """Return the cells by the name of their metrics."""
-        if part.family != self._family:
-            self._family, self._shared = part.family, Shared()
-        with self._shared.used():
-            cells = {name: self._cell(self._metrics[name], part.task) for name in part.keys}
-        self._shared.forget(part.task.generated)
+        with self._lock:
+            self._latest = shared = self._of_families.setdefault(part.family, Shared())
+        with shared.used():
+            cells = {name: self._cell(metric, part.task) for name, metric in part.metrics.items()}
+        shared.forget(part.task.generated)
         drop_pages()
         return cells
 
     def _cell(self, metric: Metric, task: Task) -> Cell:
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with recorded_warnings() as messages:
                 estimate = metric.estimate(task.generated, task.real, seed=self._seed)
         except (TooFewSentencesError, UnavailableError) as error:
             if self._strict and task.requested:
                 raise type(error)(f"{task.name}: {error}") from None
             return Cell(None, str(error))
-        return Cell(estimate, None, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
+        return Cell(estimate, None, tuple(dict.fromkeys(map(str, messages))))
 
 
 def check_same_comparison(folder: Path, comparison: Comparison) -> None:

@@ -52,7 +52,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSe
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
-from textassay.inspection import HELDOUT, inspect
+from textassay.inspection import HELDOUT, REAL, Finding, inspect
 from textassay.metric import (
     Effort,
     Metric,
@@ -122,8 +122,8 @@ def compare(
     real_heldout
         More real sentences, from another draw: a second row of what real text scores.
     train
-        The sentences the generators were trained on, to find memorised ones; and a row of reference, for which as many
-        of them are drawn as there are real ones.
+        The sentences the generators were trained on, to find memorised ones; for dd, a third side from which it learns
+        how far a text leaves them; and a row of reference, for which as many of them are drawn as there are real ones.
     fit_real
         More real sentences of the same kind, from which dd learns and on which it is not tested.
     metrics
@@ -214,6 +214,11 @@ def compare(
     for finding in findings:
         if finding.kind == "real-in-fit-real" and finding.severity == "warning":
             raise InputError(f"{finding.message} {finding.remedy}")
+    trained_on, not_learnt_from = train_corpus, []
+    if real_in_train(findings) and any(metric.settings.get("trained_on") is not None for metric in chosen):
+        trained_on = None
+        chosen = [metric.without("trained_on") for metric in chosen]
+        not_learnt_from.append("dd did not learn from the training text, since too many real texts stand in it")
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
@@ -242,6 +247,7 @@ def compare(
                 version=version,
                 progress=progress,
                 fit_real=corpora.get(FIT_REAL),
+                trained_on=trained_on,
             )
         cells = measure_cells(
             chosen,
@@ -275,6 +281,7 @@ def compare(
             *supported(
                 _warnings(cells, results, tasks, alpha=1 - level, size_sensitive=size_sensitive_of(chosen)), results
             ),
+            *not_learnt_from,
             *unexplained,
             *drawn.warnings,
         ),
@@ -324,6 +331,7 @@ def _prepare(
     chosen = parse_metrics(
         default_metrics(name for name, value in extras.items() if value is not None) if metrics is None else metrics,
         train=corpora.get(TRAIN),
+        trained_on=corpora.get(TRAIN),
         fit_real=corpora.get(FIT_REAL),
         **metric_settings(**of_metrics, has_features=has_features),
     )
@@ -339,7 +347,11 @@ def _prepare(
         "encoder": _encoder_name(measuring["encoder"], has_features=has_features),
         "folds": measuring["folds"],
         "paper": measuring["paper"],
-        **({} if fit_real is None else {"fit_real": corpora[FIT_REAL].fingerprint}),
+        **{
+            name: corpora[source].fingerprint
+            for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
+            if source in corpora
+        },
     }
     if out is not None:
         kept = {"level": measuring["level"], "seed": measuring["seed"], "settings": settings}
@@ -459,24 +471,39 @@ def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     return train.drawn(n, stream(seed, "train", "row"))
 
 
-def _of_train(metrics: Iterable[Metric]) -> dict[str, str]:
-    """Return the metrics that look texts up in the training text, with the reason why they cannot measure it."""
+def real_in_train(findings: Iterable[Finding]) -> bool:
+    """Return whether so many real texts stand in the training text that it would tell the real text, not the others."""
+    return any(
+        finding.kind == "memorised-sentences" and finding.severity == "warning" and finding.generator == REAL
+        for finding in findings
+    )
+
+
+def _of_train(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
+    """Return what the tasks that measure the training text are told: nothing is looked up in it."""
     return {
-        metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
-        for metric in metrics
-        if metric.settings.get("train") is not None
+        "senseless": {
+            metric.name: f"{metric.declaration.name} looks for texts of the training text, which this text is"
+            for metric in metrics
+            if metric.settings.get("train") is not None
+        },
+        "instead": {
+            metric.name: metric.without("trained_on")
+            for metric in metrics
+            if metric.settings.get("trained_on") is not None
+        },
     }
 
 
 def tasks_of(
-    real: Corpus, others: Mapping[str, Corpus], seed: int, *, metrics: Iterable[Metric] = ()
+    real: Corpus, others: Mapping[str, Corpus], seed: int, *, metrics: Collection[Metric] = ()
 ) -> tuple[list[Task], dict[str, str]]:
     """Return the tasks (the floor, each corpus in full and at the floor's size), and the floor of each corpus.
 
     A corpus with fewer texts than the floor has a smaller floor of its own; a generator with log-probabilities or
     ratings has a floor with those columns. No task sees columns of another generator.
     """
-    senseless = {TRAIN: _of_train(metrics)}
+    special = {TRAIN: _of_train(metrics)}
     first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
 
@@ -495,10 +522,10 @@ def tasks_of(
     tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False)]
     for name, corpus in others.items():
         requested = name not in (HELDOUT, TRAIN)
-        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, senseless.get(name, {})))
+        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, **special.get(name, {})))
     for name, corpus in others.items():
         matched = part(columns_of(corpus, name), sizes[name])
-        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, senseless.get(name, {})))
+        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, **special.get(name, {})))
     smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
     for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
         tasks.append(

@@ -31,7 +31,7 @@ Pair = tuple[Corpus, Corpus]  # (real, generated)
 Scores = tuple[FloatArray, FloatArray]  # of real and generated texts
 T = TypeVar("T")
 
-_LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
+LOG_PROBS = "log_probs/"  # prefix of columns of log-probabilities under a generator
 _SMALLEST = 1e-15  # probabilities are kept this far from 0 and 1 before the logarithm
 _LIMITS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {  # of declared settings: words, and what must hold
     "least": ("at least", operator.ge),
@@ -295,7 +295,7 @@ def validation_scores(fitted: Discriminator, valid: Pair | Part) -> Scores:
 
 def log_probs_column(real: Corpus, generated: Corpus) -> str | None:
     """Return the column ``log_probs/NAME`` that both corpora have; None where they share none, or several."""
-    shared = [name for name in generated.columns if name.startswith(_LOG_PROBS) and name in real.columns]
+    shared = [name for name in generated.columns if name.startswith(LOG_PROBS) and name in real.columns]
     return shared[0] if len(shared) == 1 else None
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus, fold_numbers
 from textassay.discriminator.base import (
+    LOG_PROBS,
     Discriminator,
     Part,
     Pool,
@@ -144,11 +145,20 @@ class _Fitted:
 
 
 def _joined(real: Corpus, more: Corpus) -> Corpus:
-    """Return the texts of both; where those of `real` have groups, each of `more` is one."""
-    if real.groups is None:
-        return Corpus.concatenate([real, replace(more, groups=None)])
-    first = int(real.groups.max(initial=-1)) + 1
-    return Corpus.concatenate([real, replace(more, groups=np.arange(first, first + len(more)))])
+    """Return the texts of both; where those of `real` have groups, each of `more` is one.
+
+    Log-probabilities that `more` lacks are NaN.
+    """
+    unknown = {
+        name: np.full(len(more), np.nan)
+        for name in real.columns
+        if name.startswith(LOG_PROBS) and name not in more.columns
+    }
+    groups = None
+    if real.groups is not None:
+        first = int(real.groups.max(initial=-1)) + 1
+        groups = np.arange(first, first + len(more))
+    return Corpus.concatenate([real, replace(more, groups=groups, columns={**more.columns, **unknown})])
 
 
 def _part(pool: Pool, rows: Iterable[IntArray]) -> Part:

@@ -210,6 +210,12 @@ class Metric:
             parts.append(_code_hash(self.declaration.compute))
         return f"{self.declaration.name}({', '.join(parts)})"
 
+    def without(self, text: str) -> "Metric":
+        """Return the metric without one of the texts that it is given, such as ``trained_on``."""
+        if self.settings.get(text) is None:
+            return self
+        return replace(self, settings=MappingProxyType({**self.settings, text: None}))
+
     @cached_property
     def reads_columns(self) -> bool:
         """Whether it reads `Corpus.columns`, which then are part of the keys of stored estimates."""

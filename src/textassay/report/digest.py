@@ -47,7 +47,9 @@ class Digest(Standings):
     def learnt_note(self) -> str:
         """Return from what text dd learnt beside what it was tested on; empty where there is none."""
         more = self.setting("fit_real")
-        return "" if more is None else f"dd learnt from {count(int(more.split('-')[0]))} more real texts"
+        learnt = [] if more is None else [f"{count(int(more.split('-')[0]))} more real texts"]
+        learnt += ["the generators' training text"] * (self.setting("trained_on") is not None)
+        return f"dd learnt from {' and '.join(learnt)}" if learnt else ""
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
