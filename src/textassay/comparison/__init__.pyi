@@ -38,7 +38,9 @@ from textassay.comparison.explanation import Explanation as Explanation
 from textassay.comparison.explanation import LengthBin as LengthBin
 from textassay.comparison.explanation import PositionBin as PositionBin
 from textassay.comparison.explanation import PrefixPoint as PrefixPoint
+from textassay.comparison.learning_curve import Judgement as Judgement
 from textassay.comparison.learning_curve import Rise as Rise
+from textassay.comparison.learning_curve import judge as judge
 from textassay.comparison.learning_curve import learning_curve as learning_curve
 from textassay.comparison.measure import EstimateStore as EstimateStore
 from textassay.comparison.measure import Progress as Progress
