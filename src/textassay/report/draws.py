@@ -49,7 +49,7 @@ def drawn_section(draws: Sequence[Draw]) -> Section:
                     Cell(f"{draw.seconds:.1f}", draw.seconds), Cell(_WHY[draw.stopped]),
                     number_cell(None if first is None else first.value, _PLACES),
                     number_cell(None if last is None else last.value, _PLACES), Cell(gain, draw.gain),
-                    Cell("yes" if draw.log_probs else "no"), count_cell(draw.seed), Cell(draw.file or ""),
+                    Cell("yes" if draw.log_probs else "no"), Cell(str(draw.seed), draw.seed), Cell(draw.file or ""),
                 )
             )
         )  # fmt: skip
@@ -85,7 +85,7 @@ def _more(draw: Draw) -> str:
     gain = f"{number(draw.gain, _PLACES)} {_span(draw)}"
     if draw.rising:
         return f"dd still rose by {gain} {sizes}, so more would find more (--budget)"
-    if draw.gain_high < FLAT:
+    if draw.gain_high < FLAT and draw.curve[-1].n_generated >= 2 * draw.curve[-2].n_generated:
         return f"{sizes} dd changed by {gain}, so more would hardly raise it"
     if draw.stopped == "level":
         return f"{sizes} dd changed by {gain}, no more than its error, so it was enough"
