@@ -461,7 +461,7 @@ def _mark_each_other(places, groups, marks, row):  # type: ignore[no-untyped-def
 @njit(cache=True, nogil=True)
 def _best_run(groups, places, largest, but_run, but_group):  # type: ignore[no-untyped-def]
     """Return the first run with the largest count, and the count, but one run and one group; -1 and 0 for none."""
-    best, most, entry = int(_NONE), 0, np.int64(0)
+    best, most, entry = int(_NONE), 0, 0
     while entry < len(places):
         end = _run_end(places, entry)
         if end - entry > most and entry != but_run and groups[places[entry] >> 32] != but_group:
