@@ -24,6 +24,7 @@ from textassay.cli.declarations import (
     Metrics,
     Output,
     Paper,
+    Prior,
     Ratings,
     Reading,
     Real,
@@ -66,6 +67,7 @@ class Compare(Reading, Running, Clustered, Output):
     effort: Effort = "default"
     encoder: Encoder = None
     paper: Paper = False
+    prior: Prior = None
     explain: Explain = True
     folds: Folds = None
     level: Level = 0.95
@@ -89,6 +91,7 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
+        from textassay.discriminator import check_prior
         from textassay.metric import check_effort, split_names
 
         check_names(
@@ -117,6 +120,7 @@ class Compare(Reading, Running, Clustered, Output):
                 effort=check_effort(self.effort),
                 encoder=self.encoder,
                 paper=self.paper,
+                prior=None if self.prior is None else check_prior(self.prior),
                 explain=self.explain,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
@@ -200,6 +204,7 @@ class Compare(Reading, Running, Clustered, Output):
             folds=FOLDS if self.folds is None else self.folds,
             level=self.level,
             paper=self.paper,
+            prior=self.prior,
         )
         extras = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
         names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics

@@ -46,6 +46,7 @@ from textassay.corpus import (
     kept_texts,
     no_texts_of_refused_input,
 )
+from textassay.discriminator import Prior, check_prior
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
@@ -93,6 +94,7 @@ def compare(
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
+    prior: Prior | None = None,
     explain: bool = True,
     folds: int = FOLDS,
     level: float = 0.95,
@@ -136,6 +138,9 @@ def compare(
         averages, and how often the learning curve halves the text (once but for ``default``).
     paper
         Whether dd follows the paper to the letter: its network, one split, threshold one half.
+    prior
+        ``english``: dd knows how often English words and pairs of words are used, which helps where there is
+        little text (the extra ``prior``).
     explain
         Whether to say what gives each generator away, where dd is among the metrics; see
         `textassay.comparison.explain`. For too little text a warning says why not.
@@ -193,6 +198,7 @@ def compare(
             folds=folds,
             level=level,
             paper=paper,
+            prior=prior,
         ),
     )
     if metrics is None:
@@ -208,6 +214,7 @@ def compare(
         "encoder": _encoder_name(encoder, has_features=bool(features)),
         "folds": folds,
         "paper": paper,
+        **({} if prior is None else {"prior": prior}),
         **{
             name: corpora[source].fingerprint
             for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
@@ -254,6 +261,7 @@ def compare(
                 progress=progress,
                 fit_real=corpora.get(FIT_REAL),
                 trained_on=trained_on,
+                prior=prior,
             )
         cells = measure_cells(
             chosen,
@@ -299,19 +307,31 @@ def compare(
 
 
 def metric_settings(
-    *, effort: str, encoder: str | Encoder | None, has_features: bool, folds: int, level: float, paper: bool
+    *,
+    effort: str,
+    encoder: str | Encoder | None,
+    has_features: bool,
+    folds: int,
+    level: float,
+    paper: bool,
+    prior: str | None = None,
 ) -> dict[str, Any]:
     """Return the settings for `parse_metrics` that follow from those of `compare`."""
     if paper and folds != FOLDS:
         raise OptionError(f"paper has one split: leave folds out, got {folds}")
     check_effort(effort)
+    if prior is not None:
+        if paper:
+            raise OptionError("paper has no prior: leave one of them out")
+        check_prior(prior)
     if encoder is not None:
         resolve_encoder(encoder)
         if has_features and encoder != "given":
             raise OptionError("features and an encoder cannot go together: leave one of them out")
     encoder_name = encoder or ("given" if has_features else DEFAULT_ENCODER)
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
-    return {"effort": effort, "encoder": encoder_name, "level": level, **(of_paper if paper else {"folds": folds})}
+    of_dd = of_paper if paper else {"folds": folds, **({} if prior is None else {"prior": prior})}
+    return {"effort": effort, "encoder": encoder_name, "level": level, **of_dd}
 
 
 def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:

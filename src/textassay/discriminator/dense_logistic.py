@@ -19,7 +19,7 @@ from textassay.execution import one_blas_thread
 FloatArray = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-7  # of the gradient, per unit of weight
-_MANY_COLUMNS = 128
+_MANY_COLUMNS = 240
 _ROWS_AT_ONCE = 1 << 13
 
 

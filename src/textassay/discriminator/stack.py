@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from textassay.corpus import Corpus, Vocabulary, drop_pages
-from textassay.discriminator import training_text
+from textassay.discriminator import prior, training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -60,6 +60,7 @@ _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of 
 MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
+_GIVEN = (training_text.COLUMN, prior.COLUMN)  # columns that may come with texts, in this order
 
 # Of the linear model, whose margins need not be exact, as the stack weighs them.
 _N_FOLDS = 3
@@ -75,6 +76,7 @@ class StackDiscriminator(BaseDiscriminator):
 
     reads_log_probs = True
     reads_training_text = True
+    reads_prior = True
     name: str = field(default="stack", kw_only=False)
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
@@ -251,7 +253,7 @@ class StackFeatures:
     _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
-    reads_training: bool = False  # Whether columns of `training_text` are among the straight ones
+    _given: tuple[str, ...] = ()  # Columns that came with the texts, of `_GIVEN`, which are among the straight ones
 
     @classmethod
     def fit(
@@ -279,8 +281,8 @@ class StackFeatures:
         if skips:
             gaps = SkipCounts.build(*_marked(train))
             own_gaps = gaps.describe_own(groups)[drawn]
-        reads_training = all(training_text.COLUMN in side.columns for side in (real, generated))
-        training = described.column(training_text.COLUMN) if reads_training else None
+        names = tuple(name for name in _GIVEN if all(name in side.columns for side in (real, generated)))
+        given = np.column_stack([described.column(name) for name in names]) if names else None
         is_real = train.is_real[drawn]
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
@@ -290,19 +292,17 @@ class StackFeatures:
                 raw_log_probs, lengths, sums, is_real = (
                     values[known] for values in (raw_log_probs, lengths, sums, is_real)
                 )
-                own_gaps, own_margins, training = (
-                    None if values is None else values[known] for values in (own_gaps, own_margins, training)
+                own_gaps, own_margins, given = (
+                    None if values is None else values[known] for values in (own_gaps, own_margins, given)
                 )
             limits = _limits_of(raw_log_probs, lengths)
             log_probs = _cut(raw_log_probs, lengths, limits)
-        token = _average_token(counts, sums, lengths, log_probs, training)
+        token = _average_token(counts, sums, lengths, log_probs, given, names)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, training)
+        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(
-            counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
-        )
+        features = cls(counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, names)
         return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -313,8 +313,8 @@ class StackFeatures:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        training = corpus.columns[training_text.COLUMN].astype(np.float64) if self.reads_training else None
-        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, training, marked)
+        given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
+        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, given, marked)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
         """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
@@ -324,13 +324,13 @@ class StackFeatures:
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
-            training: FloatArray | None = block.column(training_text.COLUMN) if self.reads_training else None
+            given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.skips is not None or self.linear is not None:
                 marked = Corpus.concatenate(_marked(block))
             sums = self.counts.describe_uncounted(block.numbers)
-            columns = self._describe(sums, lengths, log_probs, training, marked)
+            columns = self._describe(sums, lengths, log_probs, given, marked)
             for number, top in enumerate(tops):
                 scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
         n_real = len(part.rows[0])
@@ -341,14 +341,14 @@ class StackFeatures:
         sums: FloatArray,
         lengths: IntArray,
         raw_log_probs: npt.NDArray[np.floating] | None,
-        training: FloatArray | None,
+        given: FloatArray | None,
         marked: Corpus | None,
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
         gaps = None if self.skips is None or marked is None else self.skips.describe(marked)
         margins = None if self.linear is None or marked is None else self.linear.margins(marked)
-        token = _average_token(self.counts, sums, lengths, log_probs, training)
-        return self._columns(_straight(sums, gaps, lengths, margins, log_probs, training), token)
+        token = _average_token(self.counts, sums, lengths, log_probs, given, self._given)
+        return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)
 
     def used(self, bend: float) -> tuple[int, FloatArray]:
         """Return how many columns a top with this bend uses, and the emphasis of each."""
@@ -386,14 +386,14 @@ def _straight(
     lengths: IntArray,
     margins: FloatArray | None,
     log_probs: _LogProbs | None,
-    training: FloatArray | None,
+    given: FloatArray | None,
 ) -> list[FloatArray]:
     parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
     if margins is not None:
         parts.append(margins[:, None])
     if log_probs is not None:
         parts += [log_probs.sums[:, None], log_probs.beyond[:, None]]
-    return parts if training is None else [*parts, training]
+    return parts if given is None else [*parts, given]
 
 
 def _average_token(
@@ -401,7 +401,8 @@ def _average_token(
     sums: FloatArray,
     lengths: IntArray,
     log_probs: _LogProbs | None,
-    training: FloatArray | None,
+    given: FloatArray | None,
+    names: Sequence[str],
 ) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
     longest = counts.texts.max_order
@@ -412,8 +413,12 @@ def _average_token(
     columns.append(above[0] - above[1])
     if log_probs is not None:
         columns.append(log_probs.sums)
-    token = np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
-    return token if training is None else np.column_stack([token, training_text.average_token(training, lengths)])
+    tokens = [np.log1p(lengths)[:, None], *(column[:, None] / (lengths + 1)[:, None] for column in columns)]
+    if given is not None and training_text.COLUMN in names:
+        tokens.append(training_text.average_token(given, lengths))  # of its first columns
+    if given is not None and prior.COLUMN in names:
+        tokens.append(prior.average_token(given))  # the last columns
+    return np.concatenate(tokens, axis=1)
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:

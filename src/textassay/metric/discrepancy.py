@@ -21,6 +21,7 @@ from textassay.discriminator import (
     AUTO,
     CrossFit,
     Discriminator,
+    Prior,
     ThresholdRule,
     TrainingText,
     as_discriminator,
@@ -30,7 +31,9 @@ from textassay.discriminator import (
     missing_members,
     reads_columns,
     reads_log_probs,
+    reads_prior,
     reads_training_text,
+    with_prior,
 )
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
@@ -93,6 +96,7 @@ def dd(
     threshold: ThresholdRule = "validation",
     fit_real: Corpus | None = None,
     trained_on: Corpus | None = None,
+    prior: Prior | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -128,6 +132,10 @@ def dd(
         The text that the generator was trained on, a third side: discriminators that can use it (the stack) see how
         likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
         The signature then has ``trained_on:`` and the beginning of its hash. Real text must not stand in it.
+    prior
+        ``english``: discriminators that can use it (the stack) see what general counts of English words and word pairs
+        say of a text, and its style, which helps where there is little text (the extra ``prior``). The signature then
+        has ``prior:english``.
     level
         Of the interval and the certified bound.
     seed
@@ -173,7 +181,11 @@ def dd(
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
         trained_on = None
-    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on)
+    if not reads_prior(judge):
+        prior = None
+    fits = compute_once(
+        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior
+    )
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -192,6 +204,7 @@ def dd(
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
+            **({} if prior is None else {"prior": prior}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -221,7 +234,9 @@ def dd_and_fits(
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
         trained_on = settings["trained_on"] if reads_training_text(judge) else None
-        return estimate, compute_once(_cross_fits, generated, real, judge, *others, settings["fit_real"], trained_on)
+        prior = settings["prior"] if reads_prior(judge) else None
+        more = settings["fit_real"], trained_on, prior
+        return estimate, compute_once(_cross_fits, generated, real, judge, *others, *more)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -247,6 +262,7 @@ def _cross_fits(
     seed: int,
     fit_real: Corpus | None,
     trained_on: Corpus | None,
+    prior: Prior | None,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
@@ -254,6 +270,9 @@ def _cross_fits(
     if trained_on is not None:
         sides = compute_once(_described, sides[0], trained_on), compute_once(_described, sides[1], trained_on)
         fit_real = None if fit_real is None else compute_once(_described, fit_real, trained_on)
+    if prior is not None:
+        sides = compute_once(with_prior, sides[0], prior), compute_once(with_prior, sides[1], prior)
+        fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior)
     return tuple(
         cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
         for repeat in range(repeats)

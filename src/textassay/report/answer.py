@@ -101,6 +101,8 @@ def command_line(digest: Digest) -> str:
     parts += ["--real-heldout FILE"] * (HELDOUT in digest.floors)
     parts += ["--train FILE"] * (TRAIN in digest.floors or digest.setting("train") is not None)
     parts += ["--fit-real FILE"] * (digest.setting("fit_real") is not None)
+    prior = digest.setting("prior")
+    parts += [f"--prior {prior}"] * (prior is not None)
     parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
     if any(_encoder(metric) == "given" for metric in metrics):
         rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]
