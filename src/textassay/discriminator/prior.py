@@ -4,9 +4,10 @@ A classifier that has seen a thousand texts knows few pairs of words. Which pair
 and a generator that joins words as nobody does is found out by them. The columns need no training text; they are the
 same for texts of both sides, whether a classifier learns from a text or is tested on it.
 
-Sources: counts of the package wordsegment, by Norvig, "Natural Language Corpus Data", in Segaran and Hammerbacher (eds.),
-Beautiful Data, 2009: 333,333 words and 286,358 pairs of Google's web text of 2006; word rarity of wordfreq: Speer,
-"rspeer/wordfreq", Zenodo 7199437; style: Stamatatos, "A survey of modern authorship attribution methods", JASIST 2009.
+Sources: counts of the package wordsegment, from Norvig, "Natural Language Corpus Data", in Segaran and Hammerbacher
+(eds.), Beautiful Data, 2009: 333,333 words and 286,358 pairs of Google's web text of 2006; word rarity of wordfreq:
+Speer, "rspeer/wordfreq", Zenodo 7199437; style: Stamatatos, "A survey of modern authorship attribution methods",
+JASIST 2009.
 """
 
 import re
@@ -34,7 +35,7 @@ _RARITIES = (0.0, 2.5, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 9.0)  # bounds of Zipf
 _RATIOS = (-np.inf, 0.0, 1.5, 3.0, 4.5, 6.0, np.inf)  # bounds of log-ratios of pairs to what chance would give
 _MISSING = (0.0, 1.5, 3.0, 4.5, np.inf)  # and of how often, in nats over the fewest, a pair would be that is never used
 _NEITHER = re.compile(r"[\W_]+")
-_BREAKS = re.compile(r"[,.;:!?()\[\]\"“”—–]|--")
+_BREAKS = re.compile(r"[,.;:!?()\[\]\"\u201c\u201d\u2013\u2014]|--")
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,9 @@ def _style(corpus: Corpus, words: list[str], tokens: IntArray, rows: IntArray, t
         lambda word: word.endswith(","),
         lambda word: word.endswith("!"),
         lambda word: word.endswith("?"),
-        lambda word: "'" in word or "’" in word,
+        lambda word: "'" in word or "\u2019" in word,
         lambda word: any(mark in word for mark in "-;:()"),
-        lambda word: any(mark in word for mark in '"“”`') or word == "''",
+        lambda word: any(mark in word for mark in '"\u201c\u201d`') or word == "''",
         lambda word: any(map(str.isdigit, word)),
         lambda word: word[:1].isupper(),
         lambda word: len(word) > 1 and word.isupper(),

@@ -46,8 +46,10 @@ from textassay.metric.sharing import Shared, compute_once
 SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
-def _judge(discriminator: Any, effort: str) -> Discriminator:
-    return make_family(effort) if _is_auto(discriminator) else as_discriminator(discriminator)
+def _judge(discriminator: Any, effort: str, prior: Prior | None) -> Discriminator:
+    if _is_auto(discriminator):
+        return make_family(effort, has_prior=prior is not None)
+    return as_discriminator(discriminator)
 
 
 def _is_auto(discriminator: Any) -> bool:
@@ -64,12 +66,12 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is: of a family, members whose extra is not installed are left out."""
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     return f"{judge.name} {judge.features}"
 
 
 def _reads_columns(settings: Mapping[str, Any]) -> bool:
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     return reads_log_probs(judge) or reads_columns(judge)
 
 
@@ -176,7 +178,7 @@ def dd(
     """
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
-    judge, is_auto = _judge(discriminator, effort), _is_auto(discriminator)
+    judge, is_auto = _judge(discriminator, effort, prior), _is_auto(discriminator)
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
@@ -217,7 +219,7 @@ def dd(
             **details,
             "p_value": p_value_of(fits[0], (real, generated), seed),
             "log_probs": whose,
-            "left_out": missing_members(effort) if is_auto else {},
+            "left_out": missing_members(effort, has_prior=prior is not None) if is_auto else {},
         },
         real_scores=scores[0],
         generated_scores=scores[1],
@@ -229,7 +231,7 @@ def dd_and_fits(
 ) -> tuple[Estimate, tuple[CrossFit, ...]]:
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
