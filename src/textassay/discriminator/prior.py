@@ -171,24 +171,18 @@ def _style(corpus: Corpus, words: list[str], tokens: IntArray, rows: IntArray, t
     ]
     columns = [total(np.array([feature(word) for word in words], dtype=np.float64)[tokens]) for feature in features]
     lengths = np.maximum(corpus.lengths, 1)
-    n_types = len(words)
-    distinct = np.bincount(np.unique(rows * n_types + tokens) // max(n_types, 1), minlength=len(corpus))
+    n = len(corpus)
+    texts_types = np.unique(rows * max(len(words), 1) + tokens)
+    distinct = np.bincount(texts_types // max(len(words), 1), minlength=n)
     inside = rows[:-1] == rows[1:]
-    pairs = (rows[:-1] * n_types + tokens[:-1])[inside]
-    twice = np.unique(np.column_stack([pairs, tokens[1:][inside]]), axis=0)
-    repeated_pairs = np.bincount(pairs // max(n_types, 1), minlength=len(corpus)) - np.bincount(
-        twice[:, 0] // max(n_types, 1), minlength=len(corpus)
-    )
-    adjacent = total((tokens[:-1] == tokens[1:])[inside], rows[1:][inside])
+    firsts = np.searchsorted(texts_types, (rows * len(words) + tokens)[:-1][inside])
+    _, where = np.unique(firsts * max(len(words), 1) + tokens[1:][inside], return_index=True)
+    of_pairs = rows[1:][inside]
+    repeated_pairs = np.bincount(of_pairs, minlength=n) - np.bincount(of_pairs[where], minlength=n)
+    adjacent = total((tokens[:-1] == tokens[1:])[inside], of_pairs)
     ends = np.array([word[-1:] in tuple(".!?") for word in words], dtype=np.float64)
-    closed = np.where(corpus.lengths > 0, ends[tokens[np.maximum(corpus.offsets[1:] - 1, 0)]], 0.0)
-    repeats = (corpus.lengths - distinct).astype(np.float64)
-    return [
-        *columns,
-        columns[0] / lengths,
-        distinct / lengths,
-        repeats,
-        adjacent,
-        repeated_pairs.astype(np.float64),
-        closed,
-    ]
+    full = np.flatnonzero(corpus.lengths)
+    closed = np.zeros(n)
+    closed[full] = ends[tokens[corpus.offsets[1:][full] - 1]]
+    repeats = corpus.lengths - distinct
+    return [*columns, columns[0] / lengths, distinct / lengths, repeats, adjacent, repeated_pairs, closed]
