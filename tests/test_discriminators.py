@@ -96,6 +96,7 @@ def _as_words(rows: Any) -> list[str]:
     return [" ".join(f"{place}:{value:.1f}" for place, value in enumerate(row)) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_finds_nothing_to_complain_of() -> None:
     results = check_estimator(_OfNumbers(), on_fail=None, on_skip=None)

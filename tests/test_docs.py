@@ -90,9 +90,16 @@ def test_python_examples(page: Path) -> None:
             exec(compile(code, _name(page), "exec"), namespace)
 
 
+# Pages that train, measure exposure bias, or compare by every metric (as compare.md does, too): `tests/cli` runs the
+# same commands.
+LONG = {"adversarial", "command-line", "exposure-bias", "gan-perplexity", "generators", "planning"}
+
+
 def _by_length(pages: list[Path]) -> list[Any]:
-    """Return the pages, those that train adversaries marked as slow: `tests/cli` trains with the same commands."""
-    return [pytest.param(page, marks=pytest.mark.slow if "adversarial" in page.stem else ()) for page in pages]
+    """Return the pages, long ones marked as slow."""
+    return [
+        pytest.param(page, marks=pytest.mark.slow if any(name in page.stem for name in LONG) else ()) for page in pages
+    ]
 
 
 @pytest.mark.usefixtures("short_rounds")

@@ -28,6 +28,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("LeakGan", {"cycles": 1, "rounds": 1, "n_negatives": 50, "n_roll_outs": 1}),
     ("Wgan", {"rounds": 1, "iterations": 1}),
 ]
+LONG = {"LeakGan", "TransformerXl", "Wgan"}
 cut = pytest.mark.filterwarnings("ignore:.*samples were cut at")  # what learnt so little does not know where to end
 
 
@@ -36,7 +37,10 @@ def _class(name: str) -> Any:
 
 
 @cut
-@pytest.mark.parametrize(("name", "settings"), KINDS, ids=[name for name, _ in KINDS])
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [pytest.param(*kind, marks=pytest.mark.slow if kind[0] in LONG else (), id=kind[0]) for kind in KINDS],
+)
 def test_every_kind_learns_samples_scores_and_comes_back(name: str, settings: dict[str, Any], tmp_path: Path) -> None:
     generator = _class(name)(preset="tiny", **settings)
     assert generator.fit(REAL, VALID) is generator

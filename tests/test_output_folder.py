@@ -333,8 +333,8 @@ def test_a_run_that_writes_for_long_keeps_its_lock(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     fsspec.filesystem("s3").clear_instance_cache()
-    monkeypatch.setattr(storage, "_LOCK_SECONDS", 3)
-    assert _writers_at_once(2, 5) == [1, 1]
+    monkeypatch.setattr(storage, "_LOCK_SECONDS", 2)
+    assert _writers_at_once(2, 3) == [1, 1]
     assert "out/.lock" not in store.objects
     store.objects["out/.lock"] = b"another-machine-12-00"  # that shows no life
     assert _writers_at_once(1, 0) == [1]

@@ -1,5 +1,7 @@
 """A generator's training text as a third side: what its columns say, and what a classifier makes of them."""
 
+import gc
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 
@@ -61,6 +63,16 @@ def test_log_probabilities_are_those_of_kneser_ney_models() -> None:
         scores = model.token_log_probs(tokens, offsets, model.plain)
         expected = [scores[start:stop].sum() for start, stop in pairwise(offsets)]
         assert found[:, column] == pytest.approx(expected)
+
+
+def test_models_are_fitted_once_and_go_with_their_text() -> None:
+    corpora = corpora_from_texts({"train": TRAIN, "again": TRAIN})
+    kept = weakref.ref(TrainingText.of(corpora["train"]))
+    assert TrainingText.of(corpora["train"]) is kept()
+    assert TrainingText.of(corpora["again"]) is not kept()
+    del corpora
+    gc.collect()
+    assert kept() is None
 
 
 def worlds(n: int) -> dict[str, list[str]]:

@@ -146,7 +146,7 @@ def test_bags_of_words_hardly_see_them() -> None:
     assert mauve(generated, real, encoder="lsa").value > 0.6
 
 
-@pytest.mark.parametrize("n", [100, 400])
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])
 def test_two_samples_of_one_text_score_the_floor(n: int) -> None:
     """Over many draws, neither side is favoured: what one scores among the other is what it scores among it."""
     values: dict[str, list[float]] = {}

@@ -2,12 +2,13 @@
 
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 
 import pytest
 
 from textassay.errors import MissingExtraError
-from textassay.execution import cluster, map_in_order, map_tasks, stream_tasks, workers
+from textassay.execution import cluster, map_in_order, map_tasks, parallel_map, recorded_warnings, stream_tasks, workers
 
 
 def test_one_task_after_another_each_when_the_last_is_dealt_with() -> None:
@@ -72,3 +73,68 @@ def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         pass
     with cluster(None):  # no cluster needs none
         assert list(map_tasks(str, [1])) == [(1, "1")]
+
+
+def test_threads_without_a_task_work_for_those_that_go_on() -> None:
+    """Of three tasks on two threads the last is alone: its parts meet in pairs, which one thread could not do."""
+    meeting = threading.Barrier(2, timeout=20)
+
+    def task(item: int) -> list[int]:
+        def part(number: int) -> int:
+            if item == 2:
+                meeting.wait()
+            return number**2
+
+        return parallel_map(part, range(4))
+
+    def last(item: int) -> list[int]:
+        if item == 2:  # the threads of the others have ended by then
+            others.wait(timeout=20)
+        return task(item)
+
+    others = threading.Event()
+    with workers(2):
+        for item, outcome in map_tasks(last, range(3), threads=True):
+            assert outcome == [0, 1, 4, 9]
+            if item == 1:
+                others.set()
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_an_error_of_a_part_is_that_of_the_task(n_workers: int) -> None:
+    def part(number: int) -> int:
+        return 1 // (number - 3)
+
+    with workers(n_workers), pytest.raises(ZeroDivisionError):
+        list(map_tasks(lambda item: parallel_map(part, range(5)), range(1), threads=True))
+
+
+def test_streams_of_threads_come_in_order_and_end_with_an_error() -> None:
+    def outcomes(item: int) -> Iterator[int]:
+        yield from range(item)
+        if item == 4:
+            raise ValueError("four")
+
+    found: dict[int, list[int]] = {}
+    with workers(2):
+        for item, outcome in stream_tasks(outcomes, range(4), threads=True):
+            found.setdefault(item, []).append(outcome)
+        assert found == {1: [0], 2: [0, 1], 3: [0, 1, 2]}
+        with pytest.raises(ValueError, match="four"):
+            list(stream_tasks(outcomes, range(5), threads=True))
+
+
+def test_warnings_belong_to_the_task_that_gave_them() -> None:
+    together = threading.Barrier(2, timeout=20)
+
+    def task(item: int) -> list[str]:
+        with recorded_warnings() as record:
+            together.wait()
+            parallel_map(lambda part: warnings.warn(f"{item}.{part}", UserWarning, stacklevel=1), range(3))
+            together.wait()
+        return sorted(map(str, record))
+
+    with workers(2):
+        assert dict(map_tasks(task, range(2), threads=True)) == {0: ["0.0", "0.1", "0.2"], 1: ["1.0", "1.1", "1.2"]}
+    with pytest.warns(UserWarning, match="after"):
+        warnings.warn("after", UserWarning, stacklevel=1)

@@ -46,6 +46,7 @@ def test_each_batch_is_one_processs() -> None:
     assert ["".join(together) for together, _ in (step[0] for step in shares)] == ["ab", "cd", "e"]
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_that_averages_their_gradients(tmp_path: Path) -> None:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     task = json.dumps({"folder": str(tmp_path)})
@@ -80,6 +81,7 @@ def test_two_processes_train_as_one_that_averages_their_gradients(tmp_path: Path
     assert losses == losses_elsewhere
 
 
+@pytest.mark.slow
 def test_where_one_process_dies_the_others_end(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -5,7 +5,6 @@ did not see it. They show what these classifiers detect, not every difference. W
 from logistic regression over n-grams alone, on the same folds: its evidence adds up over tokens.
 """
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +17,13 @@ from textassay.comparison.columns import columns_of
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, judge, learning_curve
-from textassay.comparison.measure import EstimateStore, Progress, cell_key, estimate_key
+from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
-from textassay.execution import stream_tasks
+from textassay.execution import recorded_warnings, stream_tasks
 from textassay.metric import (
     Effort,
     Metric,
@@ -192,7 +191,8 @@ def explain_generators(
     of_dd: Any = {"effort": effort, "folds": folds, "level": level, **untested}
     metric = dd.declaration.with_settings(**of_dd)
     settings: Any = {**of_dd, "top": top, "seed": seed, "halvings": halvings}
-    for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell):
+    threads = at_once((real, *generated.values()))
+    for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell, threads=threads):
         if isinstance(found, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
         elif isinstance(found, Explanation):
@@ -224,10 +224,9 @@ def _explained(
 ) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
     """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as messages:
             full = judge(sides.real, sides.generated, **settings)
-        yield full.estimate, tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        yield full.estimate, tuple(dict.fromkeys(map(str, messages)))
         yield explain(sides.generated, sides.real, full=full, top=top, halvings=halvings, **settings)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)

@@ -11,14 +11,15 @@ Generators, metrics and the version of textassay may change.
 
 import hashlib
 import json
-import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any, BinaryIO, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,11 +27,12 @@ from textassay.comparison.comparison import Comparison, RealText
 from textassay.corpus import Corpus, drop_pages, parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
-from textassay.execution import map_tasks
+from textassay.execution import map_tasks, recorded_warnings
 from textassay.metric import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"
+_AT_ONCE = 30_000  # texts: where there are more, one generator is measured after another, to limit memory
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
 Progress = Callable[[str, int, int], None]
@@ -244,7 +246,8 @@ def measure_cells(
                     done += 1
 
     measure = _Measure(seed, strict)
-    for part, measured in map_tasks(measure, missing(), tell=tell):
+    threads = at_once(corpus for task in tasks for corpus in (task.generated, task.real))
+    for part, measured in map_tasks(measure, missing(), tell=tell, threads=threads):
         for name, cell in measured.items():
             if cell.estimate is not None:
                 cell = replace(cell, estimate=store.save(part.keys[name], cell.estimate, cell.warnings))
@@ -258,6 +261,11 @@ def measure_cells(
         for task in tasks
         for metric in of_family
     }
+
+
+def at_once(corpora: Iterable[Corpus]) -> bool:
+    """Return whether several of these may be measured at once, each by one thread."""
+    return all(len(corpus) <= _AT_ONCE for corpus in corpora)
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
@@ -289,29 +297,33 @@ class _Measure:
     def __init__(self, seed: int, strict: bool) -> None:
         self._seed = seed
         self._strict = strict
-        self._family = ""
-        self._shared = Shared()
+        self._latest = Shared()
+        self._of_families: WeakValueDictionary[str, Shared] = WeakValueDictionary()  # of the latest one, and in use
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type["_Measure"], tuple[Any, ...]]:
+        """Return what makes one that shares nothing yet."""
+        return _Measure, (self._seed, self._strict)
 
     def __call__(self, part: _Part) -> dict[str, Cell]:
         """Return the cells by the name of their metrics."""
-        if part.family != self._family:
-            self._family, self._shared = part.family, Shared()
-        with self._shared.used():
+        with self._lock:
+            self._latest = shared = self._of_families.setdefault(part.family, Shared())
+        with shared.used():
             cells = {name: self._cell(metric, part.task) for name, metric in part.metrics.items()}
-        self._shared.forget(part.task.generated)
+        shared.forget(part.task.generated)
         drop_pages()
         return cells
 
     def _cell(self, metric: Metric, task: Task) -> Cell:
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with recorded_warnings() as messages:
                 estimate = metric.estimate(task.generated, task.real, seed=self._seed)
         except (TooFewSentencesError, UnavailableError) as error:
             if self._strict and task.requested:
                 raise type(error)(f"{task.name}: {error}") from None
             return Cell(None, str(error))
-        return Cell(estimate, None, tuple(dict.fromkeys(str(warning.message) for warning in caught)))
+        return Cell(estimate, None, tuple(dict.fromkeys(map(str, messages))))
 
 
 def check_same_comparison(folder: Path, comparison: Comparison) -> None:

@@ -2,8 +2,8 @@
 
 The features are, for each order, the log-likelihood ratio of the two sides' models, its smallest and largest terms, and
 the same with blurred probabilities (see `likelihood_ratio`); and the length and probability of the text. With the
-generator's own log-probabilities, these and their ratio to each model of the real side are features too. Training texts
-are scored by models that were fitted without them.
+generator's own log-probabilities, these and their ratio to each model of the real side are features too, as is what a prior of the
+language says (see `prior`). Training texts are scored by models that were fitted without them.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
@@ -72,7 +72,10 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
         models = SideModels(train, max_order=self.max_order, groups=parts)
         orders = range(1, self.max_order + 1)
         has_prior = all(prior.COLUMN in corpus.columns for corpus in (*train, *valid))
-        numbers = _Numbers(tuple(models.fit(order) for order in orders), log_probs_column(*train), has_prior)
+        column = log_probs_column(*train)
+        if column is not None and any(np.isnan(corpus.columns[column]).any() for corpus in train):
+            column = None  # text to learn from that has none would be known by that
+        numbers = _Numbers(tuple(models.fit(order) for order in orders), column, has_prior)
         rows = np.concatenate([numbers.of(corpus) for corpus in train])
         if parts is not None:
             part = np.concatenate(parts)

@@ -46,7 +46,16 @@ from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
-from textassay.ngram import SKIP_PATTERNS_LABEL, STRENGTHS, NgramIndex, NgramTexts, SideCounts, SkipCounts, mark_ends
+from textassay.ngram import (
+    SKIP_PATTERNS_LABEL,
+    STRENGTHS,
+    NgramIndex,
+    NgramTexts,
+    SideCounts,
+    SkipCounts,
+    SkipTexts,
+    mark_ends,
+)
 from textassay.resampling import joint_groups
 from textassay.seeding import stream
 
@@ -107,16 +116,19 @@ class StackDiscriminator(BaseDiscriminator):
     def learn(self, train: Pair, valid: Pair) -> "tuple[_Stack, Mapping[str, Any]]":
         """Return the stack of all the text with what was best on validation text for a stack of the training text."""
         pool = Pool(*(Corpus.concatenate(sides) for sides in zip(train, valid, strict=True)))
-        texts = NgramTexts.with_index([mark_ends(side) for side in pool.sides], max_order=self.max_order)
+        marked = [mark_ends(side) for side in pool.sides]
+        texts = NgramTexts.with_index(marked, max_order=self.max_order)
+        skips = SkipTexts.with_index(marked) if self.skips else None
         n_train = [len(side) for side in train]
         rows = [np.split(np.arange(len(side)), [n]) for side, n in zip(pool.sides, n_train, strict=True)]
-        return self._learn(texts, *(Part(pool, (rows[0][place], rows[1][place])) for place in (0, 1)))
+        return self._learn(texts, skips, *(Part(pool, (rows[0][place], rows[1][place])) for place in (0, 1)))
 
     def fit_part(self, train: Part, valid: Part) -> Self:
         """Return a fitted copy that scores no other texts than those of the pool."""
         fitted = copy.copy(self)
         texts = train.pool.once(_repeated_ngrams, self.max_order)
-        fitted._model, fitted.chosen = self._learn(texts, train, valid)
+        skips = train.pool.once(_repeated_skips) if self.skips else None
+        fitted._model, fitted.chosen = self._learn(texts, skips, train, valid)
         return fitted
 
     def prob_real_of(self, part: Part) -> Scores:
@@ -130,13 +142,18 @@ class StackDiscriminator(BaseDiscriminator):
         model: _Stack = self.model
         return model.valid_scores
 
-    def _learn(self, texts: NgramTexts, train: Part, valid: Part) -> "tuple[_Stack, Mapping[str, Any]]":
+    def _learn(
+        self, texts: NgramTexts, skip_texts: SkipTexts | None, train: Part, valid: Part
+    ) -> "tuple[_Stack, Mapping[str, Any]]":
         column = log_probs_column(*train.pool.sides)
         sides = np.repeat(np.array([0, 1], dtype=np.int8), [len(side) for side in train.pool.sides])
         counts = SideCounts(texts, sides)
         counts.count(train.numbers)
+        skips = None if skip_texts is None else SkipCounts(skip_texts, sides)
+        if skips is not None:
+            skips.count(train.numbers)
         drawn = _drawn(train, self.most_fitted)
-        features, columns, is_real = self._describe(counts, train, drawn, column)
+        features, columns, is_real = self._describe(counts, skips, train, drawn, column)
         settings: list[tuple[float, float]] = []
         tops: list[DenseLogistic] = []
         for bend in self.bends:
@@ -149,9 +166,11 @@ class StackDiscriminator(BaseDiscriminator):
         (c, bend), valid_scores = settings[best], scores[best]
         del features, scores
         counts.count(valid.numbers)
+        if skips is not None:
+            skips.count(valid.numbers)
         everything = train.joined(valid)
         drawn = _drawn(everything, self.most_fitted)
-        features, columns, is_real = self._describe(counts, everything, drawn, column)
+        features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
         top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, emphasis=emphasis)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
@@ -160,9 +179,9 @@ class StackDiscriminator(BaseDiscriminator):
         return _Stack(features, top, valid_scores), chosen
 
     def _describe(
-        self, counts: SideCounts, train: Part, drawn: Mask, column: str | None
+        self, counts: SideCounts, skips: SkipCounts | None, train: Part, drawn: Mask, column: str | None
     ) -> "tuple[StackFeatures, FloatArray, Mask]":
-        return StackFeatures.fit(counts, train, drawn, skips=self.skips, margins=self.margins, column=column)
+        return StackFeatures.fit(counts, skips, train, drawn, margins=self.margins, column=column)
 
 
 def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTexts:
@@ -173,6 +192,10 @@ def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTe
     texts = NgramTexts.repeated(tokens, offsets, max_order=max_order)
     drop_pages()
     return texts
+
+
+def _repeated_skips(real: Corpus, generated: Corpus) -> SkipTexts:
+    return SkipTexts.repeated([mark_ends(real), mark_ends(generated)])
 
 
 def _drawn(train: Part, most: int) -> Mask:
@@ -257,11 +280,18 @@ class StackFeatures:
 
     @classmethod
     def fit(
-        cls, counts: SideCounts, train: Part, drawn: Mask, *, skips: bool, margins: bool, column: str | None
+        cls,
+        counts: SideCounts,
+        skips: SkipCounts | None,
+        train: Part,
+        drawn: Mask,
+        *,
+        margins: bool,
+        column: str | None,
     ) -> "tuple[StackFeatures, FloatArray, Mask]":
         """Return the features, the columns of training sentences, each without its group, and which of them are real.
 
-        `counts`: those of `train`; `drawn`: which sentences are described, but for those without log-probabilities.
+        `counts`, `skips`: those of `train`; `drawn`: which are described, but for those without log-probabilities.
         """
         real, generated = train.pool.sides
         groups = None
@@ -273,14 +303,13 @@ class StackFeatures:
             groups = joint_groups(of_sides[0], of_sides[1], *map(len, train.rows))
         described = train.chosen(drawn)
         lengths = described.gathered(lambda side: side.lengths)
-        linear, own_margins, gaps, own_gaps = None, None, None, None
+        linear, own_margins, own_gaps = None, None, None
         if margins:
             own_groups = None if groups is None else groups[drawn]
             linear, own_margins = LinearMargins.fit(_marked(described), own_groups)
         sums = counts.describe_own(groups, rows=train.numbers, drawn=drawn)
-        if skips:
-            gaps = SkipCounts.build(*_marked(train))
-            own_gaps = gaps.describe_own(groups)[drawn]
+        if skips is not None:
+            own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
         names = tuple(name for name in _GIVEN if all(name in side.columns for side in (real, generated)))
         given = np.column_stack([described.column(name) for name in names]) if names else None
         is_real = train.is_real[drawn]
@@ -302,7 +331,7 @@ class StackFeatures:
         scales = np.where(scales > 0, scales, 1.0)
         straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(counts, gaps, linear, column, real.vocabulary, n_straight, limits, centres, scales, names)
+        features = cls(counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, names)
         return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -314,7 +343,8 @@ class StackFeatures:
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
         given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
-        return self._describe(self.counts.describe(marked), corpus.lengths, log_probs, given, marked)
+        gaps = None if self.skips is None else self.skips.describe(marked)
+        return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
         """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
@@ -327,10 +357,11 @@ class StackFeatures:
             given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
             if self.column is not None:
                 log_probs = block.column(self.column)
-            if self.skips is not None or self.linear is not None:
+            if self.linear is not None:
                 marked = Corpus.concatenate(_marked(block))
             sums = self.counts.describe_uncounted(block.numbers)
-            columns = self._describe(sums, lengths, log_probs, given, marked)
+            gaps = None if self.skips is None else self.skips.describe_uncounted(block.numbers)
+            columns = self._describe(sums, gaps, lengths, log_probs, given, marked)
             for number, top in enumerate(tops):
                 scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
         n_real = len(part.rows[0])
@@ -339,13 +370,13 @@ class StackFeatures:
     def _describe(
         self,
         sums: FloatArray,
+        gaps: FloatArray | None,
         lengths: IntArray,
         raw_log_probs: npt.NDArray[np.floating] | None,
         given: FloatArray | None,
         marked: Corpus | None,
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
-        gaps = None if self.skips is None or marked is None else self.skips.describe(marked)
         margins = None if self.linear is None or marked is None else self.linear.margins(marked)
         token = _average_token(self.counts, sums, lengths, log_probs, given, self._given)
         return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)

@@ -6,6 +6,8 @@ the same way, whether a classifier learns from it or is tested on it.
 """
 
 from dataclasses import dataclass, replace
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,7 @@ _LONGEST = 6  # tokens of an n-gram that is looked up
 
 @dataclass(frozen=True)
 class TrainingText:
-    """Models of a training text; made by `fit`."""
+    """Models of a training text; made by `fit`, or by `of`, once for a text."""
 
     models: tuple[BackoffModel, ...]  # Kneser-Ney models, one an order; the last has order `_LONGEST`
 
@@ -33,6 +35,14 @@ class TrainingText:
         """Return the models of `train`, which has at least one text."""
         counts = count_ngrams(train.tokens, train.offsets, order=_LONGEST, n_types=len(train.vocabulary))
         return cls(tuple(counts.fit(order)[0] for order in (*_ORDERS, _LONGEST)))
+
+    @classmethod
+    def of(cls, train: Corpus) -> "TrainingText":
+        """Return what `fit` does, computed once as long as this corpus is held: a comparison asks many times."""
+        with _LOCK:
+            if train not in _FITTED:
+                _FITTED[train] = cls.fit(train)
+            return _FITTED[train]
 
     def described(self, corpus: Corpus) -> Corpus:
         """Return `corpus`, which shares the vocabulary, with the column `COLUMN`.
@@ -50,6 +60,10 @@ class TrainingText:
         columns += list(_absent(depths, offsets))
         values = np.stack(columns, axis=1)
         return replace(corpus, columns={**corpus.columns, COLUMN: values})
+
+
+_FITTED: WeakKeyDictionary[Corpus, TrainingText] = WeakKeyDictionary()
+_LOCK = Lock()
 
 
 def average_token(column: FloatArray, lengths: IntArray) -> FloatArray:

@@ -14,4 +14,5 @@ from textassay.execution.threads import device_name as device_name
 from textassay.execution.threads import on_cluster as on_cluster
 from textassay.execution.threads import one_blas_thread as one_blas_thread
 from textassay.execution.threads import parallel_map as parallel_map
+from textassay.execution.threads import recorded_warnings as recorded_warnings
 from textassay.execution.threads import workers as workers

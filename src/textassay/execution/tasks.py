@@ -4,12 +4,13 @@ This file knows nothing of a cluster but the methods of `Cluster`; `textassay.ex
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from itertools import islice
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-from textassay.execution.threads import CLUSTER, DEVICE, WORKERS, allowed_workers, parallel_map
+from textassay.execution.threads import CLUSTER, DEVICE, IDLE, WORKERS, IdleThreads, allowed_workers, parallel_map
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -70,7 +71,7 @@ def map_tasks(
     if elsewhere is not None:
         yield from elsewhere.map(function, items, tell)
     elif threads and allowed_workers() > 1:
-        yield from _by_threads(function, items, tell)
+        yield from _by_threads(lambda item: (function(item),), items, tell)
     else:
         for item in items:
             tell(item)
@@ -82,15 +83,19 @@ def stream_tasks(
     items: Iterable[Item],
     *,
     tell: Callable[[Item], None] = lambda item: None,
+    threads: bool = False,
 ) -> Iterator[tuple[Item, Outcome]]:
     """Yield each item with each of the outcomes that `function` yields for it, in order (see `map_tasks`).
 
-    Here, an outcome is dealt with before the next is computed; from a cluster, those of an item come together.
+    In one thread, an outcome is dealt with before the next is computed; from a cluster, those of an item come together.
     """
     elsewhere: Cluster | None = CLUSTER.get()
     if elsewhere is not None:
         outcomes = elsewhere.map(_All(function), items, tell)
         yield from ((item, outcome) for item, of_item in outcomes for outcome in of_item)
+        return
+    if threads and allowed_workers() > 1:
+        yield from _by_threads(function, items, tell)
         return
     for item in items:
         tell(item)
@@ -126,24 +131,38 @@ def map_parts(function: Callable[[Item], Outcome], items: Iterable[Item]) -> lis
 
 
 def _by_threads(
-    function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
+    function: Callable[[Item], Iterable[Outcome]], items: Iterable[Item], tell: Callable[[Item], None]
 ) -> Iterator[tuple[Item, Outcome]]:
-    def work(item: Item) -> Outcome:
+    outcomes: SimpleQueue[tuple[Item, Outcome] | Future[None]] = SimpleQueue()
+    idle = IdleThreads()
+
+    def work(item: Item) -> None:
         WORKERS.set(1)
+        IDLE.set(idle)
         tell(item)
-        return function(item)
+        for outcome in function(item):
+            outcomes.put((item, outcome))
+            idle.check()
 
     n_threads = allowed_workers()
     pool = ThreadPoolExecutor(n_threads)
-    running: dict[Future[Outcome], Item] = {}
+    n_running, n_idle = 0, 0
     waiting = iter(items)
     try:
         while True:
-            for item in islice(waiting, 2 * n_threads - len(running)):
-                running[pool.submit(copy_context().run, work, item)] = item
-            if not running:
+            for item in islice(waiting, 2 * n_threads - n_running):
+                pool.submit(copy_context().run, work, item).add_done_callback(outcomes.put)
+                n_running += 1
+            idle.add(max(0, n_threads - n_running) - n_idle)  # fewer than there are threads: there are no more
+            n_idle = max(0, n_threads - n_running)
+            if n_running == 0:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
+            one = outcomes.get()
+            if isinstance(one, Future):
+                n_running -= 1
+                one.result()
+            else:
+                yield one
+    finally:  # after an error or Ctrl-C, tasks that wait are dropped, and others end where they come to their next part
+        idle.stopped = True
+        pool.shutdown(cancel_futures=True)

@@ -13,9 +13,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.errors import MissingExtraError, OptionError, check_range
@@ -130,12 +130,13 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
     """Return ``[function(item) for item in items]``, computed by as many threads as `workers` allows (default one).
 
     A plain thread pool starts within a millisecond, joblib's own in fifteen, which is as long as a whole metric. Nested
-    calls run in the thread they are made from.
+    calls run in the thread they are made from; inside a task of `map_tasks`, also in threads that have no task.
     """
     tasks = list(items)
     n_threads = min(len(tasks), allowed_workers())
     if n_threads <= 1:
-        return [function(task) for task in tasks]
+        idle = IDLE.get()
+        return [function(task) for task in tasks] if idle is None else _with_idle_threads(function, tasks, idle)
     pool = ThreadPoolExecutor(n_threads)
     try:
         contexts = [copy_context() for _ in tasks]  # so that `device` and the like hold in the threads, too
@@ -144,6 +145,117 @@ def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> 
         return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
     finally:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
+
+
+class Stopped(BaseException):
+    """Nobody waits for this task any more."""
+
+
+class IdleThreads:
+    """How many threads of a `map_tasks` have no task: the parts of tasks that go on may use them."""
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._lock = threading.Lock()
+        self.stopped = False
+
+    def add(self, n: int) -> None:
+        """Let `n` more be used."""
+        with self._lock:
+            self._n += n
+
+    def take(self) -> bool:
+        """Return whether there was one, which is then used."""
+        with self._lock:
+            there = self._n > 0
+            self._n -= there
+        return there
+
+    def check(self) -> None:
+        """Raise where tasks are to end, after an error or Ctrl-C."""
+        if self.stopped:
+            raise Stopped
+
+
+IDLE: ContextVar[IdleThreads | None] = ContextVar("idle", default=None)
+
+
+def _with_idle_threads(function: Callable[[Item], Outcome], tasks: list[Item], idle: IdleThreads) -> list[Outcome]:
+    """Return the outcomes, computed by this thread and those that are or become idle."""
+    outcomes: dict[int, Outcome] = {}
+    errors: list[BaseException] = []
+    waiting = list(range(len(tasks) - 1, -1, -1))
+    lock = threading.Lock()
+
+    def do_next() -> bool:
+        with lock:
+            place = waiting.pop() if waiting and not errors else None
+        if place is None:
+            return False
+        try:
+            idle.check()
+            outcomes[place] = function(tasks[place])
+        except BaseException as error:
+            errors.append(error)
+        return True
+
+    def help_out(context: Context) -> None:
+        try:
+            while context.run(do_next):
+                pass
+        finally:
+            idle.add(1)
+
+    helpers = []
+    goes_on = True
+    while goes_on:
+        while len(waiting) > 1 and not errors and idle.take():
+            helpers.append(threading.Thread(target=help_out, args=(copy_context(),)))
+            helpers[-1].start()
+        goes_on = do_next()
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+    return [outcomes[place] for place in range(len(tasks))]
+
+
+_RECORD: ContextVar[list[Warning] | None] = ContextVar("recorded warnings", default=None)
+_RECORDING_LOCK = threading.Lock()
+_recording: dict[str, Any] = {"blocks": 0}  # how many blocks are open, and what to restore after the last
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[Warning]]:
+    """Record every warning of this thread, and of those that work for it, inside the ``with`` block.
+
+    `warnings.catch_warnings` records those of all threads together.
+    """
+    with _RECORDING_LOCK:
+        if _recording["blocks"] == 0:
+            _recording["filters"] = warnings.catch_warnings()
+            _recording["filters"].__enter__()
+            warnings.simplefilter("always")
+            warnings.showwarning = partial(_record, warnings.showwarning)
+        _recording["blocks"] += 1
+    record: list[Warning] = []
+    token = _RECORD.set(record)
+    try:
+        yield record
+    finally:
+        _RECORD.reset(token)
+        with _RECORDING_LOCK:
+            _recording["blocks"] -= 1
+            if _recording["blocks"] == 0:
+                _recording.pop("filters").__exit__(None, None, None)
+
+
+def _record(show: Callable[..., None], message: Warning, *others: Any) -> None:
+    record = _RECORD.get()
+    if record is None:
+        show(message, *others)
+    else:
+        record.append(message)
 
 
 @contextmanager

@@ -282,7 +282,7 @@ def _cross_fits(
 
 
 def _described(corpus: Corpus, trained_on: Corpus) -> Corpus:
-    return compute_once(TrainingText.fit, trained_on).described(corpus)
+    return TrainingText.of(trained_on).described(corpus)
 
 
 def _column(judge: Discriminator, real: Corpus, generated: Corpus) -> str | None:

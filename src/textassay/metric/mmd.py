@@ -13,6 +13,7 @@ cross-fitted (`textassay.embedding.cross_fitted`).
 import math
 from collections.abc import Sized
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -139,21 +140,24 @@ class _RealSide:
     vectors: Vectors
     known: dict[bytes, KernelSums] = field(default_factory=dict)
     known_features: dict[tuple[int, bytes], FeatureSums] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)  # several generators are measured at once
 
     def scaled(self, vectors: Vectors) -> FloatArray:
         return np.asarray((vectors - self.centre) / self.bandwidth, dtype=np.float64)
 
     def sums(self, blocks: IntArray) -> KernelSums:
         key = blocks.tobytes()
-        if key not in self.known:
-            self.known[key] = own_sums(self.scaled(self.vectors), blocks)
-        return self.known[key]
+        with self.lock:
+            if key not in self.known:
+                self.known[key] = own_sums(self.scaled(self.vectors), blocks)
+            return self.known[key]
 
     def feature_sums(self, blocks: IntArray, frequencies: npt.NDArray[np.float32], seed: int) -> FeatureSums:
         key = (seed, blocks.tobytes())
-        if key not in self.known_features:
-            self.known_features[key] = FeatureSums(self.scaled(self.vectors), blocks, frequencies)
-        return self.known_features[key]
+        with self.lock:
+            if key not in self.known_features:
+                self.known_features[key] = FeatureSums(self.scaled(self.vectors), blocks, frequencies)
+            return self.known_features[key]
 
     def all_sums(self, of_real: IntArray, vectors: FloatArray, of_generated: IntArray, seed: int) -> list[KernelSums]:
         """Return the sums within the real text, within the generated one, and across."""

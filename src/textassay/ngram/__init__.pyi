@@ -23,3 +23,4 @@ from textassay.ngram.side_counts import SideCounts as SideCounts
 from textassay.ngram.skip_counts import PATTERNS as PATTERNS
 from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL as SKIP_PATTERNS_LABEL
 from textassay.ngram.skip_counts import SkipCounts as SkipCounts
+from textassay.ngram.skip_counts import SkipTexts as SkipTexts

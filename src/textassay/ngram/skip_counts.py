@@ -4,20 +4,26 @@ A model with a short context gets adjacent words right, but not pairs of words w
 `PATTERNS` a token is predicted from the tokens at these distances before it, on the real, the generated and the pooled
 side, with absolute discounting towards the frequency of the token.
 
+All texts are numbered once (`SkipTexts`), of which any are counted. As in `textassay.ngram.ngram_texts`, what occurs
+once in all texts needs no row of its own: a text that is described has not been counted, and nobody else has it.
+
 Sources: Guthrie et al., "A Closer Look at Skip-gram Modelling", LREC 2006; discounting and leaving out as in
 `textassay.ngram.side_counts`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus import Corpus
+from textassay.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Ids = npt.NDArray[np.int32]
 
 # Distances from the predicted token to the tokens that predict it
 PATTERNS = ((2,), (3,), (4,), (3, 2))
@@ -27,43 +33,98 @@ _N_SIDES = 3  # real, generated, pooled
 _POOLED = 2
 _UNKNOWN, _OUTSIDE = -1, -2  # never counted; the pattern extends beyond the start of the text
 _FALLBACK_DISCOUNT = 0.5
+_FOLLOWERS = 3  # column of the first side, after the occurrences of contexts
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Sorted keys of contexts and n-grams, by which those of new texts are looked up."""
+
+    pairs: IntArray  # of contexts of two tokens
+    contexts: IntArray
+    grams: IntArray
 
 
 @dataclass(frozen=True)
 class _Pattern:
-    """The counted contexts and n-grams of one pattern, as sorted keys, with their counts on each side."""
+    """The contexts and n-grams of one pattern, numbered."""
 
     distances: tuple[int, ...]
-    pair_keys: IntArray  # of contexts of two tokens
-    context_keys: IntArray
-    gram_keys: IntArray
-    contexts: npt.NDArray[np.int32]  # (n_contexts, 3) occurrences
-    followers: npt.NDArray[np.int32]  # (n_contexts, 3) distinct following tokens
-    grams: npt.NDArray[np.int32]  # (n_grams, 3) occurrences
-    discounts: FloatArray  # (3,)
-    own_contexts: IntArray  # (T,) context of each counted token
-    own_grams: IntArray  # (T,) n-gram that ends in each counted token
+    contexts: Ids  # (T,) context of each token
+    grams: Ids  # (T,) n-gram that ends in each token
+    n_contexts: int
+    n_grams: int
+    keys: _Keys | None
 
 
 @dataclass(frozen=True)
-class SkipCounts:
-    """Counts of the skip-grams of real and generated texts by side, created by `build`."""
+class SkipTexts:
+    """N texts whose skip-grams are numbered; made by `with_index` or `repeated`."""
 
-    n_types: int  # Size of the vocabulary
-    unigrams: IntArray  # How often each token was counted, both sides together, shape (n_types,)
-    _patterns: tuple[_Pattern, ...]
-    _train: Corpus
-    _sides: IntArray
+    texts: Corpus
+    patterns: tuple[_Pattern, ...]
+
+    @classmethod
+    def with_index(cls, corpora: Sequence[Corpus]) -> "SkipTexts":
+        """Return the texts of corpora that share a vocabulary, with start and end tokens; others can be described."""
+        return cls._of(corpora, repeated=False)
+
+    @classmethod
+    def repeated(cls, corpora: Sequence[Corpus]) -> "SkipTexts":
+        """Return the same, where skip-grams that occur once have no number; no other texts can be described."""
+        return cls._of(corpora, repeated=True)
+
+    @classmethod
+    def _of(cls, corpora: Sequence[Corpus], *, repeated: bool) -> "SkipTexts":
+        texts = Corpus.concatenate([_tokens_only(corpus) for corpus in corpora])
+        return cls(texts, tuple(_numbered(texts, distances, repeated=repeated) for distances in PATTERNS))
+
+    @property
+    def n_types(self) -> int:
+        """Size of the vocabulary."""
+        return len(self.texts.vocabulary)
+
+
+@dataclass(eq=False)
+class SkipCounts:
+    """Counts of the skip-grams of real and generated texts by side: all are counted (`build`), or parts (`count`)."""
+
+    texts: SkipTexts
+    sides: npt.NDArray[np.int8]  # 0 for real and 1 for generated texts, shape (N,)
+    unigrams: IntArray = field(init=False)  # How often each token was counted, both sides together, shape (n_types,)
+    contexts: tuple[Ids, ...] = field(init=False)  # of each pattern (n_contexts, 6): occurrences, distinct followers
+    grams: tuple[Ids, ...] = field(init=False)  # of each pattern (n_grams, 3): occurrences
+    discounts: FloatArray = field(init=False)  # (n_patterns, 3)
+
+    def __post_init__(self) -> None:
+        self.unigrams = np.zeros(self.texts.n_types, dtype=np.int64)
+        patterns = self.texts.patterns
+        self.contexts = tuple(np.zeros((pattern.n_contexts, 2 * _N_SIDES), dtype=np.int32) for pattern in patterns)
+        self.grams = tuple(np.zeros((pattern.n_grams, _N_SIDES), dtype=np.int32) for pattern in patterns)
+        self._n_single = np.zeros((len(patterns), _N_SIDES), dtype=np.int64)
+        self.discounts = np.full((len(patterns), _N_SIDES), _FALLBACK_DISCOUNT)
 
     @classmethod
     def build(cls, real: Corpus, generated: Corpus) -> "SkipCounts":
         """Return the counts of two corpora that share a vocabulary, with start and end tokens (`mark_ends`)."""
-        train = Corpus.concatenate([_tokens_only(real), _tokens_only(generated)])
-        sides = np.repeat([0, 1], [len(real), len(generated)])
-        n_types = len(train.vocabulary)
-        of_tokens = np.repeat(sides, train.lengths)
-        patterns = tuple(_count(train, distances, of_tokens, n_types) for distances in PATTERNS)
-        return cls(n_types, np.bincount(train.tokens, minlength=n_types), patterns, train, sides)
+        sides = np.repeat(np.array([0, 1], dtype=np.int8), [len(real), len(generated)])
+        counts = cls(SkipTexts.with_index([real, generated]), sides)
+        counts.count(np.arange(len(sides)))
+        return counts
+
+    def count(self, rows: IntArray) -> None:
+        """Count the texts `rows`, too."""
+        texts = self.texts.texts
+        _count_tokens(texts.tokens, texts.offsets, rows, self.unigrams)
+        for number, pattern in enumerate(self.texts.patterns):
+            tables = self.contexts[number], self.grams[number]
+            _count(pattern.contexts, pattern.grams, texts.offsets, self.sides, rows, *tables, self._n_single[number])
+            for side in range(_N_SIDES):
+                of_side = self.grams[number][:, side]
+                once = int(np.count_nonzero(of_side == 1)) + int(self._n_single[number, side])
+                twice = int(np.count_nonzero(of_side == 2))
+                known = once > 0 and twice > 0
+                self.discounts[number, side] = once / (once + 2 * twice) if known else _FALLBACK_DISCOUNT
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,46 +138,69 @@ class SkipCounts:
         For each side, the log-ratio of the token's probability in the pattern to its frequency; and the shrunk
         log-ratio of real to generated counts, with expected counts that sum to 1 added.
         """
-        order = np.arange(len(corpus))
-        return self._run(corpus, np.zeros(len(corpus), dtype=np.int64), order, order, take_out=False)
+        numbers = [_looked_up(corpus, pattern, self.texts.n_types) for pattern in self.texts.patterns]
+        return self._run(corpus, numbers, np.arange(len(corpus)))
 
-    def describe_own(self, groups: IntArray | None = None) -> FloatArray:
-        """Return the leave-one-out features of the counted texts, real ones first.
+    def describe_uncounted(self, rows: IntArray) -> FloatArray:
+        """Return the features of texts of `texts` that were not counted."""
+        return self._run(self.texts.texts, self._numbers, rows)
 
-        The counts are changed and restored, so no other thread may use them at the same time.
+    def describe_own(
+        self,
+        groups: IntArray | None = None,
+        *,
+        rows: IntArray | None = None,
+        drawn: npt.NDArray[np.bool_] | None = None,
+    ) -> FloatArray:
+        """Return the leave-one-out features of counted texts, each as if its group had not been counted.
+
+        The counts are changed and restored, so no other thread may use them at the same time. `rows`, `groups` and
+        `drawn` are as in `textassay.ngram.SideCounts.describe_own`.
         """
-        groups = np.arange(len(self._train)) if groups is None else groups
+        rows = np.arange(len(self.sides)) if rows is None else rows
+        drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
+        groups = np.arange(len(rows)) if groups is None else groups
         order = np.argsort(groups, kind="stable")
-        return self._run(self._train, self._sides, order, groups[order], take_out=True)
+        features = self._run(self.texts.texts, self._numbers, rows[order], groups[order], drawn[order])
+        places = np.empty(len(rows), dtype=np.int64)
+        places[order] = np.cumsum(drawn[order]) - 1
+        return features[places[drawn]]
 
-    def _run(self, corpus: Corpus, sides: IntArray, order: IntArray, groups: IntArray, *, take_out: bool) -> FloatArray:
-        rows = np.zeros((len(corpus), len(self.names)))
-        for number, pattern in enumerate(self._patterns):
-            if take_out:
-                own_contexts, own_grams = pattern.own_contexts, pattern.own_grams
-            else:
-                context_keys, gram_keys = _keys(corpus, pattern.distances, self.n_types, pattern.pair_keys)
-                own_contexts = _places(pattern.context_keys, context_keys)
-                own_grams = _places(pattern.gram_keys, gram_keys)
+    @property
+    def _numbers(self) -> list[tuple[Ids, Ids]]:
+        return [(pattern.contexts, pattern.grams) for pattern in self.texts.patterns]
+
+    def _run(
+        self,
+        texts: Corpus,
+        numbers: Sequence[tuple[Ids, Ids]],
+        rows: IntArray,
+        groups: IntArray | None = None,
+        drawn: npt.NDArray[np.bool_] | None = None,
+    ) -> FloatArray:
+        """Describe those of `rows` that are `drawn`; texts of a group are adjacent and leave the counts together."""
+        drawn = np.ones(len(rows), dtype=np.bool_) if drawn is None else drawn
+        features = np.zeros((np.count_nonzero(drawn), len(self.names)))
+        for number, (contexts, grams) in enumerate(numbers):
             _describe(
-                corpus.tokens,
-                own_contexts,
-                own_grams,
-                corpus.offsets,
-                sides,
-                order,
-                groups,
-                take_out,
-                pattern.contexts,
-                pattern.followers,
-                pattern.grams,
+                texts.tokens,
+                contexts,
+                grams,
+                texts.offsets,
+                self.sides,
+                rows,
+                np.arange(len(rows)) if groups is None else groups,
+                drawn,
+                groups is not None,
+                self.contexts[number],
+                self.grams[number],
                 self.unigrams,
                 int(self.unigrams.sum()),
                 int(np.count_nonzero(self.unigrams)),
-                pattern.discounts,
-                rows[:, 4 * number : 4 * number + 4],
+                self.discounts[number],
+                features[:, 4 * number : 4 * number + 4],
             )
-        return rows
+        return features
 
 
 def _tokens_only(corpus: Corpus) -> Corpus:
@@ -151,29 +235,60 @@ def _places(keys: IntArray, wanted: IntArray) -> IntArray:
     return np.where(wanted < 0, wanted, np.where(keys[place] == wanted, place, _UNKNOWN))
 
 
-def _count(train: Corpus, distances: tuple[int, ...], sides: IntArray, n_types: int) -> _Pattern:
+def _numbered(texts: Corpus, distances: tuple[int, ...], *, repeated: bool) -> _Pattern:
+    n_types = len(texts.vocabulary)
     pair_keys = np.empty(0, dtype=np.int64)
     if len(distances) == 2:
-        raw, _ = _keys(train, distances, n_types, None)
+        raw, _ = _keys(texts, distances, n_types, None)
         pair_keys = np.unique(raw[raw >= 0])
-    context_keys, gram_keys = _keys(train, distances, n_types, pair_keys)
-    used = context_keys >= 0
-    contexts, where_context = np.unique(context_keys[used], return_inverse=True)
-    grams, first, where_gram = np.unique(gram_keys[used], return_index=True, return_inverse=True)
-    own = [np.full(len(train.tokens), _OUTSIDE, dtype=np.int64) for _ in range(2)]
-    own[0][used], own[1][used] = where_context, where_gram
-    parents = where_context[first]
-    tables = [np.zeros((size, _N_SIDES), dtype=np.int32) for size in (len(contexts), len(contexts), len(grams))]
-    discounts = np.empty(_N_SIDES)
-    for side in range(_N_SIDES):
-        mine = np.ones(int(used.sum()), dtype=np.bool_) if side == _POOLED else sides[used] == side
-        tables[0][:, side] = np.bincount(where_context[mine], minlength=len(contexts))
-        tables[2][:, side] = np.bincount(where_gram[mine], minlength=len(grams))
-        there = tables[2][:, side] > 0
-        tables[1][:, side] = np.bincount(parents[there], minlength=len(contexts))
-        once, twice = (int(np.count_nonzero(tables[2][:, side] == times)) for times in (1, 2))
-        discounts[side] = once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
-    return _Pattern(distances, pair_keys, contexts, grams, tables[0], tables[1], tables[2], discounts, own[0], own[1])
+    keys = _keys(texts, distances, n_types, pair_keys)
+    used = keys[0] >= 0
+    sorted_keys, numbers = [], []
+    for of_tokens in keys:
+        known, where, counts = np.unique(of_tokens[used], return_inverse=True, return_counts=True)
+        if repeated:
+            kept = counts > 1
+            known, where = known[kept], np.where(kept, np.cumsum(kept) - 1, _UNKNOWN)[where]
+        own = np.full(len(texts.tokens), _OUTSIDE, dtype=np.int32)
+        own[used] = where
+        sorted_keys.append(known)
+        numbers.append(own)
+    index = None if repeated else _Keys(pair_keys, sorted_keys[0], sorted_keys[1])
+    return _Pattern(distances, numbers[0], numbers[1], len(sorted_keys[0]), len(sorted_keys[1]), index)
+
+
+def _looked_up(corpus: Corpus, pattern: _Pattern, n_types: int) -> tuple[Ids, Ids]:
+    """Return the numbers of the contexts and n-grams of new texts."""
+    if pattern.keys is None:
+        raise InputError("skip-grams that were numbered for one set of texts have no index for others")
+    contexts, grams = _keys(corpus, pattern.distances, n_types, pattern.keys.pairs)
+    found = _places(pattern.keys.contexts, contexts), _places(pattern.keys.grams, grams)
+    return found[0].astype(np.int32), found[1].astype(np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _count_tokens(tokens, offsets, rows, unigrams):  # type: ignore[no-untyped-def]
+    for row in rows:
+        for place in range(offsets[row], offsets[row + 1]):
+            unigrams[tokens[place]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count(contexts, grams, offsets, sides, rows, of_context, of_gram, n_single):  # type: ignore[no-untyped-def]
+    for row in rows:
+        for place in range(offsets[row], offsets[row + 1]):
+            context, gram = contexts[place], grams[place]
+            if context == _OUTSIDE:
+                continue
+            for side in (np.int64(sides[row]), _POOLED):
+                if gram < 0:  # it occurs nowhere else
+                    n_single[side] += 1
+                else:
+                    of_gram[gram, side] += 1
+                if context >= 0:
+                    of_context[context, side] += 1
+                    if gram < 0 or of_gram[gram, side] == 1:
+                        of_context[context, _FOLLOWERS + side] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -183,42 +298,50 @@ def _describe(  # type: ignore[no-untyped-def]
     grams,
     offsets,
     sides,
-    order,
+    rows,
     groups,
+    drawn,
     take_out,
     of_context,
-    followers,
     of_gram,
     unigrams,
     n_tokens,
     n_known,
     discounts,
-    rows,
+    features,
 ):
-    """Fill `rows`; texts are visited in `order`, in which groups are adjacent."""
+    """Fill `features`, one row for each text of `rows` that is drawn; texts of a group are adjacent."""
     probs = np.empty(_N_SIDES)
-    begin = 0
-    while begin < len(order):
+    begin, n_described = 0, 0
+    while begin < len(rows):
         end = begin + 1
-        while end < len(order) and groups[end] == groups[begin]:
+        is_drawn = drawn[begin]
+        while end < len(rows) and groups[end] == groups[begin]:
+            is_drawn |= drawn[end]
             end += 1
         for step in (-1, 0, 1):
+            if not is_drawn or (step != 0 and not take_out):
+                continue
             for number in range(begin, end):
-                sentence = order[number]
-                for place in range(offsets[sentence], offsets[sentence + 1]):
+                if step == 0 and not drawn[number]:
+                    continue
+                row = rows[number]
+                for place in range(offsets[row], offsets[row + 1]):
                     context, gram, token = contexts[place], grams[place], tokens[place]
                     if step != 0:
-                        if not take_out:
-                            break
                         unigrams[token] += step
                         n_tokens += step
                         if context == _OUTSIDE:
                             continue
-                        for side in (sides[sentence], _POOLED):
-                            of_context[context, side] += step
-                            of_gram[gram, side] += step
-                            if of_gram[gram, side] == (1 if step == 1 else 0):
-                                followers[context, side] += step
+                        for side in (np.int64(sides[row]), _POOLED):
+                            changes = True
+                            if gram >= 0:
+                                of_gram[gram, side] += step
+                                changes = of_gram[gram, side] == (1 if step == 1 else 0)
+                            if context >= 0:
+                                of_context[context, side] += step
+                                if changes:
+                                    of_context[context, _FOLLOWERS + side] += step
                         continue
                     if context < 0 or of_context[context, _POOLED] == 0:
                         continue
@@ -228,14 +351,16 @@ def _describe(  # type: ignore[no-untyped-def]
                         if of_context[context, side] > 0:
                             n_gram = of_gram[gram, side] if gram >= 0 else 0
                             gain = max(n_gram - discounts[side], 0.0)
-                            left = discounts[side] * followers[context, side]
+                            left = discounts[side] * of_context[context, _FOLLOWERS + side]
                             probs[side] = (gain + left * frequency) / of_context[context, side]
-                        rows[sentence, side] += np.log(probs[side] / frequency)
+                        features[n_described, side] += np.log(probs[side] / frequency)
                     n_real, n_generated = of_context[context, 0] + 1.0, of_context[context, 1] + 1.0
                     share = n_real / (n_real + n_generated)
                     real, generated = 0, 0
                     if gram >= 0:
                         real, generated = of_gram[gram, 0], of_gram[gram, 1]
                     ratio = (real + share) / (generated + 1.0 - share) * (n_generated / n_real)
-                    rows[sentence, 3] += np.log(ratio)
+                    features[n_described, 3] += np.log(ratio)
+                if step == 0:
+                    n_described += 1
         begin = end

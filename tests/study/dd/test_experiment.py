@@ -53,6 +53,7 @@ def test_every_set_is_drawn_in_full_and_apart_from_the_others(tmp_path: Path) ->
     assert again.compute(["exact"]) == 4
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
     found = []
     for n_workers in (1, 2):

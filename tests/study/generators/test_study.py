@@ -29,6 +29,7 @@ from textassay.study.generators import study as generators_study
 from textassay.study.judges import published_table
 from whose_values import assert_nothing_published_is_ours
 
+pytestmark = pytest.mark.slow  # two worlds of eight writers each, measured by every evaluator
 N = 60
 OF_ORACLE = {name: lines for name, lines in WRITERS.items() if name != OTHER_DOMAIN}
 

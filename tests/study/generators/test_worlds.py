@@ -129,6 +129,7 @@ def test_clauses_of_news_are_closed_and_as_short_as_reviews() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_every_generator_of_both_worlds_draws_as_many_sentences_in_the_form_of_its_world(
     worlds: tuple[World, World], stages: Stages
 ) -> None:
@@ -147,6 +148,7 @@ def test_every_generator_of_both_worlds_draws_as_many_sentences_in_the_form_of_i
         assert len(set(drawn.values())) == len(GENERATORS)
 
 
+@pytest.mark.slow
 def test_costs_are_told_and_shared_by_what_shares_a_model(worlds: tuple[World, World], stages: Stages) -> None:
     for world in worlds:
         told = {name: _result(stages, one.trained) for name, one in world.generated.items()}
@@ -164,6 +166,7 @@ def test_costs_are_told_and_shared_by_what_shares_a_model(worlds: tuple[World, W
         assert costs["bigram"].n_seen == 300
 
 
+@pytest.mark.slow
 def test_less_text_is_a_beginning_of_the_same_text(worlds: tuple[World, World], stages: Stages) -> None:
     people = worlds[0]
     assert people.volume == {"Word LSTM 1.0": 1.0, **LESS_TEXT}
@@ -176,6 +179,7 @@ def test_less_text_is_a_beginning_of_the_same_text(worlds: tuple[World, World], 
         assert record["train"]["fingerprint"] == train.take(np.arange(round(300 * share))).fingerprint
 
 
+@pytest.mark.slow
 def test_only_the_oracle_knows_how_far_its_generators_are(worlds: tuple[World, World], stages: Stages) -> None:
     people, oracle = worlds
     assert (people.name, oracle.name) == (REAL, ORACLE)
@@ -202,6 +206,7 @@ def test_the_same_seed_gives_the_same_and_another_does_not(texts: GeneratorsText
     assert [stage.kind for stage in worlds[0].targets[:2]] == ["draw-real"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Word LSTM 1.0", "gC2S", "RankGAN", "LeakGAN", "ScratchGAN"])
 def test_stages_do_not_depend_on_the_number_of_workers(
     worlds: tuple[World, World], stages: Stages, tmp_path: Path, name: str
@@ -217,6 +222,7 @@ def test_stages_do_not_depend_on_the_number_of_workers(
     assert first.fingerprint == second.fingerprint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Word LSTM 1.0", "RankGAN"])
 def test_an_interrupted_training_ends_as_an_unbroken_one(
     worlds: tuple[World, World], stages: Stages, tmp_path: Path, name: str
@@ -237,6 +243,7 @@ def test_an_interrupted_training_ends_as_an_unbroken_one(
     assert not list(tmp_path.glob(checkpoint))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* were cut at :UserWarning")
 def test_what_conditional_generators_draw_answers_to_the_contexts_of_unseen_sentences(
     texts: GeneratorsTexts, worlds: tuple[World, World], stages: Stages
