@@ -2,8 +2,8 @@
 
 The features are, for each order, the log-likelihood ratio of the two sides' models, its smallest and largest terms, and
 the same with blurred probabilities (see `likelihood_ratio`); and the length and probability of the text. With the
-generator's own log-probabilities, these and their ratio to each model of the real side are features too, as is what a prior of the
-language says (see `prior`). Training texts are scored by models that were fitted without them.
+generator's own log-probabilities, these and their ratio to each model of the real side are features too, as is what a
+prior of the language says (see `prior`). Training texts are scored by models that were fitted without them.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which

@@ -95,7 +95,7 @@ def with_prior(corpus: Corpus, prior: Prior) -> Corpus:
     words = [corpus.vocabulary.tokens[number] for number in types.tolist()]
 
     def total(values: npt.NDArray[np.floating | np.bool_], of: IntArray = rows) -> FloatArray:
-        return np.bincount(of, weights=values, minlength=n)
+        return np.asarray(np.bincount(of, weights=values, minlength=n), dtype=np.float64)
 
     columns, per_pair = _pairs(english, words, tokens, rows, total)
     columns += _rarity(english, words, tokens, rows, total)
@@ -184,5 +184,5 @@ def _style(corpus: Corpus, words: list[str], tokens: IntArray, rows: IntArray, t
     full = np.flatnonzero(corpus.lengths)
     closed = np.zeros(n)
     closed[full] = ends[tokens[corpus.offsets[1:][full] - 1]]
-    repeats = corpus.lengths - distinct
-    return [*columns, columns[0] / lengths, distinct / lengths, repeats, adjacent, repeated_pairs, closed]
+    repeats = np.stack([corpus.lengths - distinct, repeated_pairs]).astype(np.float64)
+    return [*columns, columns[0] / lengths, distinct / lengths, *repeats, adjacent, closed]
