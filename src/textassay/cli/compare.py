@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textassay.cli.declarations import (
     All,
@@ -91,7 +91,6 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
-        from textassay.discriminator import check_prior
         from textassay.metric import check_effort, split_names
 
         check_names(
@@ -120,7 +119,7 @@ class Compare(Reading, Running, Clustered, Output):
                 effort=check_effort(self.effort),
                 encoder=self.encoder,
                 paper=self.paper,
-                prior=None if self.prior is None else check_prior(self.prior),
+                prior=cast(Any, self.prior),  # checked by `_metrics_of`
                 explain=self.explain,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -46,7 +46,6 @@ from textassay.corpus import (
     kept_texts,
     no_texts_of_refused_input,
 )
-from textassay.discriminator import Prior, check_prior
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
@@ -94,7 +93,7 @@ def compare(
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
-    prior: Prior | None = None,
+    prior: Literal["english"] | None = None,
     explain: bool = True,
     folds: int = FOLDS,
     level: float = 0.95,
@@ -323,6 +322,8 @@ def metric_settings(
     if prior is not None:
         if paper:
             raise OptionError("paper has no prior: leave one of them out")
+        from textassay.discriminator import check_prior  # loads the classifiers
+
         check_prior(prior)
     if encoder is not None:
         resolve_encoder(encoder)
