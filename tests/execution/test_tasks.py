@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 
@@ -76,28 +77,18 @@ def test_ray_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_threads_without_a_task_work_for_those_that_go_on() -> None:
-    """Of three tasks on two threads the last is alone: its parts meet in pairs, which one thread could not do."""
-    meeting = threading.Barrier(2, timeout=20)
+    """Of two tasks on two threads, one ends at once: its thread then works on parts of the other one."""
 
-    def task(item: int) -> list[int]:
-        def part(number: int) -> int:
-            if item == 2:
-                meeting.wait()
-            return number**2
+    def task(n_parts: int) -> set[str]:
+        def part(number: int) -> str:
+            time.sleep(0.02)
+            return threading.current_thread().name
 
-        return parallel_map(part, range(4))
+        return set(parallel_map(part, range(n_parts)))
 
-    def last(item: int) -> list[int]:
-        if item == 2:  # the threads of the others have ended by then
-            others.wait(timeout=20)
-        return task(item)
-
-    others = threading.Event()
     with workers(2):
-        for item, outcome in map_tasks(last, range(3), threads=True):
-            assert outcome == [0, 1, 4, 9]
-            if item == 1:
-                others.set()
+        assert {n: len(names) for n, names in map_tasks(task, [1, 100], threads=True)} == {1: 1, 100: 2}
+        assert [len(names) for names in parallel_map(task, [1, 100])] == [1, 2]
 
 
 @pytest.mark.parametrize("n_workers", [1, 3])
@@ -138,3 +129,29 @@ def test_warnings_belong_to_the_task_that_gave_them() -> None:
         assert dict(map_tasks(task, range(2), threads=True)) == {0: ["0.0", "0.1", "0.2"], 1: ["1.0", "1.1", "1.2"]}
     with pytest.warns(UserWarning, match="after"):
         warnings.warn("after", UserWarning, stacklevel=1)
+
+
+def test_no_more_threads_run_than_are_allowed() -> None:
+    lock = threading.Lock()
+    running = [0, 0]  # now, at most
+
+    def part(place: int) -> int:
+        with lock:
+            running[0] += 1
+            running[1] = max(running)
+        time.sleep(0.001)
+        with lock:
+            running[0] -= 1
+        return place**2
+
+    def item(number: int) -> list[int]:
+        return parallel_map(part, range(number))
+
+    with workers(3):
+        assert parallel_map(item, range(20)) == [[place**2 for place in range(number)] for number in range(20)]
+        assert dict(map_tasks(item, range(20), threads=True)) == {
+            n: [place**2 for place in range(n)] for n in range(20)
+        }
+    assert running[1] <= 3
+    with workers(2), pytest.raises(ZeroDivisionError):
+        parallel_map(lambda number: 1 // (number - 3), range(50))

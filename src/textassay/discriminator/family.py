@@ -40,6 +40,7 @@ from textassay.discriminator.base import (
 from textassay.discriminator.dense_logistic import minimise_logistic
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import OptionError
+from textassay.execution import parallel_map
 from textassay.resampling import joint_groups
 from textassay.seeding import stream
 
@@ -157,13 +158,14 @@ class FamilyDiscriminator:
         return self._fitted(lambda member: fit_part(member, train, valid), valid, (groups[0], groups[1]))
 
     def _fitted(self, fit: Callable[[Discriminator], Discriminator], valid: Pair | Part, groups: Groups) -> Self:
-        fitted = copy.copy(self)
-        candidates = {}
-        for member in self.members:
+        def candidate(member: Discriminator) -> Candidate:
             begin = time.perf_counter()
             fitted_member = fit(member)
-            scores = validation_scores(fitted_member, valid)
-            candidates[member.name] = _candidate(scores, fitted_member.chosen, fitted_member, begin)
+            return _candidate(validation_scores(fitted_member, valid), fitted_member.chosen, fitted_member, begin)
+
+        fitted = copy.copy(self)
+        fitted_members = parallel_map(candidate, self.members)
+        candidates = {member.name: each for member, each in zip(self.members, fitted_members, strict=True)}
         begin = time.perf_counter()
         odds = [
             np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in candidates.values()])

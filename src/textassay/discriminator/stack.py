@@ -46,6 +46,7 @@ from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
+from textassay.execution import parallel_map
 from textassay.ngram import (
     SKIP_PATTERNS_LABEL,
     STRENGTHS,
@@ -154,12 +155,13 @@ class StackDiscriminator(BaseDiscriminator):
             skips.count(train.numbers)
         drawn = _drawn(train, self.most_fitted)
         features, columns, is_real = self._describe(counts, skips, train, drawn, column)
-        settings: list[tuple[float, float]] = []
-        tops: list[DenseLogistic] = []
-        for bend in self.bends:
+        settings = [(c, bend) for bend in self.bends for c in self.grid]
+
+        def path(bend: float) -> list[DenseLogistic]:
             n_columns, emphasis = features.used(bend)
-            settings += [(c, bend) for c in self.grid]
-            tops += dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis)
+            return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis))
+
+        tops = [top for of_bend in parallel_map(path, self.bends) for top in of_bend]
         del columns  # large where there is much text
         scores = features.scores(valid, tops)
         best = int(np.argmin([balanced_cross_entropy(*of_top) for of_top in scores]))

@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
@@ -129,22 +128,22 @@ def device_name() -> str:
 def parallel_map(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:
     """Return ``[function(item) for item in items]``, computed by as many threads as `workers` allows (default one).
 
-    A plain thread pool starts within a millisecond, joblib's own in fifteen, which is as long as a whole metric. Nested
-    calls run in the thread they are made from; inside a task of `map_tasks`, also in threads that have no task.
+    This thread is one of them. Nested calls run in the thread they are made from, and in those that have nothing to do.
     """
     tasks = list(items)
-    n_threads = min(len(tasks), allowed_workers())
-    if n_threads <= 1:
-        idle = IDLE.get()
-        return [function(task) for task in tasks] if idle is None else _with_idle_threads(function, tasks, idle)
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        contexts = [copy_context() for _ in tasks]  # so that `device` and the like hold in the threads, too
-        for context in contexts:
-            context.run(WORKERS.set, 1)
-        return list(pool.map(lambda context, task: context.run(function, task), contexts, tasks))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C, tasks that wait are dropped
+    if len(tasks) <= 1:
+        return [function(task) for task in tasks]
+    n_threads = allowed_workers()
+    if n_threads > 1:
+        idle = IdleThreads(n_threads - 1)
+        token = IDLE.set(idle)
+        try:
+            with workers(1):
+                return _with_idle_threads(function, tasks, idle)
+        finally:
+            IDLE.reset(token)
+    present = IDLE.get()
+    return [function(task) for task in tasks] if present is None else _with_idle_threads(function, tasks, present)
 
 
 class Stopped(BaseException):
@@ -152,10 +151,10 @@ class Stopped(BaseException):
 
 
 class IdleThreads:
-    """How many threads of a `map_tasks` have no task: the parts of tasks that go on may use them."""
+    """How many threads have no task: the parts of tasks that go on may use them."""
 
-    def __init__(self) -> None:
-        self._n = 0
+    def __init__(self, n: int = 0) -> None:
+        self._n = n
         self._lock = threading.Lock()
         self.stopped = False
 
@@ -208,13 +207,18 @@ def _with_idle_threads(function: Callable[[Item], Outcome], tasks: list[Item], i
 
     helpers = []
     goes_on = True
-    while goes_on:
-        while len(waiting) > 1 and not errors and idle.take():
-            helpers.append(threading.Thread(target=help_out, args=(copy_context(),)))
-            helpers[-1].start()
-        goes_on = do_next()
-    for helper in helpers:
-        helper.join()
+    try:
+        while goes_on:
+            while len(waiting) > 1 and not errors and idle.take():
+                # a copy, so that `device` and the like hold in the thread, too
+                helpers.append(threading.Thread(target=help_out, args=(copy_context(),)))
+                helpers[-1].start()
+            goes_on = do_next()
+        for helper in helpers:
+            helper.join()
+    except BaseException as error:  # Ctrl-C: tasks that wait are dropped
+        errors.append(error)
+        raise
     if errors:
         raise errors[0]
     return [outcomes[place] for place in range(len(tasks))]
