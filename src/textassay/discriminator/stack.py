@@ -446,12 +446,12 @@ def _average_token(
     columns.append(above[0] - above[1])
     if log_probs is not None:
         columns.append(log_probs.sums)
-    tokens = [np.log1p(lengths)[:, None], *(column[:, None] / (lengths + 1)[:, None] for column in columns)]
+    token = np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
     if given is not None and training_text.COLUMN in names:
-        tokens.append(training_text.average_token(given, lengths))  # of its first columns
+        token = np.column_stack([token, training_text.average_token(given, lengths)])  # of its first columns
     if given is not None and prior.COLUMN in names:
-        tokens.append(prior.average_token(given))  # the last columns
-    return np.concatenate(tokens, axis=1)
+        token = np.column_stack([token, prior.average_token(given)])  # its last columns
+    return token
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:
