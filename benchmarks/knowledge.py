@@ -1,119 +1,105 @@
-"""How much of the truth dd finds with more generated text, more real text to learn from, and the training text.
+"""The picture of what dd finds with more generated text and with each source of knowledge.
 
-    python benchmarks/knowledge.py TEXT [--sentences 20000] [--seed 100] [--worlds trigram-20k bigram temperature]
+    python benchmarks/knowledge.py TEXT [IMAGE] [--cells DIR] [--sentences 20000] [--worlds learnt]
 
-TEXT is a file of one sentence a line, of at least 100,000. Real text is drawn from a 5-gram model of it; the generator
-is a trigram model of the first 20,000, 40,000 or 100,000 of its sentences, a bigram model of all, or the 5-gram model
-at temperature 0.9, so that the truth is known. Printed, as Markdown: dd at effort ``quick`` with its standard error and
-processor seconds, from 20,000 real sentences and as many generated ones, 100,000 generated ones, 80,000 more real ones
-(``fit_real``), and with what the generator was trained on (``trained_on``). ``--equal DRAWS`` instead compares a 4-gram
-model of 40,000 sentences with itself, so many times, 600 sentences a side.
+TEXT is a file of one sentence a line; the picture was made from 170,153 reviews. Of 20,000 real sentences and 20,000,
+40,000 and 100,000 generated ones, each line is the mean share of the truth that dd at effort ``quick`` finds over the
+worlds, with 80,000 more real sentences to learn from (``fit_real``), with the text that the generator was trained on,
+with its log-probabilities, with all of these, or with none. Every point is what ``textassay bench TEXT --generated N
+--fit-real M --estimators quick+train+log-probs --worlds learnt`` prints. Prints the shares and, at each size, the
+values world by world. With ``--cells`` what was measured is kept there, and a second run goes on from it. IMAGE is
+``docs/images/dd-knowledge.svg`` by default.
 """
 
 import argparse
-import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from statistics import fmean
 
-import numpy as np
+import textassay as ta
+from textassay.meta_evaluation import ALL, Bench, summarize
+from textassay.report import draw_svg
+from textassay.report.document import Figure
+from textassay.report.plots import Axis, Colour, Curves, Point, Series
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.generator import AtTemperature, NgramModel, ScoredGenerator
-from textassay.meta_evaluation import KnownTruthPair
-from textassay.metric import dd
-
-N_MORE, N_GENERATED = 80_000, 100_000
-WORLDS = ("trigram-20k", "trigram-40k", "trigram-100k", "bigram", "temperature")
+SIZES = (1, 2, 5)  # generated sentences for each real one
+MORE = 4  # real sentences to learn from, for each that is tested
+# name: what dd is given, whether there is more real text, and how the line looks
+SOURCES: Mapping[str, tuple[str, bool, Colour]] = {
+    "all of these": ("quick+train+log-probs", True, "ink"),
+    "training text": ("quick+train", False, "real"),
+    "more real text": ("quick", True, "third"),
+    "log-probabilities": ("quick+log-probs", False, "generated"),
+    "nothing else": ("quick", False, "muted"),
+}
+BACKGROUND = '<rect width="100%" height="100%" fill="#ffffff"/>'
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path)
+    parser.add_argument("image", nargs="?", type=Path, default=Path("docs/images/dd-knowledge.svg"))
+    parser.add_argument("--cells", type=Path)
     parser.add_argument("--sentences", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=100)
-    parser.add_argument("--worlds", nargs="*", default=WORLDS, choices=WORLDS)
-    parser.add_argument("--equal", type=int, default=None)
+    parser.add_argument("--worlds", nargs="*", default=["learnt"])
     options = parser.parse_args()
-    text = corpora_from_texts({"text": options.text})["text"]
-    text = text.take(np.random.default_rng(options.seed).permutation(len(text)))
-    if options.equal is not None:
-        equal(text, options.equal)
-        return
-    print("| world | truth | same size | 100k generated | and fit_real | trained_on | trained_on, 100k | all |")
-    print("|---|---|---|---|---|---|---|---|")
-    real_model = model(5, text)
-    for world in options.worlds:
-        generator, train = generator_of(world, real_model, text)
-        cells = measured(KnownTruthPair(world, world, "ngram", real_model, generator), train, options)
-        print(f"| {world} | {' | '.join(cells)} |", flush=True)
+    runs = {
+        (size, more): measured(options, size * options.sentences, more)
+        for size in SIZES
+        for more in (False, True)
+    }  # fmt: skip
+    for (size, more), run in runs.items():
+        print_worlds(run, f"{size * options.sentences:,} generated{', more real text' if more else ''}")
+    shares = {
+        name: [share(runs[size, more], estimator) for size in SIZES] for name, (estimator, more, _) in SOURCES.items()
+    }
+    for name, values in shares.items():
+        print(f"{name}: " + ", ".join(f"{value:.3f}" for value in values))
+    head, rest = (picture := draw(shares, [size * options.sentences for size in SIZES])).split(">", 3)[:3], picture
+    options.image.write_text(f"{'>'.join(head)}>{BACKGROUND}{rest.split('>', 3)[3]}", encoding="utf-8")
 
 
-def model(order: int, text: Corpus) -> NgramModel:
-    return NgramModel(order, max_length=5000).fit(text)
-
-
-def generator_of(world: str, real_model: NgramModel, text: Corpus) -> tuple[ScoredGenerator, Corpus]:
-    """Return the generator of a world, and what it was trained on."""
-    if world == "temperature":
-        return AtTemperature(real_model, 0.9), text
-    if world == "bigram":
-        return model(2, text), text
-    part = text.take(np.arange(1000 * int(world.removeprefix("trigram-").removesuffix("k"))))
-    return model(3, part), part
-
-
-def measured(pair: KnownTruthPair, train: Corpus, options: argparse.Namespace) -> list[str]:
-    """Return the truth, and dd from each source of knowledge."""
-    real, generated = pair.sample(options.sentences, seed=options.seed)
-    more, many = pair.p.sample(N_MORE, seed=options.seed + 999), pair.q.sample(N_GENERATED, seed=options.seed + 77)
-    generated, more, many, train = (
-        side if side.vocabulary is real.vocabulary else side.with_vocabulary(real.vocabulary)
-        for side in (generated, more, many, train)
+def measured(options: argparse.Namespace, n_generated: int, more: bool) -> Bench:
+    """Return what dd finds with every source that stands with or without more real text."""
+    return ta.bench(
+        {"text": options.text},
+        estimators=[estimator for estimator, with_more, _ in SOURCES.values() if with_more == more],
+        worlds=options.worlds,
+        n_sentences=[options.sentences],
+        n_generated=n_generated,
+        n_fit_real=MORE * options.sentences if more else 0,
+        n_truth=20_000,
+        folder=options.cells,
     )
 
-    def found(generated: Corpus, **untested: Any) -> str:
-        begun = time.process_time()
-        estimate = dd(generated, real, effort="quick", seed=options.seed, **untested)
-        error, seconds = estimate.details["se_sampling"], time.process_time() - begun
-        return f"{estimate.value:.3f} ± {error:.3f}, {seconds:.0f} s"
 
-    return [
-        f"{pair.truth(20_000, seed=options.seed).value:.3f}",
-        found(generated),
-        found(many),
-        found(many, fit_real=more),
-        found(generated, trained_on=train),
-        found(many, trained_on=train),
-        found(many, trained_on=train, fit_real=more),
+def share(run: Bench, estimator: str) -> float:
+    """Return the mean share of the truth that an estimator found."""
+    (row,) = (row for row in summarize(run) if (row.estimator, row.kind) == (estimator, ALL))
+    assert row.share is not None
+    return row.share
+
+
+def print_worlds(run: Bench, title: str) -> None:
+    """Print truth, values and seconds, world by world."""
+    print(f"\n{title}\n\n| world | truth | {' | '.join(run.estimators)} |\n|---|---|{'---|' * len(run.estimators)}")
+    for world in dict.fromkeys(cell.world for cell in run.cells):
+        cells = [cell for cell in run.cells if cell.world == world]
+        values = " | ".join(f"{cell.value:.3f}, {cell.cpu_seconds:.0f} s" for cell in cells)
+        print(f"| {world} | {fmean(cell.truth for cell in cells):.3f} | {values} |")
+    print(flush=True)
+
+
+def draw(shares: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> str:
+    """Return one line a source of knowledge."""
+    lines = [
+        Series(name, tuple(map(Point, sizes, values)), SOURCES[name][2], beside=True) for name, values in shares.items()
     ]
-
-
-def equal(text: Corpus, draws: int) -> None:
-    """Print what dd says of equal generators."""
-    one, n = model(4, text.take(np.arange(40_000))), 600
-    trained_on = text.take(np.arange(2 * n))
-    settings: dict[str, tuple[int, dict[str, Any]]] = {
-        "same size": (n, {}),
-        "five times as many generated": (5 * n, {}),
-        "fit_real": (n, {"fit_real": 4 * n}),
-        "trained_on": (n, {"trained_on": trained_on}),
-        "all": (5 * n, {"fit_real": 4 * n, "trained_on": trained_on}),
-    }
-    print("| setting | mean dd | intervals that hold 0 | intervals above 0 |")
-    print("|---|---|---|---|")
-    for name, (n_generated, untested) in settings.items():
-        values, held, above = [], [], []
-        for draw in range(draws):
-            real, generated = one.sample(n, seed=10 * draw + 1), one.sample(n_generated, seed=10 * draw + 2)
-            given = dict(untested)
-            if "fit_real" in given:
-                given["fit_real"] = one.sample(given["fit_real"], seed=10 * draw + 3)
-            estimate = dd(generated, real, effort="quick", seed=draw, **given)
-            assert estimate.interval is not None
-            values.append(estimate.value)
-            held.append(estimate.interval.low <= 0 <= estimate.interval.high)
-            above.append(estimate.interval.low > 0)
-        print(f"| {name} | {np.mean(values):.4f} | {np.mean(held):.2f} | {np.mean(above):.2f} |", flush=True)
+    labels = tuple(f"{size:,}" for size in sizes)
+    x = Axis("generated sentences", scale="log2", ticks=tuple(sizes), labels=labels)
+    return draw_svg(
+        Figure("knowledge", Curves(tuple(lines), x, Axis("share of the truth", (0, None)), size=(3.9, 2.6)))
+    )
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ from textassay.human import Judgements, read_judgements
 from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
+    LEARNT_NAMES,
     N_FOR_TRUTH,
+    NETWORKS,
     PAIR_NAMES,
     Bench,
     Evaluation,
@@ -87,7 +89,6 @@ from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse
 Model = TextGenerator | str | os.PathLike[str]
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
-_NETWORKS = "lstm"  # what the names of their worlds begin with
 _TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
@@ -163,6 +164,8 @@ def bench(
     estimators: Sequence[str] = ("plain", "quick", "default"),
     worlds: Sequence[str] | None = None,
     n_sentences: Sequence[int] = (20_000,),
+    n_generated: int | None = None,
+    n_fit_real: int = 0,
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
     level: float = 0.95,
@@ -177,12 +180,17 @@ def bench(
     texts
         Name to text that generators are fitted to; without any, sentences from the docstrings of installed packages.
     estimators
-        ``plain``, efforts of dd, and names of metrics.
+        ``plain``, efforts of dd, and names of metrics; with ``+log-probs`` at its end, one is given the generator's
+        log-probabilities, with ``+train`` what it was fitted to.
     worlds
-        Pairs of generators whose discrepancy is known, by default all but networks; a name stands for all that begin
-        with it, ``lstm`` for networks, which are trained anew each time.
+        Pairs of generators whose discrepancy is known, by default all but ``learnt`` and networks; a name stands for
+        all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time.
     n_sentences
-        Sentences a side, one or more sizes.
+        Real sentences, one or more sizes.
+    n_generated
+        Generated sentences; as many as real ones where None.
+    n_fit_real
+        More real sentences, for dd to learn from and not to be tested on.
     n_truth
         Sentences a side for the truth, at least 2.
     seeds
@@ -205,6 +213,8 @@ def bench(
         pair_names=names,
         extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),
+        n_generated=n_generated,
+        n_fit_real=n_fit_real,
         n_truth=n_truth,
         seeds=seeds,
         folder=None if folder is None else Path(folder),
@@ -224,11 +234,11 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
     if not worlds:
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
-        matching = [world for world in PAIR_NAMES if _is_part(name, world)]
-        if _is_part(_NETWORKS, name):
+        matching = [world for world in (*PAIR_NAMES, *LEARNT_NAMES) if _is_part(name, world)]
+        if any(_is_part(network, name) for network in NETWORKS):
             networks.append(name)
         elif not matching:
-            raise unknown_name("world", name, [*PAIR_NAMES, _NETWORKS])
+            raise unknown_name("world", name, [*PAIR_NAMES, *LEARNT_NAMES, *NETWORKS])
         chosen += matching
     return list(dict.fromkeys(chosen)), networks
 
@@ -239,7 +249,8 @@ def _is_part(beginning: str, name: str) -> bool:
 
 def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:
     """Return the worlds of networks that are called for; they are trained anew each time."""
-    worlds = neural_pairs(corpus, seed)
+    networks = [network for network in NETWORKS if any(_is_part(network, name) for name in names)]
+    worlds = [world for network in networks for world in neural_pairs(corpus, seed, network=network)]
     for name in names:
         if not any(_is_part(name, world.name) for world in worlds):
             raise unknown_name("world", name, [world.name for world in worlds])

@@ -64,6 +64,11 @@ def test_json_alone_on_standard_output(folder: Path, run: Run) -> None:
         (("--worlds", ""), "--worlds is empty: name a world or more"),
         (("--sentences", "10"), "--sentences must be at least 50, got 10"),
         (("--truth", "1"), "--truth must be at least 2, got 1"),
+        (("--generated", "10"), "--generated must be at least 50, got 10"),
+        (("--fit-real", "-1"), "--fit-real must be at least 0, got -1"),
+        (("--estimators", "plain+train"), "plain does not learn from the text that a generator was trained on: +train"),
+        (("--estimators", "bleu+train"), "bleu does not learn from the text that a generator was trained on: +train"),
+        (("--estimators", "quick+train+train"), "estimator quick+train+train has +train twice"),
         (("--level", "1"), "level must be between 0 and 1, got 1.0"),
     ],
 )
@@ -84,18 +89,38 @@ def test_text_of_one_sentence_is_measured(folder: Path, run: Run) -> None:
 def test_worlds_of_networks_join_where_asked_for(
     folder: Path, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def made(corpus: Corpus, seed: int) -> list[KnownTruthPair]:
-        return [KnownTruthPair(f"lstm-{name}", "lstm", "lstm", *toy()) for name in ("narrow", "wide")]
+    def made(corpus: Corpus, seed: int, *, network: str) -> list[KnownTruthPair]:
+        return [KnownTruthPair(f"{network}-{name}", network, network, *toy()) for name in ("narrow", "wide")]
 
     monkeypatch.setattr(import_module("textassay.one_call"), "neural_pairs", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),
         ("lstm-wide", ["lstm-wide"]),
+        ("gpt2-wide,lstm-narrow", ["lstm-narrow", "gpt2-wide"]),
     ):
         cells = json.loads(run("bench", "train.txt", "--worlds", asked, *rest, "--json").stdout)["cells"]
         assert [cell["world"] for cell in cells] == names
     assert "unknown world 'lstm-x'" in refused("bench", "train.txt", "--worlds", "lstm-x", *rest)
+
+
+def test_more_text_and_other_knowledge_are_told(folder: Path, run: Run) -> None:
+    more = ("--generated", 120, "--fit-real", 90, "--truth", 300, "--worlds", "learnt-3-0.5,disjoint", "--out", "out")
+    done = run("bench", "train.txt", "--sentences", 60, *more, "--estimators", "quick,quick+train+log-probs")
+    said = " ".join(done.stdout.split())
+    for told in (
+        "60 real and 120 generated texts",
+        "More real texts to learn from 90, for dd",
+        "Not measured with +train disjoint: no training text is known",
+    ):
+        assert told in said
+    document = json.loads((folder / "out" / "bench.json").read_text())
+    assert (document["sizes"], document["n_generated"], document["n_fit_real"]) == ([60], 120, 90)
+    assert [(cell["world"], cell["estimator"]) for cell in document["cells"]] == [
+        ("learnt-3-0.5", "quick"),
+        ("learnt-3-0.5", "quick+train+log-probs"),
+        ("disjoint", "quick"),
+    ] or document["untrained"] == ["disjoint"]
 
 
 def test_seeds() -> None:

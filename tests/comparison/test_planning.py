@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,7 +68,13 @@ def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
     measured = run_pilot(corpora["real"], {name: corpora[name] for name in generated}, seed=1)
     comparison = compare(generated, real, metrics=["dd"], seed=1)
     found = pilot_of(comparison)
-    assert found.generators == measured.generators
+    assert [replace(one, more=()) for one in found.generators] == [replace(one, more=()) for one in measured.generators]
+    for one, other in zip(found.generators, measured.generators, strict=True):
+        assert [(more.side, more.n, more.half_width, more.half_width_doubled) for more in one.more] == [
+            (more.side, more.n, more.half_width, more.half_width_doubled) for more in other.more
+        ]
+        assert all(more.rise is None for more in one.more)  # a comparison of files does not know
+        assert [more.side for more in other.more if more.rise is not None] == ["generated", "real"]
     assert found.correlation is not None
     assert measured.correlation is not None
     assert found.correlation == pytest.approx(measured.correlation, abs=0.01)
@@ -126,3 +133,24 @@ def test_the_planned_sentences_do_what_was_asked(n_runs: int) -> None:
     above = np.mean([run(sizes["detect", 0.2], seed)[1] > 0 for seed in range(n_runs)])
     # 80 % and 3 standard errors less, or more: the factor of 1.64 is cautious here.
     assert 0.8 - 3 * np.sqrt(0.16 / n_runs) < above < 0.97 + (n_runs < 200) * 0.02
+
+
+def test_more_text_of_one_side_narrows_the_interval_as_far_as_the_other_lets() -> None:
+    texts = {"real": REAL[:200], "far": GENERATED["far"][:400]}
+    corpora = corpora_from_texts(texts)
+    pilot = run_pilot(corpora["real"], {"far": corpora["far"]}, effort="quick", seed=1)
+    generated, real = pilot.generators[0].more
+    assert (generated.n, real.n) == (len(corpora["far"]), 200)
+    assert generated.half_width == real.half_width > generated.half_width_doubled > real.half_width_doubled
+    assert real.half_width_doubled > real.half_width / 2**0.5
+
+
+def test_with_many_generated_texts_fewer_real_ones_are_enough() -> None:
+    for requirement in plan().requirements:
+        assert requirement.n_real == pytest.approx(0.6 * requirement.n, rel=0.01)
+    least = plan(detectable=[0.9]).requirements[0]
+    assert least.n_real == least.n == 50
+    pilot = Pilot(
+        (PilotGenerator("a", 0.2, 0.9, 0.5, 500, 500, None),), None
+    )  # nearly all doubt is about generated text
+    assert plan(margins=[0.02], pilot=pilot).requirements[0].n_real < 0.5 * plan(margins=[0.02]).requirements[0].n

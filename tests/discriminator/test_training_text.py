@@ -58,11 +58,23 @@ def test_log_probabilities_are_those_of_kneser_ney_models() -> None:
     found = TrainingText.fit(corpora["train"]).described(corpora["texts"]).columns["training_text"]
     train, texts = corpora["train"], corpora["texts"]
     for column, order in enumerate((1, 2, 3, 5)):
-        model, _ = fit_kneser_ney(train.tokens, train.offsets, order=order, n_types=len(train.vocabulary))
+        model, _ = fit_kneser_ney(train.tokens, train.offsets, order=order, n_types=len(train.vocabulary) + 1)
         tokens, offsets = with_ends(texts.tokens, texts.offsets)
         scores = model.token_log_probs(tokens, offsets, model.plain)
         expected = [scores[start:stop].sum() for start, stop in pairwise(offsets)]
         assert found[:, column] == pytest.approx(expected)
+
+
+def test_words_that_no_model_draws_have_a_finite_price() -> None:
+    assert np.isfinite(described("a <pad> b", "<sos>", "<eos> a", "<unk>", "")).all()
+
+
+def test_words_of_other_texts_change_nothing() -> None:
+    rows = described("a b x", "d e q")
+    assert described("a b x", "d e q", "z r s t", "<unk> <pad>")[:2] == rows
+    corpora = corpora_from_texts({"other": ["g q x", "c b a"], "train": TRAIN, "texts": ["a b x", "d e q"]})
+    found = TrainingText.fit(corpora["train"]).described(corpora["texts"]).columns["training_text"]
+    assert np.round(found, 9).tolist() == rows
 
 
 def test_models_are_fitted_once_and_go_with_their_text() -> None:

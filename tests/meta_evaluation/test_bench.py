@@ -123,6 +123,43 @@ def test_log_probabilities_are_given_where_asked_for(monkeypatch: pytest.MonkeyP
     assert [cell.estimator for cell in found.cells] == ["bleu(order=2)", "bleu(order=2)+log-probs"]
 
 
+def test_what_estimators_learn_from_is_what_dd_is_given() -> None:
+    names = "quick,quick+train,quick+log-probs+train,bleu(order=2)"
+    found = _run(names, pair_names=("learnt-3-0.5",), n_generated=90, n_fit_real=70)
+    world = known_truth_pairs(TEXT, 3, ["learnt-3-0.5"])[0]
+    real, generated = world.sample(60, seed=3, n_generated=90)
+    assert (len(real), len(generated)) == (60, 90)
+    more, train = world.more_real(70, seed=3), world.train
+    assert train is not None
+    assert len(train) == 150
+    scored = [world.with_log_probs(side) for side in (real, generated, more)]
+    expected = [
+        dd(generated, real, effort="quick", seed=3, fit_real=more),
+        dd(generated, real, effort="quick", seed=3, fit_real=more, trained_on=train),
+        dd(scored[1], scored[0], effort="quick", seed=3, fit_real=scored[2], trained_on=train),
+    ]
+    assert [cell.value for cell in found.cells[:3]] == [estimate.value for estimate in expected]
+    assert [(cell.n, cell.n_generated, cell.n_fit_real) for cell in found.cells] == [(60, 90, 70)] * 3 + [(60, 90, 0)]
+    assert "log_probs:generated" in str(expected[2].signature)
+
+
+def test_worlds_without_a_training_text_are_named_where_it_is_asked_for() -> None:
+    found = _run("quick,quick+train", pair_names=("disjoint", "identical-2"), seeds=(3, 4))
+    assert found.untrained == ("disjoint",)
+    assert [(cell.world, cell.estimator) for cell in found.cells[:3]] == [
+        ("disjoint", "quick"),
+        ("identical-2", "quick"),
+        ("identical-2", "quick+train"),
+    ]
+
+
+def test_what_is_kept_is_of_the_same_texts(tmp_path: Path) -> None:
+    settings: list[dict[str, Any]] = [{}, {"n_generated": 90}, {"n_fit_real": 70}, {"n_generated": 60}]
+    for each in settings:
+        assert _same(_run("quick,quick+train", tmp_path, **each), _run("quick,quick+train", **each))
+    assert len(list(tmp_path.iterdir())) == 2 + 2 * 2 * 3  # truths, and cells: 60 generated ones are the usual ones
+
+
 def test_other_worlds_join_and_wrong_log_probabilities_are_refused() -> None:
     def right(_: Corpus, seed: int) -> Sequence[KnownTruthPair]:
         return [KnownTruthPair("toy", "toy", "toy", *toy())]

@@ -11,7 +11,7 @@ from tabled import corpus_of, toy
 from textassay.corpus import Corpus
 from textassay.discriminator import PlainLogistic
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.meta_evaluation import LOG_PROBS, PAIR_NAMES, KnownTruthPair, four_kinds, known_truth_pairs
+from textassay.meta_evaluation import LEARNT_NAMES, LOG_PROBS, PAIR_NAMES, KnownTruthPair, four_kinds, known_truth_pairs
 from textassay.metric import dd
 
 N = 600
@@ -111,11 +111,36 @@ def test_diluted_truth_is_the_share_of_that_of_what_was_diluted() -> None:
 def test_both_sides_share_a_vocabulary_and_may_hold_log_probabilities() -> None:
     for name in ("disjoint", "order-3-of-4"):
         world = _worlds()[name]
-        real, generated = world.with_log_probs(*world.sample(100, seed=0))
+        real, generated = map(world.with_log_probs, world.sample(100, seed=0))
         assert real.vocabulary is generated.vocabulary
         np.testing.assert_array_equal(generated.columns[LOG_PROBS], world.q.log_prob(generated))
         assert np.isfinite(real.columns[LOG_PROBS]).all()
     assert not set(world.sample(100, seed=0)[0].columns)
+
+
+def test_generators_that_learnt_draws_were_fitted_to_draws_of_p() -> None:
+    family = [world for world in known_truth_pairs(_text(), 0, LEARNT_NAMES) if world.family == "learnt-3"]
+    trains = [world.train for world in family if world.train is not None]
+    assert [len(train) for train in trains] == [150, 300, 600]
+    assert trains[0].texts == trains[2].texts[:150]
+    for world, train in zip(family, trains, strict=True):
+        assert train.texts != world.sample(150, seed=0)[0].texts
+        assert np.isfinite(world.p.log_prob(train)).all()
+    assert set(trains[2].texts) - set(_text().texts)
+    truths = [world.truth(4000, seed=0).value for world in family]
+    assert truths == sorted(truths, reverse=True)
+    assert all((world.train is None) == (name == "disjoint") for name, world in _worlds().items())
+
+
+def test_draws_of_other_sizes_begin_alike_and_more_real_text_is_other_text() -> None:
+    world = _worlds()["order-2-of-4"]
+    real, generated = world.sample(50, seed=0)
+    longer = world.sample(50, seed=0, n_generated=80)
+    assert (longer[0].texts, longer[1].texts[:50]) == (real.texts, generated.texts)
+    assert len(longer[1]) == 80
+    more = world.more_real(50, seed=0)
+    assert sum(one == other for one, other in zip(more.texts, real.texts, strict=True)) < 5
+    assert more.vocabulary is real.vocabulary
 
 
 def test_four_kinds_are_equal_parts_by_length_and_wording() -> None:

@@ -10,8 +10,8 @@ from textassay.meta_evaluation import Bench
 from textassay.meta_evaluation.bench import BenchCell
 from textassay.report import bench_document, document_files, draw_svg, print_document, seeds_sentence
 
-CELL = BenchCell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, "dd", 0.2, 0.15, 0.25, 0.95,
-            0.1, "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip
+CELL = BenchCell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, 500, 0, "dd", 0.2, 0.15, 0.25,
+            0.95, 0.1, "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip
 
 
 def _bench(*cells: BenchCell) -> Bench:

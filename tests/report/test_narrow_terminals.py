@@ -140,7 +140,7 @@ def _stress() -> Report:
 
 def _bench() -> Report:
     cells = [
-        BenchCell(name, "news", world, "order-of-4", "ngram", False, 100, n, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
+        BenchCell(name, "news", world, "order-of-4", "ngram", False, 100, n, n, 0, "dd", 0.2, 0.15, 0.25, 0.95, 0.1,
              "lower", 0.8, 0.79, 0.81, 12345.6, 98765.4)
         for name in ("plain", "quick", "a-long-estimator(effort=max)")
         for world in ("order-2-of-4", "order-3-of-4", "a-world-with-a-very-long-name")

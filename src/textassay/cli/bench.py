@@ -35,12 +35,20 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     sentences: Annotated[
         list[int] | None, option("Sentences a side, 20000 by default; may be repeated.", "N"), Between(50)
     ] = None
+    generated: Annotated[
+        int | None, option("Generated sentences; as many as real ones by default.", "N"), Between(50)
+    ] = None
+    fit_real: Annotated[
+        int, option("More real sentences, for dd to learn from, not to be tested on.", "N"), Between(0)
+    ] = 0
     truth: Annotated[int, option("Sentences a side to compute the truth from.", "N"), Between(2)] = 50_000
     seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
     estimators: Annotated[
-        str, option("plain, quick, default, max, logistic, cnn, any metric; each may end in +log-probs.", "LIST")
+        str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
     ] = "plain,quick,default"
-    worlds: Annotated[str | None, option("Such as growth-4,identical; all by default.", "LIST")] = None
+    worlds: Annotated[str | None, option("Such as growth-4,learnt; by default all but learnt, lstm, gpt2.", "LIST")] = (
+        None
+    )
     level: Level = 0.95
     device: Device = "auto"
 
@@ -72,6 +80,8 @@ class Bench(Tokens, Unseeded, Clustered, Output):
                 estimators=estimators,
                 worlds=worlds,
                 n_sentences=self.sentences or (20_000,),
+                n_generated=self.generated,
+                n_fit_real=self.fit_real,
                 n_truth=self.truth,
                 seeds=seeds,
                 level=self.level,

@@ -3,12 +3,15 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, cast
 
 from textassay.cli.declarations import (
     All,
+    Budget,
     Clustered,
     Device,
+    Drawable,
     DryRun,
     Effort,
     Encoder,
@@ -17,11 +20,11 @@ from textassay.cli.declarations import (
     Features,
     FitReal,
     Folds,
-    Generators,
     Heldout,
     Level,
     LogProbs,
     Metrics,
+    NoLogProbs,
     Output,
     Paper,
     Prior,
@@ -55,13 +58,15 @@ _REMEDIES = {
 class Compare(Reading, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
-    generators: Generators = None
+    generators: Drawable = None
     real: Real
+    budget: Budget = None
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
     features: Features = None
     log_probs: LogProbs = None
+    no_log_probs: NoLogProbs = False
     ratings: Ratings = None
     metrics: Metrics = None
     effort: Effort = "default"
@@ -86,13 +91,17 @@ class Compare(Reading, Running, Clustered, Output):
         conditions = [parse_condition(text) for text in self.fail_if or ()]
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
-        check_sources(self.real, {**named, **generators}, _REMEDIES)
 
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FOLDS, check_names, compare
+        from textassay.comparison import FOLDS, check_beside, check_names, compare, names_model
         from textassay.corpus import read_features
         from textassay.metric import check_effort, split_names
 
+        models = {name: source for name, source in generators.items() if names_model(source)}
+        written = {name: source for name, source in generators.items() if name not in models}
+        check_sources(self.real, {**named, **written}, _REMEDIES)
+        if self.budget is not None and not models:
+            raise OptionError("--budget is for models and commands, and all generators are files: leave it out")
         check_names(
             list(generators),
             ["real", *(option.removeprefix("--") for option in named)],
@@ -100,20 +109,22 @@ class Compare(Reading, Running, Clustered, Output):
             log_probs=beside["--log-probs"],
             ratings=beside["--ratings"],
         )
+        check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
         metrics = None if self.metrics is None else split_names(self.metrics)
         measured = self._metrics_of(conditions, metrics, beside)
         if self.dry_run:
-            return self._say_cost(generators, metrics, beside)
+            return self._say_cost(written, models, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
-            files = self._read(generators)
+            files = self._read(written)
             comparison = compare(
-                {name: files[name] for name in generators},
+                {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
                 real_heldout=files.get(HELDOUT),
                 train=files.get("--train"),
                 fit_real=files.get("--fit-real"),
                 features={name: read_features(path) for name, path in beside["--features"].items()} or None,
                 log_probs=_side_columns(beside["--log-probs"], files),
+                own_log_probs=not self.no_log_probs,
                 ratings=_side_columns(beside["--ratings"], files),
                 metrics=metrics,
                 effort=check_effort(self.effort),
@@ -121,6 +132,7 @@ class Compare(Reading, Running, Clustered, Output):
                 paper=self.paper,
                 prior=cast(Any, self.prior),  # checked by `_metrics_of`
                 explain=self.explain,
+                budget=self.budget,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
                 normalize=self.normalize,
@@ -136,7 +148,8 @@ class Compare(Reading, Running, Clustered, Output):
             if self.out is not None:
                 from textassay.report import write_report
 
-                write_report(comparison, self.out, texts={name: file.texts for name, file in files.items()})
+                texts = {name: file.texts for name, file in files.items()}
+                write_report(comparison, self.out, texts={**(comparison.texts or {}), **texts} if models else texts)
         self._print(comparison)
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
@@ -144,20 +157,24 @@ class Compare(Reading, Running, Clustered, Output):
 
     def _say_cost(
         self,
-        generators: Mapping[str, str],
+        written: Mapping[str, str],
+        models: Mapping[str, str],
         metrics: Sequence[str] | None,
         beside: Mapping[str, Mapping[str, Any]],
     ) -> int:
-        """Print what the run would cost; return 0."""
+        """Print what the run would cost, of models with the most that may be drawn; return 0."""
         from textassay.cli.results import print_result
-        from textassay.comparison import cost
+        from textassay.comparison import Budget, cost
         from textassay.metric import check_effort, default_metrics
         from textassay.report import cost_document
 
-        files = self._read(generators)
+        files = self._read(written)
+        real = files[FLOOR].texts
+        n_drawn = Budget.of(self.budget, len(real)).texts or len(real)
+        like_real = list(islice(cycle(real), n_drawn)) if models else []
         extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
         found = cost(
-            {name: files[name] for name in generators},
+            {**{name: files[name] for name in written}, **dict.fromkeys(models, like_real)},
             files[FLOOR],
             real_heldout=files.get(HELDOUT),
             train=files.get("--train"),
@@ -172,6 +189,8 @@ class Compare(Reading, Running, Clustered, Output):
             max_tokens=self.max_tokens,
         )
         print_result(cost_document(found), found.to_dict(), as_json=self.json)
+        if models and not self.quiet:
+            print_line(f"counted with {n_drawn:,} texts of each model, like the real ones; drawing them is not counted")
         return 0
 
     def _print(self, comparison: "Comparison") -> None:

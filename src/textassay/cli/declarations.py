@@ -51,6 +51,14 @@ Generators = Annotated[
     list[str] | None,
     typer.Argument(metavar="NAME=GEN...", help="Generated text, with the name it goes by.", show_default=False),
 ]
+Drawable = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="NAME=GEN...",
+        help="Files of generated text; folders of 'train', pretrained:NAME or command:... are drawn from.",
+        show_default=False,
+    ),
+]
 Real = Annotated[str, option("Real text to compare with; '-' is standard input.", "FILE")]
 Heldout = Annotated[str | None, option("More real text: a second row that shows how real text scores.", "FILE")]
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
@@ -61,6 +69,14 @@ Features = Annotated[
 ]
 LogProbs = Annotated[
     list[str] | None, option("Log-probabilities (nats) under generator NAME; may be repeated.", "NAME=FILE")
+]
+NoLogProbs = Annotated[
+    bool, option("Do not use those of generators that are models.", names=("--no-log-probs",), show_default=False)
+]
+Budget = Annotated[
+    str | None,
+    option("Most to draw from each model: texts or time, as 100000, 10m.", "N|TIME"),
+    Check("textassay.comparison.drawing:check_budget"),
 ]
 Ratings = Annotated[
     list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")

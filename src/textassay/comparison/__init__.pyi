@@ -17,6 +17,15 @@ from textassay.comparison.cost import Stage as Stage
 from textassay.comparison.cost import cost as cost
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
+from textassay.comparison.draw import TIMES_REAL as TIMES_REAL
+from textassay.comparison.draw import Draw as Draw
+from textassay.comparison.drawing import MOST as MOST
+from textassay.comparison.drawing import Budget as Budget
+from textassay.comparison.drawing import Drawing as Drawing
+from textassay.comparison.drawing import check_beside as check_beside
+from textassay.comparison.drawing import is_source as is_source
+from textassay.comparison.drawing import names_model as names_model
+from textassay.comparison.drawing import open_source as open_source
 from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
@@ -29,7 +38,9 @@ from textassay.comparison.explanation import Explanation as Explanation
 from textassay.comparison.explanation import LengthBin as LengthBin
 from textassay.comparison.explanation import PositionBin as PositionBin
 from textassay.comparison.explanation import PrefixPoint as PrefixPoint
+from textassay.comparison.learning_curve import Judgement as Judgement
 from textassay.comparison.learning_curve import Rise as Rise
+from textassay.comparison.learning_curve import judge as judge
 from textassay.comparison.learning_curve import learning_curve as learning_curve
 from textassay.comparison.measure import EstimateStore as EstimateStore
 from textassay.comparison.measure import Progress as Progress
@@ -42,6 +53,7 @@ from textassay.comparison.measure import measure_cells as measure_cells
 from textassay.comparison.pairs import pair_differences as pair_differences
 from textassay.comparison.pairs import rank_intervals as rank_intervals
 from textassay.comparison.planning import MARGINS as MARGINS
+from textassay.comparison.planning import MoreText as MoreText
 from textassay.comparison.planning import Pilot as Pilot
 from textassay.comparison.planning import PilotCurve as PilotCurve
 from textassay.comparison.planning import PilotGenerator as PilotGenerator

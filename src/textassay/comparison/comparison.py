@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from textassay.comparison.draw import Draw
 from textassay.comparison.explanation import Explanation
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
@@ -117,6 +118,8 @@ class Comparison(Displayed):
         The other settings of the call, by name.
     texts
         Each side's texts as they were measured, real ones under ``(real)``; None for a comparison read from a file.
+    draws
+        What was drawn from generators that were given as models or commands.
     """
 
     version: str
@@ -133,6 +136,7 @@ class Comparison(Displayed):
     explanations: tuple[Explanation, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
+    draws: tuple[Draw, ...] = ()
 
     def __repr__(self) -> str:
         generators, metrics = (
@@ -319,6 +323,7 @@ class Comparison(Displayed):
             "warnings": list(self.warnings),
             "explanations": [explanation.to_dict() for explanation in self.explanations],
             "settings": dict(self.settings),
+            **({"draws": [draw.to_dict() for draw in self.draws]} if self.draws else {}),
         }
 
     @classmethod
@@ -338,6 +343,7 @@ class Comparison(Displayed):
             seed=data["seed"],
             explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
             settings=data.get("settings", {}),
+            draws=tuple(Draw.from_dict(draw) for draw in data.get("draws", ())),
         )
 
     def to_markdown(self) -> str:

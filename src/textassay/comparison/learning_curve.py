@@ -10,7 +10,7 @@ else t/n. The rule says nothing about larger samples.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -116,8 +116,37 @@ def learning_curve(
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
         if halving == 1:
-            rise = _rise(judged, part, row_masks, (real.groups, generated.groups), level)
+            rise = rise_of(judged, part, row_masks, (real.groups, generated.groups), level)
     return LearningCurve(tuple(reversed(points)), rise)
+
+
+def side_rises(
+    real: Corpus,
+    generated: Corpus,
+    *,
+    effort: Effort = "default",
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    full: Judgement,
+) -> dict[str, Rise | None]:
+    """Return what the last doubling of one side alone added to dd: of ``generated`` text and of ``real`` text.
+
+    None where half of a side is too small.
+    """
+    rises: dict[str, Rise | None] = {}
+    for side, halved in (("generated", 1), ("real", 0)):
+        row_masks = [np.ones(len(corpus), dtype=np.bool_) for corpus in (real, generated)]
+        row_masks[halved] = _ranks(real, generated, seed)[halved] < 0.5
+        parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
+        try:
+            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
+        except TooFewSentencesError:
+            rises[side] = None
+            continue
+        shares = (0.5, 1.0) if side == "real" else (1.0, 0.5)
+        rises[side] = rise_of(full, part, row_masks, (real.groups, generated.groups), level, shares=shares)
+    return rises
 
 
 def _ranks(real: Corpus, generated: Corpus, seed: int) -> list[FloatArray]:
@@ -140,14 +169,19 @@ def _point(judged: Judgement, n_real: int, n_generated: int) -> CurvePoint:
     return CurvePoint(n_real, n_generated, value, low, high)
 
 
-def _rise(
+def rise_of(
     full: Judgement,
     half: Judgement,
-    row_masks: list[Rows],
+    row_masks: Sequence[Rows],
     groups: tuple[IntArray | None, IntArray | None],
     level: float,
+    *,
+    shares: tuple[float, float] = (0.5, 0.5),
 ) -> Rise:
-    """Return the difference of the two values with Student's interval; the variance allows for cross-fitting."""
+    """Return the difference of the two values with Student's interval; the variance allows for cross-fitting.
+
+    `row_masks`: which texts of the full sample are in the half, real ones first; `shares`: what part of each side.
+    """
     residuals, units = [], []
     n_units = 0
     for of_full, of_half, rows, names in zip(full.fit.correct(), half.fit.correct(), row_masks, groups, strict=True):
@@ -166,8 +200,10 @@ def _rise(
     _, members = np.unique(np.concatenate(units), return_inverse=True)
     sums = np.bincount(members, weights=np.concatenate(residuals))
     guessing_var = sum(  # for classifiers that score most texts alike
-        guessing_variance(judged.estimate.details["alike"], *(part * len(rows) for rows in row_masks))
-        for judged, part in ((full, 1.0), (half, 0.5))
+        guessing_variance(
+            judged.estimate.details["alike"], *(part * len(rows) for part, rows in zip(parts, row_masks, strict=True))
+        )
+        for judged, parts in ((full, (1.0, 1.0)), (half, shares))
     )
     factor = variance_factor(len(full.fit.folds))
     variance = max(factor * float(sums @ sums) * len(sums) / (len(sums) - 1), factor * guessing_var)

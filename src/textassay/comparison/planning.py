@@ -5,7 +5,7 @@ judgements of the same real texts correlate between generators, which makes diff
 detect than with two separate measurements.
 
 The plan is for dd at the planned size, which is a little larger than the pilot's, since a classifier that sees more
-text detects more; the learning curve shows how much.
+text detects more; the learning curve shows how much, and for each side alone what its last doubling added.
 """
 
 import itertools
@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison.draw import TIMES_REAL
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
 from textassay.comparison.verdicts import MARGIN, POWER
@@ -44,6 +45,23 @@ class PilotCurve:
 
 
 @dataclass(frozen=True)
+class MoreText:
+    """What more text of one side (``generated`` or ``real``) would buy, the other side left as it is.
+
+    `rise`: what the last doubling of this side alone added to dd, with its interval; None where it is not known.
+    `half_width`: of the interval of dd; `half_width_doubled`: the same with twice the text of this side.
+    """
+
+    side: str
+    n: int
+    rise: float | None
+    rise_low: float | None
+    rise_high: float | None
+    half_width: float
+    half_width_doubled: float
+
+
+@dataclass(frozen=True)
 class PilotGenerator:
     """One generator of a pilot: dd, shares of correct answers on both sides, sizes, and its learning curve if known."""
 
@@ -54,6 +72,7 @@ class PilotGenerator:
     n_real: int
     n_generated: int
     curve: PilotCurve | None
+    more: tuple[MoreText, ...] = ()  # generated text first
 
 
 @dataclass(frozen=True)
@@ -70,13 +89,15 @@ class Pilot:
 class Requirement:
     """One question (``margin``, ``detect`` or ``separate``), its effect size, and the texts it takes.
 
-    `n_tested` texts are judged; `n` are needed, real and of each generator. With one fold, `n` is larger.
+    `n_tested` texts are judged; `n` are needed, real and of each generator. With one fold, `n` is larger. `n_real` real
+    ones are enough where there are `TIMES_REAL` times as many of each generator.
     """
 
     question: str
     size: float
     n_tested: int
     n: int
+    n_real: int
 
 
 @dataclass(frozen=True)
@@ -195,9 +216,16 @@ def plan(
 
     least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT
+    variances = [share * (1 - share) for share in shares]
     return Plan(
         requirements=tuple(
-            Requirement(question, size, n_tested, max(least, n_tested * per_tested))
+            Requirement(
+                question,
+                size,
+                n_tested,
+                max(least, n_tested * per_tested),
+                max(least, math.ceil(n_tested * per_tested * _with_more(question, variances, correlation))),
+            )
             for question, size, n_tested in sizes
         ),
         level=level,
@@ -213,6 +241,15 @@ def plan(
     )
 
 
+def _with_more(question: str, variances: Sequence[float], correlation: float) -> float:
+    """Return what part of the real texts is needed where there are `TIMES_REAL` times as many generated ones.
+
+    `variances`: of the judgement of a real and of a generated text. The real texts are shared by two generators.
+    """
+    real = variances[0] * (1 - correlation) if question == "separate" else variances[0]
+    return (real + variances[1] / TIMES_REAL) / (real + variances[1])
+
+
 def run_pilot(
     real: Corpus,
     generated: Mapping[str, Corpus],
@@ -223,8 +260,8 @@ def run_pilot(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:
-    """Measure dd of every generator, and its learning curve; settings as in ``dd``."""
-    from textassay.comparison.learning_curve import judge, learning_curve  # loads the classifiers
+    """Measure dd of every generator, its learning curve, and what each side added to it; settings as in ``dd``."""
+    from textassay.comparison.learning_curve import judge, learning_curve, side_rises  # loads the classifiers
 
     generators, answers = [], []
     for number, (name, corpus) in enumerate(generated.items()):
@@ -242,7 +279,16 @@ def run_pilot(
         )
         details = judged.estimate.details
         shares = (details["accuracy_real"], details["accuracy_generated"])
-        generators.append(PilotGenerator(name, judged.estimate.value, *shares, len(real), len(corpus), pilot_curve))
+        rises = side_rises(real, corpus, effort=effort, folds=folds, level=level, seed=seed, full=judged)
+        more = _more_text(
+            shares,
+            (len(real), len(corpus)),
+            {side: None if found is None else (found.value, found.low, found.high) for side, found in rises.items()},
+            level=level,
+            factor=variance_factor(folds),
+        )
+        sizes = (len(real), len(corpus))
+        generators.append(PilotGenerator(name, judged.estimate.value, *shares, *sizes, pilot_curve, more))
         of_real = judged.fit.correct()[0]
         answers.append(of_real[~np.isnan(of_real)])
     correlations = [
@@ -267,7 +313,11 @@ def pilot_of(comparison: Comparison) -> Pilot:
             curve = PilotCurve(known.curve, known.rising, known.rise, known.rise_low, known.rise_high)
         shares = (estimate.details["accuracy_real"], estimate.details["accuracy_generated"])
         sizes = (estimate.sizes["n_real"], estimate.sizes["n_generated"])
-        found[name] = PilotGenerator(name, estimate.value, *shares, *sizes, curve)
+        folds = int(estimate.signature.settings.get("folds", 5))
+        more = _more_text(
+            shares, sizes, _drawn(comparison, name), level=comparison.level, factor=variance_factor(folds)
+        )
+        found[name] = PilotGenerator(name, estimate.value, *shares, *sizes, curve, more)
     if not found:
         raise InputError("the comparison has no value of dd: compare again with dd among the metrics")
     correlations = [
@@ -277,6 +327,36 @@ def pilot_of(comparison: Comparison) -> Pilot:
     ]
     telling = [correlation for correlation in correlations if correlation is not None]
     return Pilot(tuple(found.values()), min(telling, default=None))
+
+
+def _drawn(comparison: Comparison, name: str) -> dict[str, tuple[float, float, float] | None]:
+    """Return what the last draws from a generator added to dd, where it was drawn from."""
+    gains = {draw.generator: (draw.gain, draw.gain_low, draw.gain_high) for draw in comparison.draws}
+    value, low, high = gains.get(name, (None, None, None))
+    return {} if value is None or low is None or high is None else {"generated": (value, low, high)}
+
+
+def _more_text(
+    shares: tuple[float, float],
+    sizes: tuple[int, int],
+    rises: Mapping[str, tuple[float, float, float] | None],
+    *,
+    level: float,
+    factor: float,
+) -> tuple[MoreText, ...]:
+    """Return what more text of each side would buy; `shares` and `sizes`: of real and of generated text."""
+
+    def half_width(n_real: int, n_generated: int) -> float:
+        of_sides = zip(shares, (n_real, n_generated), strict=True)
+        variance = factor * sum(share * (1 - share) / n for share, n in of_sides)
+        return float(ndtri((1 + level) / 2)) * math.sqrt(variance)
+
+    doubled = {"generated": (sizes[0], 2 * sizes[1]), "real": (2 * sizes[0], sizes[1])}
+    now, more = half_width(*sizes), []
+    for side, n in (("generated", sizes[1]), ("real", sizes[0])):
+        value, low, high = rises.get(side) or (None, None, None)
+        more.append(MoreText(side, n, value, low, high, now, half_width(*doubled[side])))
+    return tuple(more)
 
 
 def _correlation(a: PilotGenerator, b: PilotGenerator, margin: float, comparison: Comparison, dd: str) -> float | None:

@@ -12,10 +12,10 @@ import math
 import operator
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy.typing as npt
 
@@ -30,6 +30,7 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
+from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, check_beside, draw_all, is_source, open_source
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -66,6 +67,9 @@ from textassay.metric import (
 from textassay.seeding import stream
 from textassay.storage import ENCODED_TEXTS, with_output_folder
 
+if TYPE_CHECKING:
+    from textassay.comparison.learning_curve import Judgement
+
 FOLDS = 5
 _REMEDIES = {
     HELDOUT: "give real text of another draw, or leave it out",
@@ -76,7 +80,7 @@ _REMEDIES = {
 @with_output_folder
 @no_texts_of_refused_input()
 def compare(
-    generated: Mapping[str, Texts],
+    generated: Mapping[str, Texts | Source],
     real: Texts,
     *,
     real_heldout: Texts = None,
@@ -89,12 +93,14 @@ def compare(
     max_tokens: int | None = None,
     features: Mapping[str, npt.ArrayLike] | None = None,
     log_probs: SideColumns | None = None,
+    own_log_probs: bool = True,
     ratings: SideColumns | None = None,
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
     prior: Literal["english"] | None = None,
     explain: bool = True,
+    budget: int | str | None = None,
     folds: int = FOLDS,
     level: float = 0.95,
     seed: int = 0,
@@ -109,7 +115,9 @@ def compare(
     ----------
     generated
         Generator name to its sentences: a list of str, a column (pandas, polars, Arrow, `datasets`), a table with one
-        column of text, the path of a file, what `read_texts` returned, or a `Corpus`.
+        column of text, the path of a file, what `read_texts` returned, or a `Corpus`. Or a generator that draws them:
+        an object with ``sample(n, seed=)``, such as those of `textassay.generators`, the folder of a model,
+        ``pretrained:NAME`` or ``command:SHELL COMMAND``.
     real
         Real sentences, in the same forms.
     real_heldout
@@ -128,6 +136,9 @@ def compare(
         words of the real text are not parted by spaces; a finding says so.
     features, log_probs, ratings
         What comes with the sentences; see `textassay.comparison.columns.attach_columns`.
+    own_log_probs
+        Whether to use the log-probabilities of generators that are models. They are used only where there are such of
+        all generators, since dd with them is not comparable to dd without.
     encoder
         Of the embedding metrics: a name, the folder of a sentence-transformers model, or an `Encoder`; by default
         ``given`` where there are `features`, else ``lsa+lm``.
@@ -143,6 +154,11 @@ def compare(
     explain
         Whether to say what gives each generator away, where dd is among the metrics; see
         `textassay.comparison.explain`. For too little text a warning says why not.
+    budget
+        How much may be drawn from each generator that is no text: texts, such as 100000, seconds, such as ``"600s"`` or
+        ``"10m"``, or both, ``"100000,10m"``; by default 5 times as many as there are real ones, at most 100,000 (but as
+        many as there are real ones). Less is drawn where the last doubling raised dd by no more than its standard
+        error; all draw as many as the one that needs most.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -173,55 +189,39 @@ def compare(
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
-    texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
-    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
-        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = corpora_from_texts(
-            {name: source for name, source in texts.items() if source is not None},
-            tokenizer=tokenizer,
-            lowercase=lowercase,
-            normalize=normalize,
-            max_tokens=max_tokens,
-        )
-    corpora = attach_columns(corpora, generated, features=features, log_probs=log_probs, ratings=ratings)
-    given = {"train": train, "log-probs": log_probs, "ratings": ratings}
-    chosen = parse_metrics(
-        default_metrics(name for name, value in given.items() if value is not None) if metrics is None else metrics,
-        train=corpora.get(TRAIN),
-        trained_on=corpora.get(TRAIN),
-        fit_real=corpora.get(FIT_REAL),
-        **metric_settings(
-            effort=effort,
-            encoder=encoder,
-            has_features=bool(features),
-            folds=folds,
-            level=level,
-            paper=paper,
-            prior=prior,
-        ),
-    )
-    if metrics is None:
-        chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
+    reading = {"tokenizer": tokenizer, "lowercase": lowercase, "normalize": normalize, "max_tokens": max_tokens}
+    given = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
+    measuring = {
+        "encoder": encoder,
+        "effort": effort,
+        "folds": folds,
+        "level": level,
+        "paper": paper,
+        "prior": prior,
+        "seed": seed,
+    }
+    beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
+    sources = {name: open_source(source) for name, source in generated.items() if is_source(source)}
+    if budget is not None and not sources:
+        raise OptionError("budget is for generators that are drawn from, and all texts are given: leave it out")
+    check_beside(sources, beside)
+    files = {name: source for name, source in generated.items() if name not in sources}
+    prepared = _prepare(given, files, reading, beside, metrics, measuring, out)  # refuses before anything is drawn
+    drawn = Drawn((), {}, {}, ())
+    if sources:
+        with use_workers(default_workers() if workers is None else workers), use_device(device):
+            drawn = _draw(
+                sources, generated, prepared, given, reading, measuring,
+                budget=Budget.of(budget, len(prepared.real)), own_log_probs=own_log_probs, beside=beside, out=out,
+                progress=progress,
+            )  # fmt: skip
+        beside["log_probs"] = {**(log_probs or {}), **drawn.log_probs} or None
+        files = {name: drawn.texts.get(name, source) for name, source in generated.items()}
+        prepared = _prepare(given, files, reading, beside, metrics, measuring, out)
+    chosen, corpora, real_text, settings = prepared.metrics, prepared.corpora, prepared.real_text, prepared.settings
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
-    _check_corpora(real_corpus, {**references, **rows})
-    real_text = RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint)
-    settings = {
-        "tokenizer": real_corpus.tokenizer,
-        "effort": effort,
-        "encoder": _encoder_name(encoder, has_features=bool(features)),
-        "folds": folds,
-        "paper": paper,
-        **({} if prior is None else {"prior": prior}),
-        **{
-            name: corpora[source].fingerprint
-            for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
-            if source in corpora
-        },
-    }
-    if out is not None:
-        check_same_settings(Path(out), real=real_text, level=level, seed=seed, settings=settings)
     findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL))
     for finding in findings:
         if finding.kind == "real-in-fit-real" and finding.severity == "warning":
@@ -296,12 +296,127 @@ def compare(
             ),
             *not_learnt_from,
             *unexplained,
+            *drawn.warnings,
         ),
         level=level,
         seed=seed,
         explanations=explanations,
         settings=settings,
         texts={name: corpus.texts for name, corpus in corpora.items()},
+        draws=drawn.draws,
+    )
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """The texts of a comparison as corpora, its metrics and settings."""
+
+    corpora: Mapping[str, Corpus]
+    metrics: list[Metric]
+    real_text: RealText
+    settings: dict[str, Any]
+
+    @property
+    def real(self) -> Corpus:
+        """The real text."""
+        return self.corpora[FLOOR]
+
+
+def _prepare(
+    given: Mapping[str, Texts],
+    generated: Mapping[str, Texts],
+    reading: Mapping[str, Any],
+    beside: Mapping[str, Any],
+    metrics: Sequence[MetricLike] | None,
+    measuring: Mapping[str, Any],
+    out: Path | str | None,
+) -> _Prepared:
+    """Return the texts as corpora, with their columns, and the metrics; raise for what cannot be compared."""
+    real, train, fit_real = given[FLOOR], given[TRAIN], given[FIT_REAL]
+    texts = {FLOOR: real, HELDOUT: given[HELDOUT], TRAIN: train, **generated, FIT_REAL: fit_real}
+    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+        corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **reading)
+    corpora = attach_columns(corpora, generated, **beside)
+    extras = {"train": train, "log-probs": beside["log_probs"], "ratings": beside["ratings"]}
+    of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
+    has_features = bool(beside["features"])
+    chosen = parse_metrics(
+        default_metrics(name for name, value in extras.items() if value is not None) if metrics is None else metrics,
+        train=corpora.get(TRAIN),
+        trained_on=corpora.get(TRAIN),
+        fit_real=corpora.get(FIT_REAL),
+        **metric_settings(**of_metrics, has_features=has_features),
+    )
+    if metrics is None:
+        chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
+    real_corpus = corpora[FLOOR]
+    names = [name for name in (HELDOUT, TRAIN, *generated) if name in corpora]
+    _check_corpora(real_corpus, {name: corpora[name] for name in names})
+    real_text = RealText(_name_of(cast(Corpus | TextFile, real)), len(real_corpus), real_corpus.fingerprint)
+    settings = {
+        "tokenizer": real_corpus.tokenizer,
+        "effort": measuring["effort"],
+        "encoder": _encoder_name(measuring["encoder"], has_features=has_features),
+        "folds": measuring["folds"],
+        "paper": measuring["paper"],
+        **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
+        **{
+            name: corpora[source].fingerprint
+            for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
+            if source in corpora
+        },
+    }
+    if out is not None:
+        kept = {"level": measuring["level"], "seed": measuring["seed"], "settings": settings}
+        check_same_settings(Path(out), real=real_text, **kept)
+    return _Prepared(corpora, chosen, real_text, settings)
+
+
+def _draw(
+    sources: Mapping[str, Source],
+    generated: Mapping[str, Any],
+    prepared: _Prepared,
+    given: Mapping[str, Texts],
+    reading: Mapping[str, Any],
+    measuring: Mapping[str, Any],
+    *,
+    budget: Budget,
+    own_log_probs: bool,
+    beside: Mapping[str, Any],
+    out: Path | str | None,
+    progress: Progress | None,
+) -> Drawn:
+    """Return what the generators drew, and their log-probabilities where all have them."""
+    from textassay.metric import SENTENCES_PER_FOLD
+
+    folds, level, seed = measuring["folds"], measuring["level"], measuring["seed"]
+    least = SENTENCES_PER_FOLD * (folds if folds > 1 else FOLDS)
+
+    def judge(name: str, texts: Sequence[str]) -> "Judgement":
+        from textassay.comparison.learning_curve import judge  # loads the classifiers
+
+        sides = {FLOOR: given[FLOOR], name: texts, FIT_REAL: given[FIT_REAL]}
+        corpora = corpora_from_texts({side: text for side, text in sides.items() if text is not None}, **reading)
+        more = corpora.get(FIT_REAL)
+        settings: Any = {"folds": folds, "level": level, "seed": seed, "fit_real": more}
+        return judge(corpora[FLOOR], corpora[name], effort="quick", **settings)
+
+    has_dd = any(metric.declaration.name == "dd" for metric in prepared.metrics) and len(prepared.real) >= least
+    return draw_all(
+        sources,
+        named=generated,
+        real=prepared.real,
+        real_texts=cast(TextFile | Corpus, given[FLOOR]).texts,
+        budget=budget,
+        least=least,
+        level=level,
+        seed=seed,
+        folder=None if out is None else Path(out) / DRAWS,
+        judge=judge if has_dd else None,
+        progress=progress,
+        scored=own_log_probs,
+        with_log_probs=beside["log_probs"] or (),
     )
 
 

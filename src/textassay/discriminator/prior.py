@@ -29,7 +29,6 @@ IntArray = npt.NDArray[np.int64]
 Prior = Literal["english"]
 
 COLUMN = "prior"  # of corpora, shape (N, n_columns)
-_N_TOKEN = 2  # columns that come last, of an average pair
 _FEWEST = 1e4  # of the pairs that are counted, the rarest occurs so often
 _RARITIES = (0.0, 2.5, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 9.0)  # bounds of Zipf frequencies that are counted apart
 _RATIOS = (-np.inf, 0.0, 1.5, 3.0, 4.5, 6.0, np.inf)  # bounds of log-ratios of pairs to what chance would give
@@ -105,11 +104,6 @@ def with_prior(corpus: Corpus, prior: Prior) -> Corpus:
     return replace(corpus, columns={**corpus.columns, COLUMN: values})
 
 
-def average_token(column: FloatArray) -> FloatArray:
-    """Return what an average token is like: how much its pair is used, and how much it should be where it never is."""
-    return column[:, -_N_TOKEN:]
-
-
 Total = Callable[..., FloatArray]
 
 
@@ -131,7 +125,7 @@ def _pairs(
     sums = [total(values, own) for values in (ratios, missing, missing**2)]
     used = [total(known & (low < ratios) & (ratios <= high), own) for low, high in pairwise(_RATIOS)]
     unused = [total(~known & (low < missing) & (missing <= high), own) for low, high in pairwise(_MISSING)]
-    return [*sums, *used, *unused, total(~known & (missing == 0), own)], sums[:_N_TOKEN]
+    return [*sums, *used, *unused, total(~known & (missing == 0), own)], sums[:2]
 
 
 def _rarity(english: _English, words: list[str], tokens: IntArray, rows: IntArray, total: Total) -> list[FloatArray]:

@@ -42,7 +42,7 @@ from textassay.discriminator.base import (
     log_probs_column,
     setting,
 )
-from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic_path, fit_dense_logistic
+from textassay.discriminator.dense_logistic import MANY_COLUMNS, DenseLogistic, dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
@@ -159,7 +159,8 @@ class StackDiscriminator(BaseDiscriminator):
 
         def path(bend: float) -> list[DenseLogistic]:
             n_columns, emphasis = features.used(bend)
-            return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis))
+            of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+            return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, **of_top))
 
         tops = [top for of_bend in parallel_map(path, self.bends) for top in of_bend]
         del columns  # large where there is much text
@@ -174,7 +175,8 @@ class StackDiscriminator(BaseDiscriminator):
         drawn = _drawn(everything, self.most_fitted)
         features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
-        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, emphasis=emphasis)
+        of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, **of_top)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
             chosen[FIT] = self.most_fitted
@@ -328,7 +330,7 @@ class StackFeatures:
                 )
             limits = _limits_of(raw_log_probs, lengths)
             log_probs = _cut(raw_log_probs, lengths, limits)
-        token = _average_token(counts, sums, lengths, log_probs, given, names)
+        token = _average_token(counts, sums, lengths, log_probs, given, training_text.COLUMN in names)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
         straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
@@ -380,7 +382,7 @@ class StackFeatures:
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
         margins = None if self.linear is None or marked is None else self.linear.margins(marked)
-        token = _average_token(self.counts, sums, lengths, log_probs, given, self._given)
+        token = _average_token(self.counts, sums, lengths, log_probs, given, training_text.COLUMN in self._given)
         return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)
 
     def used(self, bend: float) -> tuple[int, FloatArray]:
@@ -388,6 +390,11 @@ class StackFeatures:
         emphasis = np.full(self.n_straight if bend == 0 else self.n_straight + self.n_bent, bend if bend > 0 else 1.0)
         emphasis[: self.n_straight] = 1.0
         return len(emphasis), emphasis
+
+    @property
+    def most_newton(self) -> int:
+        """How many columns Newton's method fits; with a prior, L-BFGS would need very many steps."""
+        return MANY_COLUMNS if prior.COLUMN not in self._given else 2 * MANY_COLUMNS
 
     @property
     def n_bent(self) -> int:
@@ -435,7 +442,7 @@ def _average_token(
     lengths: IntArray,
     log_probs: _LogProbs | None,
     given: FloatArray | None,
-    names: Sequence[str],
+    reads_training: bool,
 ) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
     longest = counts.texts.max_order
@@ -447,11 +454,9 @@ def _average_token(
     if log_probs is not None:
         columns.append(log_probs.sums)
     token = np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
-    if given is not None and training_text.COLUMN in names:
-        token = np.column_stack([token, training_text.average_token(given, lengths)])  # of its first columns
-    if given is not None and prior.COLUMN in names:
-        token = np.column_stack([token, prior.average_token(given)])  # its last columns
-    return token
+    if given is None or not reads_training:
+        return token
+    return np.column_stack([token, training_text.average_token(given, lengths)])  # of the first columns
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:

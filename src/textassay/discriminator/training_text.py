@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
+from textassay.corpus import EOS, PAD, SOS, UNK, Corpus
 from textassay.ngram import BackoffModel, count_ngrams, with_ends
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,6 +22,7 @@ IntArray = npt.NDArray[np.int64]
 COLUMN = "training_text"  # of corpora, shape (N, n_names)
 _ORDERS = (1, 2, 3, 5)  # of the models
 _LONGEST = 6  # tokens of an n-gram that is looked up
+_N_SPECIAL = max(PAD, SOS, EOS, UNK) + 1
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,21 @@ class TrainingText:
     """Models of a training text; made by `fit`, or by `of`, once for a text."""
 
     models: tuple[BackoffModel, ...]  # Kneser-Ney models, one an order; the last has order `_LONGEST`
+    # The number of each token of the vocabulary in the models. Words that the text lacks have one number together, so
+    # that the words of other texts change nothing.
+    numbers: npt.NDArray[np.int32]
 
     @classmethod
     def fit(cls, train: Corpus) -> "TrainingText":
         """Return the models of `train`, which has at least one text."""
-        counts = count_ngrams(train.tokens, train.offsets, order=_LONGEST, n_types=len(train.vocabulary))
-        return cls(tuple(counts.fit(order)[0] for order in (*_ORDERS, _LONGEST)))
+        types, firsts = np.unique(train.tokens, return_index=True)
+        types = types[np.argsort(firsts)]
+        types = types[~np.isin(types, (PAD, SOS, EOS))]  # written out, they are words that a model never draws
+        unknown = _N_SPECIAL + len(types)
+        numbers = np.full(len(train.vocabulary), unknown, dtype=np.int32)
+        numbers[types] = np.arange(_N_SPECIAL, unknown)
+        counts = count_ngrams(numbers[train.tokens], train.offsets, order=_LONGEST, n_types=unknown + 1)
+        return cls(tuple(counts.fit(order)[0] for order in (*_ORDERS, _LONGEST)), numbers)
 
     @classmethod
     def of(cls, train: Corpus) -> "TrainingText":
@@ -51,7 +61,7 @@ class TrainingText:
         `_LONGEST` tokens, ends included, that the training text does not have; and the longest run of tokens, each the
         end of an n-gram of `_LONGEST` tokens that it has.
         """
-        tokens, offsets = with_ends(corpus.tokens, corpus.offsets)
+        tokens, offsets = with_ends(self.numbers[corpus.tokens], corpus.offsets)
         columns = [
             np.add.reduceat(model.token_log_probs(tokens, offsets, model.plain), offsets[:-1])
             for model in self.models[:-1]

@@ -14,6 +14,7 @@ from textassay.generator.base import refuse as refuse
 from textassay.generator.base import sentence_sums as sentence_sums
 from textassay.generator.base import tokens_in as tokens_in
 from textassay.generator.base import training_record as training_record
+from textassay.generator.external import CommandLines as CommandLines
 from textassay.generator.external import ExternalCommand as ExternalCommand
 from textassay.generator.external import ExternalFile as ExternalFile
 from textassay.generator.leave_out import LeaveOutModels as LeaveOutModels

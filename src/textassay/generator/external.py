@@ -7,9 +7,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, NoReturn, Self
 
 from textassay.corpus import Corpus, TextForm, Tokenizer, parse_json, read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
@@ -151,19 +152,24 @@ class ExternalCommand(_External):
             raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {ended}")
         if len(lines) < n:
             raise InputError(f"{self.name} printed {len(lines)} of {n} sentences; {ended}")
-        return self._corpus([self._sentence(line, number) for number, line in enumerate(lines, start=1)])
+        return self._corpus([self.sentence(line, number) for number, line in enumerate(lines, start=1)])
+
+    def lines(self, n: int, seed: int, *, patience: float) -> "CommandLines":
+        """Start the command and return its lines, to be read as they are needed; see `CommandLines`."""
+        return CommandLines(self._spelt(n, seed), self.name, patience=patience, timeout=self.timeout)
+
+    def _spelt(self, n: int, seed: int) -> str:
+        return self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
 
     def _run(self, n: int, seed: int) -> tuple[list[bytes], int | None, str]:
         """Return at most n + 1 lines, the exit status (None after a timeout) and the last line of stderr."""
-        command = self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
         deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
-        with _group(command) as process:
+        with _group(self._spelt(n, seed)) as process:
             lines, messages = _read(process, n, deadline)
             late = not _ended(process, deadline) if len(lines) <= n else False
-        message_lines = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
-        return lines, None if late else process.returncode, message_lines[-1] if message_lines else ""
+        return lines, None if late else process.returncode, _last_line(messages)
 
-    def _sentence(self, line: bytes, number: int) -> str:
+    def sentence(self, line: bytes, number: int) -> str:
         """Return the sentence of a line; `number` counts from 1."""
         try:
             text = line.removesuffix(b"\r").decode()
@@ -180,6 +186,93 @@ class ExternalCommand(_External):
         if not isinstance(value, str):
             raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {value!r}")
         return value
+
+
+class CommandLines:
+    """The lines of a running command, read as they are needed; while nobody reads, it waits.
+
+    At the end of the ``with`` block nothing that it started in its process group runs any more.
+    """
+
+    def __init__(self, command: str, name: str, *, patience: float, timeout: float | None) -> None:
+        self._name = name
+        self._patience = patience
+        self._timeout = math.inf if timeout is None else timeout
+        self._deadline = time.monotonic() + self._timeout
+        self._open = ExitStack()
+        self._process = self._open.enter_context(_group(command))
+        self._selector = self._open.enter_context(selectors.DefaultSelector())
+        self._lines: list[bytes] = []
+        self._begun = [b""]  # parts of the line that is not yet whole
+        self._messages = b""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._output = self._process.stdout
+        for stream in (self._output, self._process.stderr):
+            self._selector.register(stream, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def read(self, n: int) -> list[bytes]:
+        """Return the next `n` lines, or what is left at the end.
+
+        Raises `InputError` where the command prints nothing for too long, or takes longer than it may.
+        """
+        while len(self._lines) < n and self._output in self._streams():
+            self._read_block()
+        lines, self._lines = self._lines[:n], self._lines[n:]
+        return lines
+
+    def ended(self) -> str:
+        """Wait until the command has ended; return how it failed, empty where it did not."""
+        while self._streams():
+            self._read_block()
+        if not _ended(self._process, min(self._deadline, time.monotonic() + self._patience)):
+            raise self._late()
+        exit = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+        status = 0 if exit is None else exit.si_status if exit.si_code == os.CLD_EXITED else -exit.si_status
+        message = _last_line(self._messages)
+        return "" if status == 0 else f"it ended with status {status}" + (f": {message}" if message else "")
+
+    def _streams(self) -> list[Any]:
+        return [key.fileobj for key in self._selector.get_map().values()]
+
+    def _read_block(self) -> None:
+        left = min(self._patience, self._deadline - time.monotonic())
+        ready = self._selector.select(max(left, 0.0))
+        if not ready:
+            raise self._late()
+        for key, _ in ready:
+            block = os.read(key.fd, _BLOCK)
+            if key.fileobj is not self._output:
+                self._messages = (self._messages + block)[-_LAST_BYTES:]
+            elif block:
+                first, *others = block.split(b"\n")
+                self._begun.append(first)
+                for other in others:
+                    self._lines.append(b"".join(self._begun))
+                    self._begun = [other]
+            elif last := b"".join(self._begun):
+                self._lines.append(last)
+            if not block:
+                self._selector.unregister(key.fileobj)
+
+    def _late(self) -> InputError:
+        if time.monotonic() >= self._deadline:
+            return InputError(f"{self._name} took longer than {self._timeout:g} seconds")
+        return InputError(f"{self._name} printed nothing for {self._patience:g} seconds and was ended")
+
+
+def _last_line(messages: bytes) -> str:
+    """Return the last line of what a command wrote to its standard error."""
+    lines = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
 
 
 @contextmanager

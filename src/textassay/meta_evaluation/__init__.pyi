@@ -1,3 +1,4 @@
+from textassay.meta_evaluation.bench import WITH_TRAIN as WITH_TRAIN
 from textassay.meta_evaluation.bench import Bench as Bench
 from textassay.meta_evaluation.bench import BenchCell as BenchCell
 from textassay.meta_evaluation.bench import parse_estimator as parse_estimator
@@ -47,6 +48,7 @@ from textassay.meta_evaluation.known_truth import log_ratios as log_ratios
 from textassay.meta_evaluation.known_truth import true_discrepancy as true_discrepancy
 from textassay.meta_evaluation.known_truth import truth_from_log_ratios as truth_from_log_ratios
 from textassay.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED as FIRST_TEST_SEED
+from textassay.meta_evaluation.known_truth_pairs import LEARNT_NAMES as LEARNT_NAMES
 from textassay.meta_evaluation.known_truth_pairs import LOG_PROBS as LOG_PROBS
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH as N_FOR_TRUTH
 from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES as PAIR_NAMES
@@ -60,6 +62,7 @@ from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy as Mode
 from textassay.meta_evaluation.model_discrepancy import Side as Side
 from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
+from textassay.meta_evaluation.neural_pairs import NETWORKS as NETWORKS
 from textassay.meta_evaluation.neural_pairs import neural_pairs as neural_pairs
 from textassay.meta_evaluation.pairwise import PairCall as PairCall
 from textassay.meta_evaluation.pairwise import calls as calls

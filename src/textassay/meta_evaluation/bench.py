@@ -7,15 +7,15 @@ was running. Times are those of the first computation; they mean something only 
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from textassay.comparison import EstimateStore, estimate_key
 from textassay.corpus import Corpus
-from textassay.discriminator import DISCRIMINATORS, PlainLogistic
+from textassay.discriminator import AUTO, DISCRIMINATORS, PlainLogistic, make_family, reads_training_text
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import map_tasks
@@ -24,7 +24,8 @@ from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES,
 from textassay.metric import Metric, dd, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
-WITH_LOG_PROBS = "+log-probs"
+WITH_LOG_PROBS, WITH_TRAIN = "+log-probs", "+train"
+_SOURCES = (WITH_LOG_PROBS, WITH_TRAIN)  # what an estimator may be given beside the texts, in any order
 _NETWORK_OF_THE_PAPER = "cnn-paper"
 _BENCH = "bench 1"  # version of the stored cells
 _N_TO_NAME = 100  # texts a side that identify a pair in the store
@@ -39,7 +40,14 @@ class Estimator:
 
     name: str  # As in the options
     metric: Metric
-    log_probs: bool = False  # Whether it gets the generator's log-probabilities
+    # Whether it gets the generator's log-probabilities, and what the generator was fitted to
+    log_probs: bool = False
+    train: bool = False
+
+    @property
+    def fits_real(self) -> bool:
+        """Whether it can learn from more real text."""
+        return "fit_real" in self.metric.settings
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,9 @@ class BenchCell:
     kind: str
     grows: bool
     seed: int  # Seed of the pair, the draw and the estimator
-    n: int  # Texts a side
+    n: int  # Real texts
+    n_generated: int
+    n_fit_real: int  # Real texts that the estimator learns from and is not tested on
     metric: str  # Name of the estimator's metric without its parameters: ``dd`` for estimators of the discrepancy
     # Of the estimate; none where it has none
     value: float | None
@@ -89,6 +99,9 @@ class Bench(Displayed):
     seeds: tuple[int, ...]
     corpora: Mapping[str, int]  # Name to number of texts the generators were fitted to
     findings: tuple[Finding, ...] = ()  # Trivial differences in these texts
+    n_generated: int | None = None  # Generated texts; None: as many as real ones
+    n_fit_real: int = 0  # More real texts, for estimators that can learn from them
+    untrained: tuple[str, ...] = ()  # Worlds without a training text, where no estimator with `WITH_TRAIN` is measured
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -97,6 +110,9 @@ class Bench(Displayed):
             "corpora": dict(self.corpora),
             "estimators": list(self.estimators),
             "sizes": list(self.sizes),
+            "n_generated": self.n_generated,
+            "n_fit_real": self.n_fit_real,
+            "untrained": list(self.untrained),
             "seeds": list(self.seeds),
             "findings": [finding.to_dict() for finding in self.findings],
             "cells": [asdict(cell) for cell in self.cells],
@@ -108,10 +124,16 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
 
     `text`: ``plain`` (the yardstick), an effort of dd (``quick``, ``default``, ``max``), a discriminator of dd such as
     ``logistic``, ``cnn`` or ``cnn-paper`` (one split, threshold one half, as in the paper), or any metric, such as
-    ``mauve`` or ``bleu(order=4)``. With ``+log-probs`` at its end, it is given the generator's log-probabilities.
+    ``mauve`` or ``bleu(order=4)``. With ``+log-probs`` at its end, it is given the generator's log-probabilities, with
+    ``+train``, which is for efforts and discriminators that can use it, what the generator was fitted to; or both.
     """
-    name = text.strip()
-    base = name.removesuffix(WITH_LOG_PROBS)
+    base = name = text.strip()
+    sources: list[str] = []
+    while (source := next((each for each in _SOURCES if base.endswith(each)), None)) is not None:
+        if source in sources:
+            raise OptionError(f"estimator {name} has {source} twice")
+        sources.append(source)
+        base = base.removesuffix(source)
     metric: Metric
     if base == "plain":
         metric = dd.declaration.with_settings(discriminator=PlainLogistic(), level=level)
@@ -123,7 +145,19 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
         metric = parse_metric(f"dd(discriminator={base})", level=level)
     else:
         metric = parse_metric(base, level=level, effort="default")
-    return Estimator(name, metric, log_probs=name != base)
+    if WITH_TRAIN in sources and not _reads_training_text(metric):
+        raise OptionError(
+            f"{base} does not learn from the text that a generator was trained on: {WITH_TRAIN} is for "
+            f"{', '.join(EFFORTS)} and stack"
+        )
+    return Estimator(name, metric, log_probs=WITH_LOG_PROBS in sources, train=WITH_TRAIN in sources)
+
+
+def _reads_training_text(metric: Metric) -> bool:
+    if "trained_on" not in metric.settings:
+        return False
+    judge = metric.settings["discriminator"]
+    return reads_training_text(make_family(metric.settings["effort"]) if judge == AUTO else judge)
 
 
 def run_bench(
@@ -133,12 +167,18 @@ def run_bench(
     pair_names: Sequence[str] = PAIR_NAMES,
     extra: Callable[[Corpus, int], Sequence[KnownTruthPair]] | None = None,
     sizes: Sequence[int] = (20_000,),
+    n_generated: int | None = None,
+    n_fit_real: int = 0,
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int],
     folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Bench:
-    """Run all estimators on all pairs."""
+    """Run all estimators on all pairs.
+
+    `n_generated`: generated texts (None: as many as real ones); `n_fit_real`: more real ones, for estimators that can
+    learn from them.
+    """
     for kind, names in (
         ("corpus", list(corpora)),
         ("estimator", [estimator.name for estimator in estimators]),
@@ -152,8 +192,11 @@ def run_bench(
     for seed in seeds:
         check_range("seed", seed, 0)
     check_range("n_truth", n_truth, 2)
+    check_range("n_generated", n_generated, 1)
+    check_range("n_fit_real", n_fit_real, 0)
     store = EstimateStore(folder)
     places: list[tuple[str, int, KnownTruthPair, int, Estimator]] = []  # of the cells, in order
+    untrained: list[str] = []
     documents: dict[tuple[object, ...], dict[str, Any]] = {}  # of a pair: its truth; of a cell: what was measured
     n_done, total = 0, 0
 
@@ -171,10 +214,17 @@ def run_bench(
         for name, corpus in corpora.items():
             for seed in seeds:
                 pairs = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
-                total = len(corpora) * len(seeds) * len(pairs) * len(sizes) * len(estimators)
+                possible = {
+                    pair.name: [each for each in estimators if pair.train is not None or not each.train]
+                    for pair in pairs
+                }
+                untrained.extend(pair for pair, chosen in possible.items() if len(chosen) < len(estimators))
+                total = len(corpora) * len(seeds) * len(sizes) * sum(map(len, possible.values()))
                 for pair in pairs:
-                    places.extend((name, seed, pair, n, estimator) for n in sizes for estimator in estimators)
-                    for work in _of_pair(pair, sizes, estimators, corpus=name, seed=seed, n_truth=n_truth):
+                    chosen = possible[pair.name]
+                    places.extend((name, seed, pair, n, estimator) for n in sizes for estimator in chosen)
+                    draws = [_Draw(pair, seed, n, n_generated, n_fit_real) for n in sizes]
+                    for work in _of_pair(pair, draws, chosen, corpus=name, seed=seed, n_truth=n_truth):
                         document = store.load_document(work.key)
                         if document is None:
                             yield work
@@ -195,6 +245,8 @@ def run_bench(
             grows=pair.grows,
             seed=seed,
             n=n,
+            n_generated=n if n_generated is None else n_generated,
+            n_fit_real=n_fit_real if estimator.fits_real else 0,
             **documents[name, seed, pair.name, n, estimator.name],
             **documents[name, seed, pair.name],
         )
@@ -207,6 +259,9 @@ def run_bench(
         tuple(seeds),
         {name: len(corpus) for name, corpus in corpora.items()},
         tuple(finding for name, corpus in corpora.items() for finding in inspect_corpus(corpus, name=f"({name})")),
+        n_generated,
+        n_fit_real,
+        tuple(dict.fromkeys(untrained)),
     )
 
 
@@ -225,33 +280,91 @@ class _Work:
         return self.compute()
 
 
+@dataclass(frozen=True)
+class _Draw:
+    """Texts of a pair that its estimators share."""
+
+    pair: KnownTruthPair
+    seed: int
+    n: int
+    n_generated: int | None
+    n_fit_real: int
+
+    @cached_property
+    def sides(self) -> tuple[Corpus, Corpus]:
+        return self.pair.sample(self.n, seed=self.seed, n_generated=self.n_generated)
+
+    @cached_property
+    def sides_with_log_probs(self) -> tuple[Corpus, Corpus]:
+        real, generated = self.sides
+        return self.pair.with_log_probs(real), self.pair.with_log_probs(generated)
+
+    @cached_property
+    def fit_real(self) -> Corpus | None:
+        return self._shared(self.pair.more_real(self.n_fit_real, seed=self.seed)) if self.n_fit_real else None
+
+    @cached_property
+    def fit_real_with_log_probs(self) -> Corpus | None:
+        return None if self.fit_real is None else self.pair.with_log_probs(self.fit_real)
+
+    @cached_property
+    def train(self) -> Corpus | None:
+        return None if self.pair.train is None else self._shared(self.pair.train)
+
+    def _shared(self, corpus: Corpus) -> Corpus:
+        """Return `corpus` over the vocabulary of both sides."""
+        vocabulary = self.sides[0].vocabulary
+        return corpus if corpus.vocabulary is vocabulary else corpus.with_vocabulary(vocabulary)
+
+    def given_to(self, estimator: Estimator) -> tuple[Estimator, Corpus, Corpus]:
+        """Return the estimator with all that it learns from, and the real and the generated texts."""
+        sides, fit_real = (
+            (self.sides_with_log_probs, self.fit_real_with_log_probs)
+            if estimator.log_probs
+            else (self.sides, self.fit_real)
+        )
+        metric = estimator.metric
+        more = {
+            **({"fit_real": fit_real} if estimator.fits_real and fit_real is not None else {}),
+            **({"trained_on": self.train} if estimator.train else {}),
+        }
+        if more:
+            metric = metric.declaration.with_settings(level=metric.level, **{**metric.settings, **more})
+        return replace(estimator, metric=metric), *sides
+
+
 def _of_pair(
-    pair: KnownTruthPair, sizes: Sequence[int], estimators: Sequence[Estimator], *, corpus: str, seed: int, n_truth: int
+    pair: KnownTruthPair,
+    draws: Sequence[_Draw],
+    estimators: Sequence[Estimator],
+    *,
+    corpus: str,
+    seed: int,
+    n_truth: int,
 ) -> Iterator[_Work]:
     """Yield the truth of a pair, and its cells; those of one size share their draw."""
     place = (corpus, seed, pair.name)
     real, generated = pair.sample(_N_TO_NAME, seed=seed)
     key = estimate_key(_BENCH, "truth", pair.name, seed, n_truth, real.fingerprint, generated.fingerprint)
     yield _Work(f"truth of {pair.name} of {corpus}", place, False, key, partial(_truth, pair, n_truth, seed))
-    for n in sizes:
-        drawn = pair.sample(n, seed=seed)
+    for draw in draws:
         for estimator in estimators:
-            real, generated = pair.with_log_probs(*drawn) if estimator.log_probs else drawn
+            given, real, generated = draw.given_to(estimator)
             key = estimate_key(
                 _BENCH,
                 version("textassay"),
-                estimator.name,
-                estimator.metric.name,
-                estimator.metric.key,
-                estimator.metric.level,
+                given.name,
+                given.metric.name,
+                given.metric.key,
+                given.metric.level,
                 real.fingerprint,
                 generated.fingerprint,
                 real.columns_fingerprint,
                 seed,
             )
-            label = f"{estimator.name} on {pair.name} of {corpus}"
-            compute = partial(_measure, estimator, real, generated, seed)
-            yield _Work(label, (*place, n, estimator.name), True, key, compute)
+            label = f"{given.name} on {pair.name} of {corpus}"
+            compute = partial(_measure, given, real, generated, seed)
+            yield _Work(label, (*place, draw.n, given.name), True, key, compute)
 
 
 def _truth(pair: KnownTruthPair, n: int, seed: int) -> dict[str, Any]:

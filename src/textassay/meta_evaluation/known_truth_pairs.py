@@ -4,6 +4,10 @@ In each pair, p stands for real text and q is the generator to judge. The n-gram
 Kneser-Ney, smoothed over one vocabulary, so that every text has a probability under both. The faults of q are those of
 generators: less training text, a shorter memory, a temperature, other shares of the kinds of texts, a missing kind,
 real text mixed in, no grammar at all. Two pairs are controls: equal generators, and generators without a common word.
+
+Each pair but the last has the text that q was fitted to. In the worlds that are measured by default, p was fitted to it
+as well, so that text tells something about p that no training text tells about real text. In the ``learnt`` ones it is
+a draw from p, as the training text of a generator is a draw of real text.
 """
 
 import math
@@ -30,6 +34,7 @@ FRACTIONS = (0.2, 0.4, 0.6, 0.8)
 
 _AT_LEAST = 20  # sentences
 _MAX_LENGTH = 5000  # tokens; longer than any text of these models
+_REAL_ORDER = 5  # of the model whose draws others learn
 _LOWEST = -1e4  # nats; replaces minus infinity in features
 
 
@@ -44,32 +49,39 @@ class KnownTruthPair:
     p: ScoredGenerator
     q: ScoredGenerator
     grows: bool = False  # Whether the family is one model trained on growing parts of the text
+    train: Corpus | None = None  # What q was fitted to; none where that is not known
 
-    def sample(self, n: int, *, seed: int) -> tuple[Corpus, Corpus]:
-        """Return `n` sentences of p and `n` of q, independent of each other, over one vocabulary."""
-        return self._draw(n, seed, "bench")
+    def sample(self, n: int, *, seed: int, n_generated: int | None = None) -> tuple[Corpus, Corpus]:
+        """Return `n` sentences of p and `n_generated` of q (None: `n`), independent of each other, over one vocabulary.
 
-    def with_log_probs(self, real: Corpus, generated: Corpus) -> tuple[Corpus, Corpus]:
-        """Return both corpora with the column `LOG_PROBS`: q's log-probabilities in nats, at least -10,000."""
-        first, second = (
-            replace(corpus, columns={**corpus.columns, LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)})
-            for corpus in (real, generated)
-        )
-        return first, second
+        The first of them do not depend on how many are drawn.
+        """
+        return self._draw(n, n if n_generated is None else n_generated, seed, "bench")
+
+    def more_real(self, n: int, *, seed: int) -> Corpus:
+        """Return `n` sentences of p that are independent of those of `sample`."""
+        return self.p.sample(n, seed=_key(seed, "fit-real", "real"))
+
+    def with_log_probs(self, corpus: Corpus) -> Corpus:
+        """Return a corpus with the column `LOG_PROBS`: q's log-probabilities in nats, at least -10,000."""
+        return replace(corpus, columns={**corpus.columns, LOG_PROBS: np.maximum(self.q.log_prob(corpus), _LOWEST)})
 
     def truth(self, n: int = N_FOR_TRUTH, *, seed: int, level: float = 0.95) -> KnownTruth:
         """Return the discrepancy from `n` texts a side, drawn independently of `sample`."""
-        real, generated = self._draw(n, seed, "truth")
+        real, generated = self._draw(n, n, seed, "truth")
         return true_discrepancy(self.p, self.q, real, generated, level=level)
 
-    def _draw(self, n: int, seed: int, purpose: str) -> tuple[Corpus, Corpus]:
-        seeds = (stream(seed, "world", purpose, *path) for path in (("real",), ("generated", self.name)))
-        keys = [int(rng.integers(2**63)) for rng in seeds]
-        real, generated = self.p.sample(n, seed=keys[0]), self.q.sample(n, seed=keys[1])
+    def _draw(self, n: int, n_generated: int, seed: int, purpose: str) -> tuple[Corpus, Corpus]:
+        real = self.p.sample(n, seed=_key(seed, purpose, "real"))
+        generated = self.q.sample(n_generated, seed=_key(seed, purpose, "generated", self.name))
         if real.vocabulary is generated.vocabulary:
             return real, generated
         joint = Vocabulary((*real.vocabulary.tokens, *generated.vocabulary.tokens))
         return real.with_vocabulary(joint), generated.with_vocabulary(joint)
+
+
+def _key(seed: int, *path: str) -> int:
+    return int(stream(seed, "world", *path).integers(2**63))
 
 
 class _Text:
@@ -77,14 +89,21 @@ class _Text:
 
     def __init__(self, corpus: Corpus, seed: int) -> None:
         self.corpus = corpus.take(stream(seed, "worlds", "order").permutation(len(corpus)))
+        self.seed = seed
+        self._parts: dict[float, Corpus] = {1.0: self.corpus}
         self._models: dict[tuple[int, float], NgramModel] = {}
         self._modes: list[NgramModel] = []
 
+    def part(self, fraction: float) -> Corpus:
+        """Return a fraction of the text; larger fractions contain the smaller ones."""
+        if fraction not in self._parts:
+            self._parts[fraction] = self.corpus.take(np.arange(math.ceil(fraction * len(self.corpus))))
+        return self._parts[fraction]
+
     def ngram(self, order: int, fraction: float = 1.0) -> NgramModel:
-        """Return the model of a fraction of the text; larger fractions contain the smaller ones."""
+        """Return the model of a fraction of the text."""
         if (order, fraction) not in self._models:
-            part = np.arange(math.ceil(fraction * len(self.corpus)))
-            self._models[order, fraction] = NgramModel(order, max_length=_MAX_LENGTH).fit(self.corpus.take(part))
+            self._models[order, fraction] = NgramModel(order, max_length=_MAX_LENGTH).fit(self.part(fraction))
         return self._models[order, fraction]
 
     def modes(self) -> list[NgramModel]:
@@ -96,43 +115,53 @@ class _Text:
         return self._modes
 
 
-Pair = tuple[ScoredGenerator, ScoredGenerator]
+Pair = tuple[ScoredGenerator, ScoredGenerator, Corpus | None]  # p, q, and what q was fitted to
 
 
 def _growth(text: _Text, order: int, fraction: float) -> Pair:
-    return text.ngram(order), text.ngram(order, fraction)
+    return text.ngram(order), text.ngram(order, fraction), text.part(fraction)
 
 
 def _orders(text: _Text, real: int, generated: int) -> Pair:
-    return text.ngram(real), text.ngram(generated)
+    return text.ngram(real), text.ngram(generated), text.corpus
 
 
 def _temperature(text: _Text, order: int, temperature: float) -> Pair:
-    return text.ngram(order), AtTemperature(text.ngram(order), temperature)
+    return text.ngram(order), AtTemperature(text.ngram(order), temperature), text.corpus
 
 
 def _shares(text: _Text, weights: Sequence[float]) -> Pair:
-    return Mixture(text.modes(), [0.25] * 4), Mixture(text.modes(), weights)
+    rows = [rows for rows, weight in zip(four_kinds(text.corpus), weights, strict=True) if weight > 0]
+    train = text.corpus if len(rows) == len(weights) else text.corpus.take(np.concatenate(rows))
+    return Mixture(text.modes(), [0.25] * 4), Mixture(text.modes(), weights), train
 
 
 def _dilution(text: _Text, share: float, order: int) -> Pair:
     real = text.ngram(4)
-    return real, Mixture([real, text.ngram(order)], [share, 1 - share])
+    return real, Mixture([real, text.ngram(order)], [share, 1 - share]), text.corpus
 
 
 def _position(text: _Text) -> Pair:
-    return text.ngram(4), PositionUnigram().fit(text.corpus)
+    return text.ngram(4), PositionUnigram().fit(text.corpus), text.corpus
 
 
 def _identical(text: _Text, order: int) -> Pair:
-    return text.ngram(order), text.ngram(order)
+    return text.ngram(order), text.ngram(order), text.corpus
 
 
 def _disjoint(text: _Text) -> Pair:
     vocabulary = text.corpus.vocabulary
     suffixes = _free_suffixes(vocabulary)
     real, generated = (Renamed(text.ngram(4), vocabulary, suffix) for suffix in suffixes)
-    return real, generated
+    return real, generated, None
+
+
+def _learnt(text: _Text, order: int, fraction: float, temperature: float = 1.0) -> Pair:
+    """Return a model of all text, and one of as many of its draws as a fraction of the text has sentences."""
+    real = text.ngram(_REAL_ORDER)
+    train = real.sample(math.ceil(fraction * len(text.corpus)), seed=_key(text.seed, "learnt"))
+    generated = NgramModel(order, max_length=_MAX_LENGTH).fit(train)
+    return real, generated if temperature == 1 else AtTemperature(generated, temperature), train
 
 
 def _free_suffixes(vocabulary: Vocabulary) -> tuple[str, str]:
@@ -185,7 +214,28 @@ _MAKERS: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
     "disjoint": ("disjoint", "disjoint", False, _disjoint),
 }
 
+# Those that are measured where they are named
+_LEARNT: Mapping[str, tuple[str, str, bool, Callable[[_Text], Pair]]] = {
+    **{
+        f"learnt-{order}-{fraction:g}": (
+            f"learnt-{order}",
+            "learnt",
+            True,
+            partial(_learnt, order=order, fraction=fraction),
+        )
+        for order, fractions in ((3, (0.125, 0.25, 0.5)), (2, (0.5,)), (5, (0.5,)))
+        for fraction in fractions
+    },
+    "learnt-5-0.5-at-0.8": (
+        "learnt-at-0.8",
+        "learnt",
+        False,
+        partial(_learnt, order=_REAL_ORDER, fraction=0.5, temperature=0.8),
+    ),
+}
+
 PAIR_NAMES = tuple(_MAKERS)
+LEARNT_NAMES = tuple(_LEARNT)
 
 
 def known_truth_pairs(
@@ -196,14 +246,16 @@ def known_truth_pairs(
         raise TooFewSentencesError(f"worlds need at least {_AT_LEAST} texts, got {len(corpus)}")
     if seed < 0:
         raise OptionError(f"seed must be at least 0, got {seed}")
+    makers = {**_MAKERS, **_LEARNT}
     for name in names:
-        if name not in _MAKERS:
-            raise unknown_name("world", name, _MAKERS)
+        if name not in makers:
+            raise unknown_name("world", name, makers)
     text = _Text(corpus, seed)
     pairs = []
     for name in names:
-        family, kind, grows, make = _MAKERS[name]
-        pairs.append(KnownTruthPair(name, family, kind, *make(text), grows=grows))
+        family, kind, grows, make = makers[name]
+        p, q, train = make(text)
+        pairs.append(KnownTruthPair(name, family, kind, p, q, grows=grows, train=train))
     pairs += extra
     pair_names = [pair.name for pair in pairs]
     if len(set(pair_names)) < len(pair_names):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textassay.comparison import FLOOR, MOSTLY, TRAIN, Verdict, more_sentences
 from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
 from textassay.report.digest import Digest
+from textassay.report.draws import drawn_sentences
 from textassay.report.kinds import family_of
 from textassay.report.number import count, interval, level, number, p_value
 from textassay.report.words import join_words
@@ -72,6 +73,7 @@ def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
         _closest(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
+        *drawn_sentences(digest.comparison.draws),
         *_tokens(digest),
         *_disagreement(digest, metric),
         *_repeats(digest, metric),
@@ -103,7 +105,11 @@ def command_line(digest: Digest) -> str:
     parts += ["--fit-real FILE"] * (digest.setting("fit_real") is not None)
     prior = digest.setting("prior")
     parts += [f"--prior {prior}"] * (prior is not None)
-    parts += [shlex.quote(f"{generator}=FILE") for generator in digest.generators]
+    drawn = {draw.generator: draw for draw in comparison.draws}
+    sources = {name: draw.source for name, draw in drawn.items() if draw.source is not None}
+    parts += [shlex.quote(f"{generator}={sources.get(generator, 'FILE')}") for generator in digest.generators]
+    parts += [f"--budget {drawn[name].budget}" for name in list(sources)[:1]]
+    parts += ["--no-log-probs"] * (bool(sources) and not any(draw.log_probs for draw in drawn.values()))
     if any(_encoder(metric) == "given" for metric in metrics):
         rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]
         parts += [f"--features {shlex.quote(f'{name}=FILE')}" for name in rows]
@@ -111,6 +117,7 @@ def command_line(digest: Digest) -> str:
         judged = [
             name
             for name in digest.generators
+            if not (option == "log-probs" and name in sources)
             if any(digest.estimate(name, user) is not None for user in users)
             or (option == "log-probs" and any(digest.is_white_box(name, metric) for metric in metrics))
         ]

@@ -5,7 +5,7 @@ from dataclasses import fields
 from importlib.metadata import version
 from statistics import fmean
 
-from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, Bench, BenchCell, nulls, summarize
+from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, WITH_TRAIN, Bench, BenchCell, nulls, summarize
 from textassay.meta_evaluation import Row as Summary
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, section
@@ -25,22 +25,22 @@ def bench_document(bench: Bench) -> Document:
     n = max(bench.sizes)
     seeds = seeds_sentence(bench.seeds).removeprefix("Seeds ").removesuffix(".")
     corpora = ", ".join(f"{name} ({count(size)} texts)" for name, size in bench.corpora.items())
-    growth = None if len(bench.sizes) == 1 else section("Mean share by texts a side", _growth(bench, summaries))
+    growth = None if len(bench.sizes) == 1 else section(f"Mean share by {_side(bench)}", _growth(bench, summaries))
     sections = (
         *inspection_sections(bench.findings, brief_notes=True),
         section(
-            f"Share of the true discrepancy found, and order of the worlds, {count(n)} texts a side",
+            f"Share of the true discrepancy found, and order of the worlds, {_size(bench, n)}",
             _shares(summaries, n),
             _figure(bench, n),
         ),
         section("Are bounds and intervals honest?", _honesty(bench, summaries)),
         *([] if growth is None else [growth]),
-        section(f"World by world, {count(n)} texts a side", _worlds(bench, n)),
+        section(f"World by world, {_size(bench, n)}", _worlds(bench, n)),
     )
     return Document(
         "How much of a known discrepancy is found",
-        _answer(summaries, n),
-        (("Generators fitted to", corpora), ("Seeds", seeds)),
+        _answer(summaries, n, _size(bench, n)),
+        (("Generators fitted to", corpora), ("Seeds", seeds), *_sources(bench)),
         sections,
         lead="bench",
         version=version("textassay"),
@@ -71,7 +71,28 @@ def _ranges(seeds: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
-def _answer(summaries: Sequence[Summary], n: int) -> tuple[str, ...]:
+def _side(bench: Bench) -> str:
+    return "texts a side" if bench.n_generated is None else "real texts"
+
+
+def _size(bench: Bench, n: int) -> str:
+    """Return how many texts there were, such as "20,000 real and 100,000 generated texts"."""
+    if bench.n_generated is None:
+        return f"{count(n)} texts a side"
+    return f"{count(n)} real and {count(bench.n_generated)} generated texts"
+
+
+def _sources(bench: Bench) -> tuple[tuple[str, str], ...]:
+    """Return what else estimators learnt from, as facts."""
+    facts = []
+    if bench.n_fit_real:
+        facts.append(("More real texts to learn from", f"{count(bench.n_fit_real)}, for dd"))
+    if bench.untrained:
+        facts.append((f"Not measured with {WITH_TRAIN}", f"{join_words(bench.untrained)}: no training text is known"))
+    return tuple(facts)
+
+
+def _answer(summaries: Sequence[Summary], n: int, size: str) -> tuple[str, ...]:
     """Return which estimator finds most, and how the others do."""
     shares = {row.estimator: row.share for row in summaries if (row.kind, row.n) == (ALL, n) and row.share is not None}
     if not shares:
@@ -82,9 +103,8 @@ def _answer(summaries: Sequence[Summary], n: int) -> tuple[str, ...]:
         return (f"{best} orders the worlds best: Kendall's tau with the truth {number(taus[best], 2)}.",)
     best, *others = sorted(shares, key=lambda name: -shares[name])
     rest = join_words([f"{name} {number(shares[name], _PLACES)}" for name in others])
-    size = f"at {count(n)} texts a side"
     return (
-        f"{best} finds most of the true discrepancy: a share of {number(shares[best], _PLACES)} {size}"
+        f"{best} finds most of the true discrepancy: a share of {number(shares[best], _PLACES)} at {size}"
         f"{f'; {rest}' if rest else ''}.",
     )
 
@@ -186,7 +206,7 @@ def _figure(bench: Bench, n: int) -> Figure | None:
     plot = Curves(
         tuple(series),
         Axis("true discrepancy", (-0.03, 1.03)),
-        Axis(f"found, {count(n)} texts a side", (low - 0.01, 1.03)),
+        Axis(f"found, {count(n)} {_side(bench)}", (low - 0.01, 1.03)),
         references=(Reference(axis="diagonal"),),
         size=(4.4, 3.7),
         kind="scatter",

@@ -52,6 +52,7 @@ from textassay.report.document import (
     notes,
     section,
 )
+from textassay.report.draws import drawn_section
 from textassay.report.explanation import explanation_parts, giveaway_items, phrases_of
 from textassay.report.files import document_files, record
 from textassay.report.inspection import inspection_sections
@@ -88,8 +89,8 @@ _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
     f"figures/{kind}*.svg"
-    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-", "ranks",
-                 "roc-", "scores-")
+    for kind in ("curve-", "draws", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
+                 "ranks", "roc-", "scores-")
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer and of a warning, warnings, n-grams of a line.
 _LINE, _ANSWER_LINES, _MESSAGE_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 9, 3, 4, 3
@@ -116,6 +117,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
         *(_kind(digest, kind) for kind in digest.kinds),
         _planes(digest),
         _generators(digest, examples or {}),
+        *([drawn_section(comparison.draws)] if comparison.draws else []),
         _pairs(digest),
         section("How to read this", Terms(reading_guide(digest)), extra=True),
         _repeat(digest),

@@ -2,10 +2,10 @@
 
 from importlib.metadata import version
 
-from textassay.comparison import Pilot, Plan, Requirement
+from textassay.comparison import TIMES_REAL, Pilot, Plan, Requirement
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Document, Figure, Row, Section, Table, items, notes, section
-from textassay.report.number import count, counted, level, span
+from textassay.report.number import count, counted, level, number, span
 from textassay.report.plots import Axis, Curves, Point, Series
 
 _PLACES = 3
@@ -19,7 +19,7 @@ def plan_document(plan: Plan) -> Document:
     pilot = () if plan.pilot is None else (_pilot(plan.pilot, share=level(plan.level)),)
     return Document(
         "How many texts are needed",
-        (answer,),
+        (answer, *_more_told(plan)),
         (("Level", level(plan.level)), ("Power", level(plan.power)), ("Folds", count(plan.folds))),
         (*pilot, section("Texts needed, real and of each generator", _texts(plan)),
          section("Assumed", *items(plan.assumptions))),
@@ -33,8 +33,44 @@ def _texts(plan: Plan) -> Table:
     rows: list[list[str | Cell]] = []
     for requirement in plan.requirements:
         tested = [count_cell(requirement.n_tested)] if with_tested else []
-        rows.append([_question(requirement, plan), *tested, count_cell(requirement.n)])
-    return Table.of("texts", ("question", *(("tested", "in all") if with_tested else ("texts",))), rows, main=True)
+        sizes = count_cell(requirement.n), count_cell(requirement.n_real)
+        rows.append([_question(requirement, plan), *tested, *sizes])
+    needed = ("in all" if with_tested else "texts", f"real, with {TIMES_REAL}x generated")
+    return Table.of("texts", ("question", *(("tested",) if with_tested else ()), *needed), rows, main=True)
+
+
+def _more_told(plan: Plan) -> tuple[str, ...]:
+    """Return which side's last doubling added more to dd of the closest generator."""
+    generators = () if plan.pilot is None else plan.pilot.generators
+    closest = min(generators, key=lambda found: abs(found.value), default=None)
+    rises = {} if closest is None else {one.side: one for one in closest.more if one.rise is not None}
+    if closest is None or len(rises) < 2:
+        return ()
+    told = [
+        f"the last doubling of {side} text alone changed dd by {number(one.rise, _PLACES)} "
+        f"{span(one.rise_low, one.rise_high, _PLACES)}"
+        for side, one in rises.items()
+    ]
+    return (f"Of {closest.generator}, {' and '.join(told)}.",)
+
+
+def _more(pilot: Pilot) -> Table | None:
+    """Return what more text of one side would buy."""
+    rows: list[Row] = []
+    for found in pilot.generators:
+        for place, one in enumerate(found.more):
+            rise = "unknown" if one.rise is None else (
+                f"{number(one.rise, _PLACES, sign=True)} {span(one.rise_low, one.rise_high, _PLACES)}"
+            )  # fmt: skip
+            widths = [Cell(f"±{number(width, _PLACES)}", width) for width in (one.half_width, one.half_width_doubled)]
+            name = Cell(found.generator if place == 0 else "")
+            rows.append(Row((name, Cell(one.side), count_cell(one.n), Cell(rise, one.rise), *widths)))
+    columns = ("generator", "side", "texts", "last doubling of it", "dd now", "twice as much")
+    return (
+        Table.of("more-text", columns, rows, texts=(1,), title="What more text would buy: dd's rise, and its interval")
+        if rows
+        else None
+    )
 
 
 def _question(requirement: Requirement, plan: Plan) -> str:
@@ -75,4 +111,4 @@ def _pilot(pilot: Pilot, *, share: str) -> Section:
         "dd of the pilot by the number of texts, with intervals: where it still rises, more texts find more.",
         f"dd by the number of texts of {', '.join(one.name for one in series)}.",
     )  # fmt: skip
-    return section("The pilot", table, *notes(told), curve)
+    return section("The pilot", table, *notes(told), _more(pilot), curve)

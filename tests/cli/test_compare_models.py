@@ -1,0 +1,156 @@
+"""``textassay compare`` with models and commands in place of files: what it draws, keeps, says and refuses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_up import sentences
+from textassay.report import read_comparison
+
+Run = Callable[..., Any]
+Refused = Callable[..., str]
+QUICK = ("--metrics", "dd", "--effort", "quick", "--no-explain", "--quiet")
+ECHO = f"command:{sys.executable} -c \"for i in range({{n}}): print('text', {{seed}} + i)\""
+
+
+def _pretrained(folder: Path) -> Path:
+    """Save a tiny GPT-2 of random weights and its tokeniser."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=alphabet, special_tokens=["<|endoftext|>"], show_progress=False
+    )
+    core.train_from_iterator(sentences(50, 1), trainer)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|endoftext|>")
+    fast.save_pretrained(folder)
+    config = transformers.GPT2Config(
+        vocab_size=core.get_vocab_size(), n_positions=128, n_embd=16, n_layer=1, n_head=2, eos_token_id=0,
+        bos_token_id=None, initializer_range=0.4,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_models_of_every_kind_and_a_file(folder: Path, run: Run, models: Path) -> None:
+    gpt2 = _pretrained(folder / "tiny")
+    arguments = (
+        "compare", "--real", "real.txt", f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}",
+        f"gpt2=pretrained:{gpt2}", f"api={ECHO}", "b=trigram.txt", "--budget", "300", "--out", "report", *QUICK,
+    )  # fmt: skip
+    outcome = run(*arguments, "--json")
+    assert outcome.status == 0, outcome.stderr
+    document = json.loads(outcome.stdout)
+    draws = {draw["generator"]: draw for draw in document["draws"]}
+    assert list(draws) == ["ngram", "lstm", "gpt2", "api"]
+    assert {draw["n"] for draw in draws.values()} == {300}
+    assert {draw["stopped"] for draw in draws.values()} == {"budget"}
+    assert {draw["log_probs"] for draw in draws.values()} == {False}
+    assert "api, b have none" in draws["lstm"]["no_log_probs"]
+    assert draws["gpt2"]["source"] == f"pretrained:{gpt2}"
+    files = sorted(Path("report/draws").iterdir())
+    assert [file.name.split("-")[0] for file in files if file.suffix == ".jsonl"] == ["api", "gpt2", "lstm", "ngram"]
+    before = {file: file.read_bytes() for file in files}
+    again = run(*arguments, "--json")
+    assert json.loads(again.stdout) == document
+    assert {file: file.read_bytes() for file in files} == before
+    page = Path("report/report.html").read_text(encoding="utf-8")
+    assert "Texts drawn" in page
+    assert "Log-probabilities of models were not used" in page
+    assert read_comparison("report").draws[0].generator == "ngram"
+    for name in draws:  # what is kept can be read as any file
+        assert run("inspect", "--real", "real.txt", f"{name}={folder / draws_file(document, name)}").status == 0
+
+
+def draws_file(document: dict[str, Any], name: str) -> str:
+    """Return the file in which a generator's draws are kept."""
+    (file,) = (draw["file"] for draw in document["draws"] if draw["generator"] == name)
+    return f"report/{file}"
+
+
+@pytest.mark.usefixtures("folder")
+def test_log_probabilities_are_used_where_all_have_them(run: Run, models: Path) -> None:
+    pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")
+    command = ("compare", "--real", "real.txt", *pair, "--budget", "300", *QUICK, "--json")
+    with_them = json.loads(run(*command).stdout)
+    assert {draw["log_probs"] for draw in with_them["draws"]} == {True}
+    signatures = [result["signature"] for result in with_them["results"] if result["generator"] in ("ngram", "lstm")]
+    assert all("log_probs:" in signature for signature in signatures)
+    without = json.loads(run(*command, "--no-log-probs").stdout)
+    assert {draw["log_probs"] for draw in without["draws"]} == {False}
+    assert "log_probs:" not in json.dumps([result["signature"] for result in without["results"]])
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_answer_says_how_much_was_drawn_and_how_to_repeat_it(run: Run, models: Path) -> None:
+    command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--budget", "500", *QUICK)
+    outcome = run(*command)
+    assert outcome.status == 0, outcome.stderr
+    printed = " ".join(outcome.stdout.split())
+    assert "500 texts were drawn from lstm; from 300 to 500 dd" in printed
+    everything = " ".join(run(*command, "--all").stdout.split())
+    assert f"lstm={models / 'lstm'}" in everything
+    assert "--budget 500" in everything
+    assert "--log-probs lstm" not in everything
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_counts_what_may_be_drawn(run: Run, models: Path) -> None:
+    command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--dry-run", "--json")
+    assert json.loads(run(*command).stdout)["texts"] == 300 + 1500
+    assert json.loads(run(*command, "--budget", "700").stdout)["texts"] == 300 + 700
+
+
+def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, models: Path) -> None:
+    real = ("compare", "--real", "real.txt")
+    (folder / "empty").mkdir()
+    (folder / "begun").mkdir()
+    (folder / "begun" / "training.json").write_text("{}")
+    assert "empty is a folder" in refused(*real, "a=empty")
+    assert "begun is not a model folder: it has no model.json" in refused(*real, "a=begun")
+    assert "nowhere" in refused(*real, "a=pretrained:nowhere/model")
+    assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3", "--out", "r")
+    few = refused(*real, "b=command:seq 9", f"a={models / 'lstm'}", "--out", "r")
+    assert few == "b: the command printed 9 sentences, at least 50 are needed"
+    assert "two generators are called 'a'" in refused(*real, f"a={models / 'lstm'}", "a=lstm.txt")
+    lstm = f"a={models / 'lstm'}"
+    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--budget", "20", "--out", "r")
+    assert "budget must be texts or seconds" in refused(*real, lstm, "--budget", "lots")
+    assert "--budget is for models and commands" in refused(*real, "a=lstm.txt", "--budget", "500")
+    assert "command of an external generator is empty" in refused(*real, "a=command:")
+    (folder / "p.npz").write_bytes(b"")
+    assert "gives its own log-probabilities" in refused(*real, lstm, "--log-probs", "a=p.npz")
+    assert "--ratings belong to texts" in refused(*real, lstm, "--ratings", "a=p.npz")
+
+
+def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Path) -> None:
+    slow = "i=0; while true; do i=$((i+1)); echo a line $i; [ $i -lt 250 ] || sleep 0.2; done; echo $$ > ended"
+    arguments = ["compare", "--real", "real.txt", f"a=command:echo $$ > pid; {slow}", "--out", "r", *QUICK]
+    process = subprocess.Popen([sys.executable, "-m", "textassay", *arguments], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (folder / "pid").exists() and (folder / "pid").read_text().strip():
+            break
+        time.sleep(0.1)
+    command = int((folder / "pid").read_text())
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(command, 0)
+    assert not (folder / "ended").exists()
+    assert not (folder / "r" / "results.json").exists()
