@@ -270,6 +270,7 @@ def s3() -> Iterator[tuple[s3_server.Store, dict[str, str]]]:
         yield served
 
 
+@pytest.mark.slow
 def test_s3_takes_what_is_put_though_every_third_request_fails(
     s3: tuple[s3_server.Store, dict[str, str]], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +327,7 @@ def test_of_runs_that_find_the_lock_of_a_dead_one_at_once_one_has_it(
     assert "out/.lock" not in store.objects
 
 
+@pytest.mark.slow
 def test_a_run_that_writes_for_long_keeps_its_lock(
     s3: tuple[s3_server.Store, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def _toy() -> tuple[Alternating, Player, Player]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.feature("JJ-15")
 def test_the_best_discriminator_is_p_over_p_plus_q_and_the_game_ends_where_q_is_p() -> None:
     training, generator, discriminator = _toy()

@@ -93,6 +93,7 @@ def _jensen_shannon(first: npt.NDArray[np.float64], second: npt.NDArray[np.float
     return float((np.exp(first) * (first - middle) + np.exp(second) * (second - middle)).sum() / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-22")
 def test_mediator_learns_and_the_generator_comes_closer_to_a_random_oracle() -> None:
     oracle = RandomLstm(4, length=3, width=8, seed=5)

@@ -41,6 +41,7 @@ def _log_probs(training: CoT, side: str) -> npt.NDArray[np.float64]:
     return np.asarray(told.sum((1, 2)).double().numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-22")
 def test_the_mediator_becomes_the_even_mixture_of_real_and_drawn() -> None:
     training = _training(learning_rate=STILL, mediator_learning_rate=1e-2)
@@ -57,6 +58,7 @@ def test_the_mediator_becomes_the_even_mixture_of_real_and_drawn() -> None:
     assert entropy - 0.05 < told["mediator_loss"] < entropy + 0.2  # nats per token, mean of the round
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-22")
 def test_the_generator_learns_after_words_of_its_own_which_no_real_sentence_has() -> None:
     training = _training(learning_rate=1e-2, mediator_learning_rate=STILL)

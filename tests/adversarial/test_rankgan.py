@@ -197,6 +197,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert not any("output" in name for name in whole.state() if name.startswith("judge/"))
 
 
+@pytest.mark.slow
 def test_an_oracle_finds_the_draws_not_much_worse_after_the_rounds() -> None:
     oracle = RandomLstm(40, length=6, width=8, seed=1)
     train = oracle.sample(600, seed=2)

@@ -171,6 +171,7 @@ def test_the_baseline_is_an_average_that_forgets() -> None:
         assert means[1][0] == means[0][2] != 0
 
 
+@pytest.mark.slow
 def test_it_learns_from_scratch_and_leaves_what_was_given() -> None:
     text = Corpus.from_texts(["a b c", "b c a", "c a b"] * 30)
     vectors = np.random.default_rng(0).normal(size=(len(text.vocabulary), 2))

@@ -72,6 +72,7 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
         train_wgan(NoiseGru(6, length=3), TEXT, TEXT, **{**settings, "seed": 4})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_it_learns_which_words_there_are_and_which_follow() -> None:
     """After `a` comes always `b`, and half of all words are each: 1 bit for the first word, none for the second."""
     text = Corpus.from_texts(["a b a b a b a b a b"] * 4)

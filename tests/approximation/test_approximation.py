@@ -48,6 +48,7 @@ def test_a_uniform_generator_costs_log2_of_27(letters: TextForm, gold: Corpus) -
     assert found.zero_share == 0
 
 
+@pytest.mark.slow
 @pytest.mark.feature("LM-01")
 @pytest.mark.parametrize("mode", ["multinomial", "onehot"])
 def test_it_nears_the_softmax_from_above_as_n_grows(char_lstm: LstmModel, gold: Corpus, mode: str) -> None:

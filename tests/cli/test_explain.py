@@ -96,6 +96,7 @@ def test_plan_answers_what_is_asked(run: Run) -> None:
     assert found["pilot"] is None
 
 
+@pytest.mark.slow
 def test_plan_from_texts_and_from_a_folder(run: Run) -> None:
     texts = ("--real", "real.txt", "lstm.txt", "trigram.txt")
     assert run("compare", *texts, "--metrics", "dd", "--out", "r", "--quiet").status == 0

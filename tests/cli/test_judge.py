@@ -175,6 +175,7 @@ def test_votes_are_of_people_who_vote(files: Path, capsys: pytest.CaptureFixture
     assert "give --ratings FILE" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_generator_that_shares_nothing_does_not_end_the_run(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "poor.txt").write_text("w1 w1 w1 w1 w1\n" * 40)
     metrics = ["--metrics", "bleu-nearest(order=4),length"]

@@ -57,6 +57,7 @@ def test_the_folder_of_texts_is_of_this_study_alone(run) -> None:  # type: ignor
     assert "unknown option '--data'" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_what_is_there_is_measured_and_the_rest_is_said(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     first = run(*NAME, "--data", "data", "--out", "out", "--json")
     assert first.status == 0, first

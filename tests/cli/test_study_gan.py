@@ -28,6 +28,7 @@ def test_mistakes_are_one_line(refused: Callable[..., str], arguments: tuple[str
     assert message in refused(*NAME, *arguments)
 
 
+@pytest.mark.slow
 def test_the_command_computes_once_and_reports(run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setitem(GAN_SCALES, "tiny", micro_scale())
     write_characters(folder / "text")

@@ -34,6 +34,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.feature("JJ-40")
 def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
     command = ("study", "judges", "--judgements", "judged.csv", "--out", "out", "--json")

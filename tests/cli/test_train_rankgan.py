@@ -19,6 +19,7 @@ RANKGAN = ("train", "rankgan", "--real", "train.txt", "--valid", "real.txt", "--
 ASKED = (*RANKGAN, "--rounds", 2, "--json", "--workers", 1, "--out")
 
 
+@pytest.mark.slow
 @pytest.mark.feature("JJ-11")
 def test_a_training_that_was_stopped_goes_on_to_the_same_model(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
@@ -50,6 +51,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_model(
     assert weights[0] == weights[1] != weights[2]
 
 
+@pytest.mark.slow
 def test_the_rounds_have_a_learning_rate_of_their_own(folder: Path, run: Run) -> None:
     recipes = []
     for name, asked in (("first", ("--learning-rate", 0.02)), ("rounds", ("--adversarial-learning-rate", 1e-5))):

@@ -65,6 +65,7 @@ def test_the_rule() -> None:
     assert Rise(0.01, -0.01, FLAT).rising is None
 
 
+@pytest.mark.slow
 def test_a_language_whose_words_are_soon_learnt_has_levelled_off() -> None:
     p = np.ones(8)
     q = p * np.array([1.9, 0.1] * 4)
@@ -73,6 +74,7 @@ def test_a_language_whose_words_are_soon_learnt_has_levelled_off() -> None:
     assert found.rise.rising is False
 
 
+@pytest.mark.slow
 def test_a_language_of_many_words_is_still_being_learnt() -> None:
     p = 1 / np.arange(1, 8001) ** 0.7
     q = p * np.where(np.random.default_rng(5).random(8000) < 0.5, 1.8, 0.4)

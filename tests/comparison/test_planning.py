@@ -62,6 +62,7 @@ def test_a_pilot_is_planned_from_its_hardest_generator() -> None:
     assert any("of b in the pilot" in text for text in found.assumptions)
 
 
+@pytest.mark.slow
 def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
     real, generated = REAL[:250], {name: texts[:250] for name, texts in GENERATED.items()}
     corpora = corpora_from_texts({"real": real, **generated})

@@ -209,6 +209,7 @@ def test_batches_are_half_real_half_generated_and_use_every_sentence(
     assert real[0] != real[n_batches]
 
 
+@pytest.mark.slow
 @pytest.mark.feature("DD-05")
 @pytest.mark.parametrize(("n_real", "n_generated"), [(16_000, 16_000), (16_000, 6_000)])
 def test_the_optimum_on_the_toy_approaches_the_ratio_of_densities(n_real: int, n_generated: int) -> None:

@@ -88,6 +88,7 @@ def test_a_new_sentence_is_counted_as_it_is() -> None:
     assert np.all(taken.padded_counts()[0, 2:] == -1)
 
 
+@pytest.mark.slow
 def test_equal_generators_are_not_told_apart_and_unequal_ones_are() -> None:
     """With their own counts, training sentences of equal generators would be judged rightly, and new ones wrongly."""
     pytest.importorskip("torch")

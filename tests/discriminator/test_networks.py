@@ -47,6 +47,7 @@ def pairs(n: int, real: str = "good", generated: str = "bad") -> tuple[Pair, Pai
     return first, second, third
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize(
     ("real", "generated"),
@@ -58,6 +59,7 @@ def test_what_is_easily_told_apart_is_told_apart(kind: str, real: str, generated
     assert balanced_accuracy(judge.prob_real(test[0]), judge.prob_real(test[1])) > 0.98
 
 
+@pytest.mark.slow
 @EACH
 def test_it_overfits_ten_sentences(kind: str) -> None:
     texts = filler(10, 5, "the")

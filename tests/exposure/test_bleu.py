@@ -75,6 +75,7 @@ def test_a_model_that_ignores_prefixes_has_eb_bleu_of_one() -> None:
     assert found_bias.sd / found_bias.sd_sentences == pytest.approx(1.0, abs=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-16")
 def test_of_real_news_a_trigram_is_within_the_bounds_of_the_acceptance(data_dir: Path) -> None:
     lines = (data_dir / "emnlp_news" / "valid.txt").read_text(encoding="utf-8").splitlines()

@@ -60,6 +60,7 @@ def test_estimators_of_the_truth_agree(name: str) -> None:
         assert 0.02 < truth.value < 1
 
 
+@pytest.mark.slow
 @pytest.mark.feature("DD-09")
 @pytest.mark.parametrize("name", PAIR_NAMES)
 def test_no_estimate_exceeds_the_truth(name: str) -> None:

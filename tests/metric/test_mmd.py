@@ -143,6 +143,7 @@ def test_pairs_of_one_prompt_are_exchanged_within_it() -> None:
     assert len(estimate.evidence.real_terms) == 150
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_there_is_a_difference_and_are_wide_where_there_is_none() -> None:
     for shift, least, most in ((0.6, 0.9, 0.985), (0.0, 0.95, 1.0)):
         estimates = [of(normal(2 * draw, 80, shift), normal(2 * draw + 1, 80), seed=draw) for draw in range(100)]
@@ -250,6 +251,7 @@ def features_above(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["textassay.metric.mmd"], "EXACT_UP_TO", n)
 
 
+@pytest.mark.slow
 def test_random_features_add_up_as_all_pairs_of_their_kernel_do() -> None:
     rng = np.random.default_rng(2)
     first, second = rng.normal(size=(1500, 3)), rng.normal(size=(1100, 3))
@@ -303,6 +305,7 @@ def test_beyond_a_size_random_features_say_nearly_the_same(shift: float, monkeyp
     assert of(*sides).to_dict() == exact.to_dict()
 
 
+@pytest.mark.slow
 def test_p_values_of_random_features_are_uniform_without_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     features_above(0, monkeypatch)
     found = np.array(

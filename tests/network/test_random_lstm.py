@@ -78,6 +78,7 @@ def perplexity(model: Any, corpus: Corpus) -> float:
     return float(likelihood(model, corpus).perplexity)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-13")
 def test_models_of_samples_are_worse_than_what_drew_them_and_the_small_one_worst() -> None:
     oracle = RandomLstm(60, length=8, width=16, seed=0)

@@ -165,6 +165,7 @@ def test_running_text_is_scored_with_the_memory_of_what_came_before(model: Trans
     assert not np.allclose(emptied[8:], model.running_log_probs(text)[8:], atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-09")
 def test_with_memory_what_is_repeated_costs_less() -> None:
     """Each sentence stands twice: of the second, each token stood 8 tokens, a whole segment, before."""

@@ -177,6 +177,7 @@ def check_runs(runs: dict[str, np.ndarray], q: np.ndarray, *, low: float) -> Non
     assert np.all(runs["target"] <= total_variation)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("DD-08")
 def test_cross_fitted_intervals_and_the_null_on_a_few_runs() -> None:
     runs = cross_fitted_runs(40, 150, 120, Q)

@@ -199,6 +199,7 @@ def _significant(comparison: Comparison, metric: str) -> Iterator[tuple[str, str
             yield (pair.a, pair.b) if sign * pair.difference > 0 else (pair.b, pair.a)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("headline", HEADLINES)
 def test_marked_rows_are_those_whose_printed_value_is_best(reader: str, headline: str) -> None:

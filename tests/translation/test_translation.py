@@ -43,6 +43,7 @@ def by_heart() -> tuple[TranslationModel, ParallelText]:
     return made(**settings, batch_tokens=256, seed=4).fit(pairs), pairs
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-28")
 def test_it_learns_a_hundred_pairs_by_heart(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
@@ -56,6 +57,7 @@ def test_it_learns_a_hundred_pairs_by_heart(by_heart: tuple[TranslationModel, Pa
     assert found.n_cut == 0
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-28")
 def test_bleu_rises_with_training(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     taught, pairs = by_heart
@@ -69,6 +71,7 @@ def test_bleu_rises_with_training(by_heart: tuple[TranslationModel, ParallelText
     assert found[0] < 0.5 * found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-28")
 def test_padding_of_the_source_is_not_looked_at(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
@@ -81,6 +84,7 @@ def test_padding_of_the_source_is_not_looked_at(by_heart: tuple[TranslationModel
     assert (np.abs(other - together) > 1).all(), "the source itself is looked at"
 
 
+@pytest.mark.slow
 def test_what_comes_later_is_not_looked_at(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
     some = pairs.take(np.flatnonzero(pairs.target.lengths == 5)[:6])
@@ -175,6 +179,7 @@ def test_training_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     assert resumed.history == whole.history
 
 
+@pytest.mark.slow
 def test_draws_follow_the_probabilities(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
     sources = Corpus.concatenate([pairs.source.take(np.array([3]))] * 3000)
@@ -189,6 +194,7 @@ def test_draws_follow_the_probabilities(by_heart: tuple[TranslationModel, Parall
     assert model.sample(5, seed=1, temperature=3.0, context=sources.take(np.arange(5))).texts == drawn.texts[:5]
 
 
+@pytest.mark.slow
 def test_what_is_given_stands_at_the_beginning(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
     some = pairs.take(np.arange(20))
@@ -202,6 +208,7 @@ def test_what_is_given_stands_at_the_beginning(by_heart: tuple[TranslationModel,
             assert found.sentence(number)[: len(words)] == words
 
 
+@pytest.mark.slow
 def test_what_it_refuses(by_heart: tuple[TranslationModel, ParallelText]) -> None:
     model, pairs = by_heart
     with pytest.raises(OptionError, match="needs a source for each text: set context or source, or use 'translate'"):

@@ -201,6 +201,7 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     assert of_valid.values.tolist() != [found_by_cnn.of("DD")[generator].value for generator in of_valid.generators]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_real_text_of_each_generators_own_is_not_taken_for_a_shared_one(tmp_path: Path, seen: Seen) -> None:
     pytest.importorskip("torch")

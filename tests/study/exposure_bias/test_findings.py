@@ -264,6 +264,7 @@ def test_printed_spreads_become_errors_of_ten_runs() -> None:
     assert condition.degrees == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retrained", [False, True])
 def test_intervals_cover_and_there_is_seldom_a_rise_without_exposure_bias(*, retrained: bool) -> None:
     """Five runs of 200 sequences, 200 times, without exposure bias: 1 is the truth, and no growth."""

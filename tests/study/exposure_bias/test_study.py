@@ -145,6 +145,7 @@ def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: 
     assert part.experiment.translation is None
 
 
+@pytest.mark.slow
 def test_the_whole_study(study: ExposureStudy) -> None:
     found = study.measured()
     assert set(found.bleu) == set(TEXTS)
@@ -189,6 +190,7 @@ def test_the_whole_study(study: ExposureStudy) -> None:
     json.dumps(found.settings, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_report_round_trips_and_the_same_again_computes_nothing(study: ExposureStudy, data: Path) -> None:
     result = study.result()
     assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
@@ -207,6 +209,7 @@ def test_the_report_round_trips_and_the_same_again_computes_nothing(study: Expos
         again.compute(["ebc"])
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-23")
 def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(study: ExposureStudy) -> None:
     found, result = study.measured(), study.result()
@@ -252,6 +255,7 @@ def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: Expos
             assert found[0].result == found[1].result
 
 
+@pytest.mark.slow
 def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: ExposureStudy) -> None:
     shown = ("switching", "translate")  # samples are text
     for stage in study.all_stages():

@@ -214,6 +214,7 @@ def test_leakgan_runs_through_algorithm_1_and_is_listed(study: GanStudy, results
     assert all(one.verdict != "not measured" for one in judged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind", "at"), [(SEQGAN, "rounds", "round 2 "), (LEAKGAN, "leakgan", "adversarial, round 1 ")]
 )

@@ -63,6 +63,7 @@ def found(world: World, tmp_path_factory: pytest.TempPathFactory) -> JudgedWorld
     return judged(world, tmp_path_factory.mktemp("judged"))
 
 
+@pytest.mark.slow
 def test_every_evaluator_is_asked_of_every_writer(found: JudgedWorld) -> None:
     assert found.writers == found.ranked == (FLOOR, *WRITERS)
     assert set(found.evaluations) == {*EVALUATORS, *SCALE.classifiers}
@@ -82,6 +83,7 @@ def test_every_evaluator_is_asked_of_every_writer(found: JudgedWorld) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_known_order_comes_out(found: JudgedWorld) -> None:
     """Ever more shuffled sentences; the floor is as real text is, another domain is not."""
     words = ("Word LSTM 1.0", "MLE SeqGAN", "SeqGAN", "LSTM 60 %", "LSTM 20 %")
@@ -97,6 +99,7 @@ def test_the_known_order_comes_out(found: JudgedWorld) -> None:
     assert found.evaluations["LM score"].order[0] == FLOOR
 
 
+@pytest.mark.slow
 def test_repetition_shows(found: JudgedWorld) -> None:
     hot, mild, cold = (f"Word LSTM {temperature}" for temperature in ("1.0", "0.7", "0.5"))
     for name, rises in ((SELF_BLEU, True), (DIVERSITY, False), ("distinct-1", False)):
@@ -106,6 +109,7 @@ def test_repetition_shows(found: JudgedWorld) -> None:
     assert found.copied[hot] < 0.3
 
 
+@pytest.mark.slow
 def test_references_are_where_they_belong(found: JudgedWorld, world: World) -> None:
     """Word overlap is with the 20 % of real text that classifiers judge; BLEU G-train with what generators learnt."""
     floor, train = world.texts.floor.corpus, world.texts.train.corpus
@@ -120,6 +124,7 @@ def test_references_are_where_they_belong(found: JudgedWorld, world: World) -> N
     assert f"n:{N}+{N}" in found.signatures[DD].replace("|", " ").split()
 
 
+@pytest.mark.slow
 def test_texts_dealt_again_are_others_and_all_count(world: World, tmp_path: Path) -> None:
     few = replace(world, generated={name: world.generated[name] for name in ("SeqGAN", OTHER_DOMAIN)})
     one, three = (judged(few, tmp_path, replace(SCALE, partitions=n)) for n in (1, 3))
@@ -145,6 +150,7 @@ def test_a_generator_of_two_words_is_in_the_tables_and_in_no_rank(tmp_path: Path
     assert all(evaluation.generators == found.ranked for evaluation in found.evaluations.values())
 
 
+@pytest.mark.slow
 def test_known_orders(found: JudgedWorld, world: World) -> None:
     volume = order_by_volume(world, found.ranked)
     assert [one.order for one in volume] == [("Word LSTM 1.0", "LSTM 60 %", "LSTM 20 %")]
@@ -171,6 +177,7 @@ def test_exact_values_are_drawn_with_their_error() -> None:
     assert exact_orders({"a": exact["a"]}) == []
 
 
+@pytest.mark.slow
 def test_drawn_values_are_told_in_one_direction(found: JudgedWorld) -> None:
     values = drawn_values("made up", found.evaluations, found.ranked, n_resamples=20)
     assert values.values[DD].shape == (21, len(found.ranked))

@@ -42,6 +42,9 @@ def made(folder: Path) -> GeneratorsStudy:
         return GeneratorsStudy(texts, GENERATORS_SCALES["tiny"], folder, n_resamples=100)
 
 
+pytestmark = pytest.mark.slow  # the fixture trains and judges twelve generators in two worlds
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[GeneratorsStudy, Reproduction]:
     study = made(tmp_path_factory.mktemp("generators"))

@@ -196,6 +196,7 @@ def test_only_the_oracle_knows_how_far_its_generators_are(worlds: tuple[World, W
     assert min(total.values()) > 0
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_does_not(texts: GeneratorsTexts, worlds: tuple[World, World]) -> None:
     again, other = (build_worlds(texts, MICRO, precision="float32", seed=seed) for seed in (0, 1))
     for world, same, different in zip(worlds, again, other, strict=True):

@@ -96,6 +96,7 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     assert not [word for word in words if f" {word} " in contents or f" {word} " in stages], "text in a report"
 
 
+@pytest.mark.slow
 def test_the_same_again_computes_nothing_and_another_seed_does(found: tuple[JudgesStudy, Reproduction]) -> None:
     study, result = found
     again = JudgesStudy(judgements(), SCALE, study.stages.folder_of(study.all_stages()[0]).parents[1], n_resamples=200)
