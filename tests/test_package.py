@@ -83,6 +83,7 @@ def test_everything_installed_for_tests_is_pinned() -> None:
         *extras["dev"],
         *extras["human"],
         *extras["parquet"],
+        *extras["prior"],
         "torch",
     ]
     assert {re.split(r"[>\[]", requirement)[0].lower() for requirement in needed} <= pinned

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textassay.cli.declarations import (
     All,
@@ -27,6 +27,7 @@ from textassay.cli.declarations import (
     NoLogProbs,
     Output,
     Paper,
+    Prior,
     Ratings,
     Reading,
     Real,
@@ -71,6 +72,7 @@ class Compare(Reading, Running, Clustered, Output):
     effort: Effort = "default"
     encoder: Encoder = None
     paper: Paper = False
+    prior: Prior = None
     explain: Explain = True
     folds: Folds = None
     level: Level = 0.95
@@ -128,6 +130,7 @@ class Compare(Reading, Running, Clustered, Output):
                 effort=check_effort(self.effort),
                 encoder=self.encoder,
                 paper=self.paper,
+                prior=cast(Any, self.prior),  # checked by `_metrics_of`
                 explain=self.explain,
                 budget=self.budget,
                 tokenizer=self.tokenizer,
@@ -219,6 +222,7 @@ class Compare(Reading, Running, Clustered, Output):
             folds=FOLDS if self.folds is None else self.folds,
             level=self.level,
             paper=self.paper,
+            prior=self.prior,
         )
         extras = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
         names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics

@@ -20,7 +20,7 @@ from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, j
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
-from textassay.discriminator import CrossFit, LogisticDiscriminator, cross_fit
+from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
 from textassay.execution import recorded_warnings, stream_tasks
@@ -61,6 +61,7 @@ def explain(
     full: Judgement | None = None,
     fit_real: Texts = None,
     trained_on: Texts = None,
+    prior: Prior | None = None,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -87,6 +88,8 @@ def explain(
         The result of `textassay.comparison.judge` for the same arguments, to save computing it again.
     fit_real, trained_on
         More real text, and the generator's training text, for dd to learn from, as in ``dd``.
+    prior
+        What dd knows of a language, as in ``dd``.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -104,7 +107,11 @@ def explain(
     texts = {"real": real, "generated": generated, "fit_real": fit_real, "trained_on": trained_on}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     generated, real = corpora["generated"], corpora["real"]
-    untested: Untested = {"fit_real": corpora.get("fit_real"), "trained_on": corpora.get("trained_on")}
+    untested: Untested = {
+        "fit_real": corpora.get("fit_real"),
+        "trained_on": corpora.get("trained_on"),
+        "prior": prior,
+    }
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)

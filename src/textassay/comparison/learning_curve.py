@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 
 from textassay.comparison.explanation import FLAT, CurvePoint
 from textassay.corpus import Corpus
-from textassay.discriminator import CrossFit
+from textassay.discriminator import CrossFit, Prior
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.metric import Effort, dd, dd_and_fits, guessing_variance, variance_factor
@@ -36,10 +36,11 @@ _FAR = 1 << 40  # offset that keeps group numbers apart from those of single tex
 
 
 class Untested(TypedDict, total=False):
-    """Texts from which dd learns and on which it is not tested; see `textassay.metric.dd`."""
+    """What dd learns from and is not tested on; see `textassay.metric.dd`."""
 
     fit_real: Corpus | None
     trained_on: Corpus | None
+    prior: Prior | None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy.typing as npt
 
@@ -98,6 +98,7 @@ def compare(
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
+    prior: Literal["english"] | None = None,
     explain: bool = True,
     budget: int | str | None = None,
     folds: int = FOLDS,
@@ -147,6 +148,9 @@ def compare(
         averages, and how often the learning curve halves the text (once but for ``default``).
     paper
         Whether dd follows the paper to the letter: its network, one split, threshold one half.
+    prior
+        ``english``: dd knows how often English words and pairs of words are used, which helps where there is
+        little text (the extra ``prior``).
     explain
         Whether to say what gives each generator away, where dd is among the metrics; see
         `textassay.comparison.explain`. For too little text a warning says why not.
@@ -187,7 +191,15 @@ def compare(
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     reading = {"tokenizer": tokenizer, "lowercase": lowercase, "normalize": normalize, "max_tokens": max_tokens}
     given = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
-    measuring = {"encoder": encoder, "effort": effort, "folds": folds, "level": level, "paper": paper, "seed": seed}
+    measuring = {
+        "encoder": encoder,
+        "effort": effort,
+        "folds": folds,
+        "level": level,
+        "paper": paper,
+        "prior": prior,
+        "seed": seed,
+    }
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
     sources = {name: open_source(source) for name, source in generated.items() if is_source(source)}
     if budget is not None and not sources:
@@ -248,6 +260,7 @@ def compare(
                 progress=progress,
                 fit_real=corpora.get(FIT_REAL),
                 trained_on=trained_on,
+                prior=prior,
             )
         cells = measure_cells(
             chosen,
@@ -326,7 +339,7 @@ def _prepare(
         corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **reading)
     corpora = attach_columns(corpora, generated, **beside)
     extras = {"train": train, "log-probs": beside["log_probs"], "ratings": beside["ratings"]}
-    of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper")}
+    of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
     has_features = bool(beside["features"])
     chosen = parse_metrics(
         default_metrics(name for name, value in extras.items() if value is not None) if metrics is None else metrics,
@@ -347,6 +360,7 @@ def _prepare(
         "encoder": _encoder_name(measuring["encoder"], has_features=has_features),
         "folds": measuring["folds"],
         "paper": measuring["paper"],
+        **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
         **{
             name: corpora[source].fingerprint
             for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
@@ -407,19 +421,33 @@ def _draw(
 
 
 def metric_settings(
-    *, effort: str, encoder: str | Encoder | None, has_features: bool, folds: int, level: float, paper: bool
+    *,
+    effort: str,
+    encoder: str | Encoder | None,
+    has_features: bool,
+    folds: int,
+    level: float,
+    paper: bool,
+    prior: str | None = None,
 ) -> dict[str, Any]:
     """Return the settings for `parse_metrics` that follow from those of `compare`."""
     if paper and folds != FOLDS:
         raise OptionError(f"paper has one split: leave folds out, got {folds}")
     check_effort(effort)
+    if prior is not None:
+        if paper:
+            raise OptionError("paper has no prior: leave one of them out")
+        from textassay.discriminator import check_prior  # loads the classifiers
+
+        check_prior(prior)
     if encoder is not None:
         resolve_encoder(encoder)
         if has_features and encoder != "given":
             raise OptionError("features and an encoder cannot go together: leave one of them out")
     encoder_name = encoder or ("given" if has_features else DEFAULT_ENCODER)
     of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
-    return {"effort": effort, "encoder": encoder_name, "level": level, **(of_paper if paper else {"folds": folds})}
+    of_dd = of_paper if paper else {"folds": folds, **({} if prior is None else {"prior": prior})}
+    return {"effort": effort, "encoder": encoder_name, "level": level, **of_dd}
 
 
 def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:

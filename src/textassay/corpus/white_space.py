@@ -19,7 +19,7 @@ def count_words(data: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> 
 
 @njit(cache=True, nogil=True)
 def _count_words(data, lengths, counts):  # type: ignore[no-untyped-def]
-    position = 0
+    position = np.int64(0)
     for text in range(len(lengths)):
         stop = position + lengths[text]
         n_words, in_word = 0, False

@@ -10,6 +10,7 @@ from textassay.discriminator.base import declared_settings as declared_settings
 from textassay.discriminator.base import log_probs_column as log_probs_column
 from textassay.discriminator.base import reads_columns as reads_columns
 from textassay.discriminator.base import reads_log_probs as reads_log_probs
+from textassay.discriminator.base import reads_prior as reads_prior
 from textassay.discriminator.base import reads_training_text as reads_training_text
 from textassay.discriminator.base import validation_scores as validation_scores
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator as BoostedTreesDiscriminator
@@ -70,6 +71,9 @@ from textassay.discriminator.network import seeded as seeded
 from textassay.discriminator.newton import fit_logistic as fit_logistic
 from textassay.discriminator.ngram_network import CountRows as CountRows
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator as NgramNetworkDiscriminator
+from textassay.discriminator.prior import Prior as Prior
+from textassay.discriminator.prior import check_prior as check_prior
+from textassay.discriminator.prior import with_prior as with_prior
 from textassay.discriminator.random_forest import RandomForestDiscriminator as RandomForestDiscriminator
 from textassay.discriminator.random_search import EVALUATORS as EVALUATORS
 from textassay.discriminator.random_search import SPACES as SPACES

@@ -312,6 +312,11 @@ def reads_training_text(discriminator: Discriminator) -> bool:
     return bool(getattr(discriminator, "reads_training_text", False))
 
 
+def reads_prior(discriminator: Discriminator) -> bool:
+    """Return whether a discriminator uses what `prior` says of both sides, by its attribute."""
+    return bool(getattr(discriminator, "reads_prior", False))
+
+
 def reads_columns(discriminator: Discriminator) -> bool:
     """Return whether a discriminator reads other columns, by its attribute `reads_columns`."""
     return bool(getattr(discriminator, "reads_columns", False))

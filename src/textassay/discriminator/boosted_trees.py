@@ -2,8 +2,8 @@
 
 The features are, for each order, the log-likelihood ratio of the two sides' models, its smallest and largest terms, and
 the same with blurred probabilities (see `likelihood_ratio`); and the length and probability of the text. With the
-generator's own log-probabilities, these and their ratio to each model of the real side are features too. Training texts
-are scored by models that were fitted without them.
+generator's own log-probabilities, these and their ratio to each model of the real side are features too, as is what a
+prior of the language says (see `prior`). Training texts are scored by models that were fitted without them.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
@@ -23,6 +23,7 @@ from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from textassay.corpus import Corpus, fold_numbers
+from textassay.discriminator import prior
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -50,6 +51,7 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
 
     name = "boosted-trees"
     reads_log_probs = True
+    reads_prior = True
     max_order: int = setting(4, "the longest n-grams", least=1)
     folds: int = setting(5, "the parts of the training text that are scored by models fitted without them", least=2)
     max_trees: int = setting(200, "trees, at most", least=1)
@@ -69,7 +71,11 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
         parts = _parts(train, self.folds)
         models = SideModels(train, max_order=self.max_order, groups=parts)
         orders = range(1, self.max_order + 1)
-        numbers = _Numbers(tuple(models.fit(order) for order in orders), log_probs_column(*train))
+        has_prior = all(prior.COLUMN in corpus.columns for corpus in (*train, *valid))
+        column = log_probs_column(*train)
+        if column is not None and any(np.isnan(corpus.columns[column]).any() for corpus in train):
+            column = None  # text to learn from that has none would be known by that
+        numbers = _Numbers(tuple(models.fit(order) for order in orders), column, has_prior)
         rows = np.concatenate([numbers.of(corpus) for corpus in train])
         if parts is not None:
             part = np.concatenate(parts)
@@ -86,13 +92,13 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
             early_stopping=False,
             random_state=0,
         )
-        prior = float(np.log(sizes[0] / sizes[1]))  # taken off instead of weighting sentences: a tenth of the time
+        prior_odds = float(np.log(sizes[0] / sizes[1]))  # taken off instead of weighting sentences: a tenth of the time
         with _one_thread():
             trees.fit(rows, is_real_of(train).astype(np.int64))
             stages = zip(*(trees.staged_decision_function(numbers.of(corpus)) for corpus in valid), strict=True)
-            losses = [balanced_cross_entropy(*(expit(odds - prior) for odds in stage)) for stage in stages]
+            losses = [balanced_cross_entropy(*(expit(odds - prior_odds) for odds in stage)) for stage in stages]
         n_trees = int(np.argmin(losses)) + 1
-        return _Boosted(numbers, trees, n_trees, prior), {"n_trees": n_trees, "n_features": rows.shape[1]}
+        return _Boosted(numbers, trees, n_trees, prior_odds), {"n_trees": n_trees, "n_features": rows.shape[1]}
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class _Numbers:
 
     sides: tuple[FittedSides, ...]  # of each order
     log_probs: str | None  # the column of the generator's own log-probabilities
+    has_prior: bool = False  # whether what a prior says is among them
 
     def of(self, corpus: Corpus) -> FloatArray:
         """Return the features of each text, shape (N, n_features)."""
@@ -120,6 +127,9 @@ class _Numbers:
         if self.log_probs is not None:
             own_log_probs = corpus.columns[self.log_probs].astype(np.float64)
             columns += [own_log_probs, own_log_probs / lengths]
+        if self.has_prior:
+            given = corpus.columns[prior.COLUMN]
+            columns += [*given.T, *(given / lengths[:, None]).T]
         return np.stack(columns, axis=1)
 
 
@@ -128,14 +138,14 @@ class _Boosted:
     numbers: _Numbers
     trees: HistGradientBoostingClassifier
     n_trees: int
-    prior: float  # log-odds of the sizes of the sides
+    prior_odds: float  # log-odds of the sizes of the sides
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
         if len(corpus) == 0:
             return np.empty(0)
         with _one_thread():
             stages = self.trees.staged_decision_function(self.numbers.of(corpus))
-            return np.asarray(expit(next(islice(stages, self.n_trees - 1, None)) - self.prior), dtype=np.float64)
+            return np.asarray(expit(next(islice(stages, self.n_trees - 1, None)) - self.prior_odds), dtype=np.float64)
 
 
 def _one_thread() -> threadpoolctl.threadpool_limits:

@@ -8,7 +8,7 @@ from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
-from textassay.discriminator.family import FamilyDiscriminator
+from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
@@ -54,6 +54,12 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "default": ("stack", "logistic"),
     "max": ("stack", "logistic", "ngram-network"),
 }
+# The same where there is a prior; the blend is preferred to any of them.
+FAMILIES_WITH_PRIOR: Mapping[str, tuple[str, ...]] = {
+    "quick": ("stack-quick",),
+    "default": ("stack", "boosted-trees"),
+    "max": ("stack", "boosted-trees", "ngram-network"),
+}
 
 
 def make_discriminator(name: str) -> Discriminator:
@@ -73,23 +79,31 @@ def as_discriminator(discriminator: Any) -> Discriminator:
     return discriminator if isinstance(discriminator, Discriminator) else SklearnDiscriminator(discriminator)
 
 
-def make_family(effort: str) -> Discriminator:
+def make_family(effort: str, *, has_prior: bool = False) -> Discriminator:
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
+
+    With a prior, trees are a member too, but for ``quick``, and the blend of all is preferred to any.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
-    members = [make_discriminator(name) for name in FAMILIES[effort] if name not in missing_members(effort)]
+    missing = missing_members(effort, has_prior=has_prior)
+    members = [make_discriminator(name) for name in _families(has_prior)[effort] if name not in missing]
     if len(members) == 1:
         return members[0]
-    return FamilyDiscriminator("best of " + ", ".join(member.name for member in members), members)
+    name = "best of " + ", ".join(member.name for member in members)
+    return FamilyDiscriminator(name, members, prefer=BLEND if has_prior else None)
 
 
-def missing_members(effort: str) -> dict[str, str]:
+def missing_members(effort: str, *, has_prior: bool = False) -> dict[str, str]:
     """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
     missing = {}
-    for name in FAMILIES[effort]:
+    for name in _families(has_prior)[effort]:
         try:
             make_discriminator(name)
         except MissingExtraError as error:
             missing[name] = str(error)
     return missing
+
+
+def _families(has_prior: bool) -> Mapping[str, tuple[str, ...]]:
+    return FAMILIES_WITH_PRIOR if has_prior else FAMILIES

@@ -19,7 +19,7 @@ from textassay.execution import one_blas_thread
 FloatArray = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-7  # of the gradient, per unit of weight
-_MANY_COLUMNS = 128
+MANY_COLUMNS = 128
 _ROWS_AT_ONCE = 1 << 13
 
 
@@ -44,15 +44,21 @@ class DenseLogistic:
 
 
 def fit_dense_logistic(
-    columns: FloatArray, is_real: npt.NDArray[np.bool_], *, c: float, emphasis: FloatArray | None = None
+    columns: FloatArray,
+    is_real: npt.NDArray[np.bool_],
+    *,
+    c: float,
+    emphasis: FloatArray | None = None,
+    most_newton: int = MANY_COLUMNS,
 ) -> DenseLogistic:
     """Return the logistic regression of `is_real` on standardised `columns`; both classes weigh the same.
 
     `columns`: shape (n_rows, n_columns), finite; `is_real`: shape (n_rows,), both classes present; `c`: inverse
     strength of regularisation, above 0; `emphasis`: scale of each standardised column, shape (n_columns,), above 0: a
-    column of 0.5 is held back four times as much as one of 1, which all are where None.
+    column of 0.5 is held back four times as much as one of 1, which all are where None; `most_newton`: so many columns
+    are fitted by Newton's method, more by L-BFGS.
     """
-    return next(dense_logistic_path(columns, is_real, [c], emphasis=emphasis))
+    return next(dense_logistic_path(columns, is_real, [c], emphasis=emphasis, most_newton=most_newton))
 
 
 def dense_logistic_path(
@@ -61,6 +67,7 @@ def dense_logistic_path(
     strengths: Sequence[float],
     *,
     emphasis: FloatArray | None = None,
+    most_newton: int = MANY_COLUMNS,
 ) -> Iterator[DenseLogistic]:
     """Yield `fit_dense_logistic` for each strength, each found from the one before."""
     means = columns.mean(axis=0)
@@ -73,7 +80,7 @@ def dense_logistic_path(
     np.subtract(columns, means, out=design[:, :-1])
     np.divide(design[:, :-1], scales, out=design[:, :-1])
     design[:, -1] = 1.0
-    if n_columns > _MANY_COLUMNS:
+    if n_columns > most_newton:
         model = LogisticRegression(class_weight="balanced", tol=_TOLERANCE, max_iter=1000, warm_start=True)
         for c in strengths:
             with one_blas_thread():  # the same bits whatever the number of processors

@@ -33,6 +33,7 @@ from textassay.discriminator.base import (
     prob_real_of,
     reads_columns,
     reads_log_probs,
+    reads_prior,
     reads_training_text,
     validation_scores,
 )
@@ -131,8 +132,13 @@ class FamilyDiscriminator:
 
     @property
     def reads_training_text(self) -> bool:
-        """Whether a member does."""
+        """Whether a member uses what a training text says."""
         return any(map(reads_training_text, self.members))
+
+    @property
+    def reads_prior(self) -> bool:
+        """Whether a member uses what a prior says."""
+        return any(map(reads_prior, self.members))
 
     @property
     def reads_columns(self) -> bool:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from textassay.corpus import Corpus, Vocabulary, drop_pages
-from textassay.discriminator import training_text
+from textassay.discriminator import prior, training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -42,7 +42,7 @@ from textassay.discriminator.base import (
     log_probs_column,
     setting,
 )
-from textassay.discriminator.dense_logistic import DenseLogistic, dense_logistic_path, fit_dense_logistic
+from textassay.discriminator.dense_logistic import MANY_COLUMNS, DenseLogistic, dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
@@ -70,6 +70,7 @@ _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of 
 MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
+_GIVEN = (training_text.COLUMN, prior.COLUMN)  # columns that may come with texts, in this order
 
 # Of the linear model, whose margins need not be exact, as the stack weighs them.
 _N_FOLDS = 3
@@ -85,6 +86,7 @@ class StackDiscriminator(BaseDiscriminator):
 
     reads_log_probs = True
     reads_training_text = True
+    reads_prior = True
     name: str = field(default="stack", kw_only=False)
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
@@ -157,7 +159,8 @@ class StackDiscriminator(BaseDiscriminator):
 
         def path(bend: float) -> list[DenseLogistic]:
             n_columns, emphasis = features.used(bend)
-            return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, emphasis=emphasis))
+            of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+            return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, **of_top))
 
         tops = [top for of_bend in parallel_map(path, self.bends) for top in of_bend]
         del columns  # large where there is much text
@@ -172,7 +175,8 @@ class StackDiscriminator(BaseDiscriminator):
         drawn = _drawn(everything, self.most_fitted)
         features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
-        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, emphasis=emphasis)
+        of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, **of_top)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
             chosen[FIT] = self.most_fitted
@@ -276,7 +280,7 @@ class StackFeatures:
     _limits: tuple[float, float]  # of log-probabilities per token
     _centres: FloatArray
     _scales: FloatArray
-    reads_training: bool = False  # Whether columns of `training_text` are among the straight ones
+    _given: tuple[str, ...] = ()  # Columns that came with the texts, of `_GIVEN`, which are among the straight ones
 
     @classmethod
     def fit(
@@ -310,8 +314,8 @@ class StackFeatures:
         sums = counts.describe_own(groups, rows=train.numbers, drawn=drawn)
         if skips is not None:
             own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
-        reads_training = all(training_text.COLUMN in side.columns for side in (real, generated))
-        training = described.column(training_text.COLUMN) if reads_training else None
+        names = tuple(name for name in _GIVEN if all(name in side.columns for side in (real, generated)))
+        given = np.column_stack([described.column(name) for name in names]) if names else None
         is_real = train.is_real[drawn]
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
@@ -321,19 +325,17 @@ class StackFeatures:
                 raw_log_probs, lengths, sums, is_real = (
                     values[known] for values in (raw_log_probs, lengths, sums, is_real)
                 )
-                own_gaps, own_margins, training = (
-                    None if values is None else values[known] for values in (own_gaps, own_margins, training)
+                own_gaps, own_margins, given = (
+                    None if values is None else values[known] for values in (own_gaps, own_margins, given)
                 )
             limits = _limits_of(raw_log_probs, lengths)
             log_probs = _cut(raw_log_probs, lengths, limits)
-        token = _average_token(counts, sums, lengths, log_probs, training)
+        token = _average_token(counts, sums, lengths, log_probs, given, training_text.COLUMN in names)
         centres, scales = token.mean(axis=0), token.std(axis=0)
         scales = np.where(scales > 0, scales, 1.0)
-        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, training)
+        straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(
-            counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, reads_training
-        )
+        features = cls(counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, names)
         return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -344,9 +346,9 @@ class StackFeatures:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        training = corpus.columns[training_text.COLUMN].astype(np.float64) if self.reads_training else None
+        given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
         gaps = None if self.skips is None else self.skips.describe(marked)
-        return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, training, marked)
+        return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
 
     def scores(self, part: Part, tops: Sequence[DenseLogistic]) -> list[Scores]:
         """Return by each top the probabilities of being real of uncounted texts of the pool, real and generated."""
@@ -356,14 +358,14 @@ class StackFeatures:
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
-            training: FloatArray | None = block.column(training_text.COLUMN) if self.reads_training else None
+            given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.linear is not None:
                 marked = Corpus.concatenate(_marked(block))
             sums = self.counts.describe_uncounted(block.numbers)
             gaps = None if self.skips is None else self.skips.describe_uncounted(block.numbers)
-            columns = self._describe(sums, gaps, lengths, log_probs, training, marked)
+            columns = self._describe(sums, gaps, lengths, log_probs, given, marked)
             for number, top in enumerate(tops):
                 scores[number, here] = top.prob_real(columns[:, : len(top.coefficients)])
         n_real = len(part.rows[0])
@@ -375,19 +377,24 @@ class StackFeatures:
         gaps: FloatArray | None,
         lengths: IntArray,
         raw_log_probs: npt.NDArray[np.floating] | None,
-        training: FloatArray | None,
+        given: FloatArray | None,
         marked: Corpus | None,
     ) -> FloatArray:
         log_probs = None if raw_log_probs is None else _cut(raw_log_probs, lengths, self._limits)
         margins = None if self.linear is None or marked is None else self.linear.margins(marked)
-        token = _average_token(self.counts, sums, lengths, log_probs, training)
-        return self._columns(_straight(sums, gaps, lengths, margins, log_probs, training), token)
+        token = _average_token(self.counts, sums, lengths, log_probs, given, training_text.COLUMN in self._given)
+        return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)
 
     def used(self, bend: float) -> tuple[int, FloatArray]:
         """Return how many columns a top with this bend uses, and the emphasis of each."""
         emphasis = np.full(self.n_straight if bend == 0 else self.n_straight + self.n_bent, bend if bend > 0 else 1.0)
         emphasis[: self.n_straight] = 1.0
         return len(emphasis), emphasis
+
+    @property
+    def most_newton(self) -> int:
+        """How many columns Newton's method fits; with a prior, L-BFGS would need very many steps."""
+        return MANY_COLUMNS if prior.COLUMN not in self._given else 2 * MANY_COLUMNS
 
     @property
     def n_bent(self) -> int:
@@ -419,14 +426,14 @@ def _straight(
     lengths: IntArray,
     margins: FloatArray | None,
     log_probs: _LogProbs | None,
-    training: FloatArray | None,
+    given: FloatArray | None,
 ) -> list[FloatArray]:
     parts = [sums, *([] if gaps is None else [gaps]), np.column_stack([lengths, np.log1p(lengths)])]
     if margins is not None:
         parts.append(margins[:, None])
     if log_probs is not None:
         parts += [log_probs.sums[:, None], log_probs.beyond[:, None]]
-    return parts if training is None else [*parts, training]
+    return parts if given is None else [*parts, given]
 
 
 def _average_token(
@@ -434,7 +441,8 @@ def _average_token(
     sums: FloatArray,
     lengths: IntArray,
     log_probs: _LogProbs | None,
-    training: FloatArray | None,
+    given: FloatArray | None,
+    reads_training: bool,
 ) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
     longest = counts.texts.max_order
@@ -446,7 +454,9 @@ def _average_token(
     if log_probs is not None:
         columns.append(log_probs.sums)
     token = np.column_stack([np.log1p(lengths), *(column / (lengths + 1) for column in columns)])
-    return token if training is None else np.column_stack([token, training_text.average_token(training, lengths)])
+    if given is None or not reads_training:
+        return token
+    return np.column_stack([token, training_text.average_token(given, lengths)])  # of the first columns
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:

@@ -21,6 +21,7 @@ from textassay.discriminator import (
     AUTO,
     CrossFit,
     Discriminator,
+    Prior,
     ThresholdRule,
     TrainingText,
     as_discriminator,
@@ -30,7 +31,9 @@ from textassay.discriminator import (
     missing_members,
     reads_columns,
     reads_log_probs,
+    reads_prior,
     reads_training_text,
+    with_prior,
 )
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
@@ -43,8 +46,10 @@ from textassay.metric.sharing import Shared, compute_once
 SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
-def _judge(discriminator: Any, effort: str) -> Discriminator:
-    return make_family(effort) if _is_auto(discriminator) else as_discriminator(discriminator)
+def _judge(discriminator: Any, effort: str, prior: Prior | None) -> Discriminator:
+    if _is_auto(discriminator):
+        return make_family(effort, has_prior=prior is not None)
+    return as_discriminator(discriminator)
 
 
 def _is_auto(discriminator: Any) -> bool:
@@ -61,12 +66,12 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is: of a family, members whose extra is not installed are left out."""
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     return f"{judge.name} {judge.features}"
 
 
 def _reads_columns(settings: Mapping[str, Any]) -> bool:
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     return reads_log_probs(judge) or reads_columns(judge)
 
 
@@ -93,6 +98,7 @@ def dd(
     threshold: ThresholdRule = "validation",
     fit_real: Corpus | None = None,
     trained_on: Corpus | None = None,
+    prior: Prior | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -128,6 +134,10 @@ def dd(
         The text that the generator was trained on, a third side: discriminators that can use it (the stack) see how
         likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
         The signature then has ``trained_on:`` and the beginning of its hash. Real text must not stand in it.
+    prior
+        ``english``: discriminators that can use it (the stack) see what general counts of English words and word pairs
+        say of a text, and its style, which helps where there is little text (the extra ``prior``). The signature then
+        has ``prior:english``.
     level
         Of the interval and the certified bound.
     seed
@@ -168,12 +178,16 @@ def dd(
     """
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
-    judge, is_auto = _judge(discriminator, effort), _is_auto(discriminator)
+    judge, is_auto = _judge(discriminator, effort, prior), _is_auto(discriminator)
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
         trained_on = None
-    fits = compute_once(_cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on)
+    if not reads_prior(judge):
+        prior = None
+    fits = compute_once(
+        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior
+    )
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
     answers = Answers.of(fits, real, generated)
@@ -192,6 +206,7 @@ def dd(
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
+            **({} if prior is None else {"prior": prior}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -204,7 +219,7 @@ def dd(
             **details,
             "p_value": p_value_of(fits[0], (real, generated), seed),
             "log_probs": whose,
-            "left_out": missing_members(effort) if is_auto else {},
+            "left_out": missing_members(effort, has_prior=prior is not None) if is_auto else {},
         },
         real_scores=scores[0],
         generated_scores=scores[1],
@@ -216,12 +231,14 @@ def dd_and_fits(
 ) -> tuple[Estimate, tuple[CrossFit, ...]]:
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
-    judge = _judge(settings["discriminator"], settings["effort"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
         trained_on = settings["trained_on"] if reads_training_text(judge) else None
-        return estimate, compute_once(_cross_fits, generated, real, judge, *others, settings["fit_real"], trained_on)
+        prior = settings["prior"] if reads_prior(judge) else None
+        more = settings["fit_real"], trained_on, prior
+        return estimate, compute_once(_cross_fits, generated, real, judge, *others, *more)
 
 
 def exact_discrepancy(p: Mapping[Any, float], q: Mapping[Any, float]) -> float:
@@ -247,6 +264,7 @@ def _cross_fits(
     seed: int,
     fit_real: Corpus | None,
     trained_on: Corpus | None,
+    prior: Prior | None,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
@@ -254,6 +272,9 @@ def _cross_fits(
     if trained_on is not None:
         sides = compute_once(_described, sides[0], trained_on), compute_once(_described, sides[1], trained_on)
         fit_real = None if fit_real is None else compute_once(_described, fit_real, trained_on)
+    if prior is not None:
+        sides = compute_once(with_prior, sides[0], prior), compute_once(with_prior, sides[1], prior)
+        fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior)
     return tuple(
         cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
         for repeat in range(repeats)

@@ -180,6 +180,9 @@ def _collect(tokens, first, last, starts):  # type: ignore[no-untyped-def]
     return places
 
 
+# Counters below begin with np.int64(0): what is called with a literal 0 would be compiled once more for it.
+
+
 @njit(cache=True, nogil=True)
 def _match_part(tokens, starts, places, n_types, one_side, n_hypotheses, groups, marks):  # type: ignore[no-untyped-def]
     """Match all n-grams whose first tokens are those of `starts`; fill `marks`."""
@@ -194,7 +197,7 @@ def _match_part(tokens, starts, places, n_types, one_side, n_hypotheses, groups,
             continue
         bounds[0, 0], bounds[0, 1] = begin, end
         n_groups[0], at[0] = 1, 0
-        level = 0
+        level = np.int64(0)
         while level >= 0:
             if at[level] == n_groups[level]:
                 level -= 1
@@ -241,7 +244,7 @@ def _count_part(tokens, starts, places, n_types, groups, n_distinct, n_sole):  #
             continue
         bounds[0, 0], bounds[0, 1] = begin, end
         n_groups[0], at[0] = 1, 0
-        level = 0
+        level = np.int64(0)
         while level >= 0:
             if at[level] == n_groups[level]:
                 level -= 1
@@ -397,7 +400,7 @@ def _mark(places, one_side, n_hypotheses, groups, marks, row):  # type: ignore[n
     if one_side:
         _mark_each_other(places, groups, marks, row)
         return
-    largest, entry = 0, 0
+    largest, entry = 0, np.int64(0)
     while entry < len(places) and places[entry] >> 32 < n_hypotheses:
         end = _run_end(places, entry)
         largest = max(largest, end - entry)
@@ -416,7 +419,7 @@ def _mark(places, one_side, n_hypotheses, groups, marks, row):  # type: ignore[n
             most, owner, second = count, group, most
         else:
             second = max(second, count)
-    entry = 0
+    entry = np.int64(0)
     while entry < n_here:
         end = _run_end(places, entry)
         _mark_run(places, entry, end, most, second, owner, marks, row)
@@ -430,7 +433,7 @@ def _mark_each_other(places, groups, marks, row):  # type: ignore[no-untyped-def
     That is the best run, or for its own text the second best; without the group of that run, the best run in any other
     group is left. Ties do not change the result.
     """
-    largest, entry = 0, 0
+    largest, entry = 0, np.int64(0)
     while entry < len(places):
         end = _run_end(places, entry)
         largest = max(largest, end - entry)
@@ -442,7 +445,7 @@ def _mark_each_other(places, groups, marks, row):  # type: ignore[no-untyped-def
     elsewhere, most_elsewhere = _best_run(groups, places, largest, _NONE, owner)
     _, next_elsewhere = _best_run(groups, places, largest, elsewhere, owner)
     _, next_best = _best_run(groups, places, largest, best, other_owner)
-    entry = 0
+    entry = np.int64(0)
     while entry < len(places):
         end = _run_end(places, entry)
         if entry == best:

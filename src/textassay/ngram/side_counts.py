@@ -242,7 +242,7 @@ def _count_all(longest, offsets, firsts, sides, rows, table, n_single, n_precede
     for row in rows:
         begin, end = offsets[row], offsets[row + 1]
         _read(longest, begin, end, firsts, table, grams)
-        _add_text(grams, end - begin, sides[row], 1, table, n_single, n_preceded)
+        _add_text(grams, end - begin, sides[row], np.int64(1), table, n_single, n_preceded)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # no check for divisions by zero: there are none

@@ -103,6 +103,8 @@ def command_line(digest: Digest) -> str:
     parts += ["--real-heldout FILE"] * (HELDOUT in digest.floors)
     parts += ["--train FILE"] * (TRAIN in digest.floors or digest.setting("train") is not None)
     parts += ["--fit-real FILE"] * (digest.setting("fit_real") is not None)
+    prior = digest.setting("prior")
+    parts += [f"--prior {prior}"] * (prior is not None)
     drawn = {draw.generator: draw for draw in comparison.draws}
     sources = {name: draw.source for name, draw in drawn.items() if draw.source is not None}
     parts += [shlex.quote(f"{generator}={sources.get(generator, 'FILE')}") for generator in digest.generators]

@@ -49,6 +49,7 @@ class Digest(Standings):
         more = self.setting("fit_real")
         learnt = [] if more is None else [f"{count(int(more.split('-')[0]))} more real texts"]
         learnt += ["the generators' training text"] * (self.setting("trained_on") is not None)
+        learnt += ["general counts of English words and pairs of words"] * (self.setting("prior") is not None)
         return f"dd learnt from {' and '.join(learnt)}" if learnt else ""
 
     @cached_property
