@@ -221,7 +221,7 @@ def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path, monkeypatc
 def test_a_command_that_fails_is_refused_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
-    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "PATIENCE", 1.0)
+    monkeypatch.setattr(sys.modules["textassay.comparison.kept_draws"], "PATIENCE", 1.0)
     folder = tmp_path / "draws"
     sources = {"b": Counter(), "a": _command(code.replace("'", '"'))}
     with pytest.raises(InputError, match=message):

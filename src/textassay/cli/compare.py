@@ -92,14 +92,17 @@ class Compare(Reading, Running, Clustered, Output):
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
-        from textassay.cli.progress import show_progress
-        from textassay.comparison import FOLDS, check_beside, check_names, compare, names_model
-        from textassay.corpus import read_features
-        from textassay.metric import check_effort, split_names
+        from textassay.comparison import check_beside, names_model
 
         models = {name: source for name, source in generators.items() if names_model(source)}
         written = {name: source for name, source in generators.items() if name not in models}
         check_sources(self.real, {**named, **written}, _REMEDIES)
+
+        from textassay.cli.progress import show_progress
+        from textassay.comparison import FOLDS, check_names, compare
+        from textassay.corpus import read_features
+        from textassay.metric import check_effort, split_names
+
         if self.budget is not None and not models:
             raise OptionError("--budget is for models and commands, and all generators are files: leave it out")
         check_names(

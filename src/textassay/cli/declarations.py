@@ -76,7 +76,7 @@ NoLogProbs = Annotated[
 Budget = Annotated[
     str | None,
     option("Most to draw from each model: texts or time, as 100000, 10m.", "N|TIME"),
-    Check("textassay.comparison.drawing:check_budget"),
+    Check("textassay.comparison.sources:check_budget"),
 ]
 Ratings = Annotated[
     list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")

@@ -19,13 +19,7 @@ from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
 from textassay.comparison.draw import TIMES_REAL as TIMES_REAL
 from textassay.comparison.draw import Draw as Draw
-from textassay.comparison.drawing import MOST as MOST
-from textassay.comparison.drawing import Budget as Budget
 from textassay.comparison.drawing import Drawing as Drawing
-from textassay.comparison.drawing import check_beside as check_beside
-from textassay.comparison.drawing import is_source as is_source
-from textassay.comparison.drawing import names_model as names_model
-from textassay.comparison.drawing import open_source as open_source
 from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
@@ -69,6 +63,12 @@ from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
 from textassay.comparison.run import FOLDS as FOLDS
 from textassay.comparison.run import compare as compare
 from textassay.comparison.run import metric_settings as metric_settings
+from textassay.comparison.sources import MOST as MOST
+from textassay.comparison.sources import Budget as Budget
+from textassay.comparison.sources import check_beside as check_beside
+from textassay.comparison.sources import is_source as is_source
+from textassay.comparison.sources import names_model as names_model
+from textassay.comparison.sources import open_source as open_source
 from textassay.comparison.standings import Standings as Standings
 from textassay.comparison.verdicts import MARGIN as MARGIN
 from textassay.comparison.verdicts import MOSTLY as MOSTLY

@@ -30,10 +30,12 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.drawing import DRAWS, Budget, Drawn, Source, check_beside, draw_all, is_source, open_source
+from textassay.comparison.drawing import Drawn, draw_all
 from textassay.comparison.explanation import Explanation
+from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
+from textassay.comparison.sources import Budget, Source, check_beside, is_source, open_source
 from textassay.corpus import (
     AUTO,
     Corpus,
