@@ -92,7 +92,16 @@ def test_python_examples(page: Path) -> None:
 
 # Pages that train, measure exposure bias, or compare by every metric (as compare.md does, too): `tests/cli` runs the
 # same commands.
-LONG = {"adversarial", "command-line", "exposure-bias", "gan-perplexity", "generators", "planning"}
+LONG = {
+    "adversarial",
+    "command-line",
+    "drawing",
+    "explaining",
+    "exposure-bias",
+    "gan-perplexity",
+    "generators",
+    "planning",
+}
 
 
 def _by_length(pages: list[Path]) -> list[Any]:

@@ -108,6 +108,7 @@ def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_
     assert (found[:, ~everything.taken] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.feature("JJ-09")
 def test_a_step_of_the_generator_is_unbiased(training: SeqGan) -> None:
     everything = _all_actions(training)

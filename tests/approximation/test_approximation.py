@@ -65,6 +65,7 @@ def test_it_nears_the_softmax_from_above_as_n_grows(char_lstm: LstmModel, gold: 
     assert max(point.corrected - found.exact.value for point in found.curve) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [40, 500])
 def test_the_expected_difference_is_that_of_many_sets_of_draws(
     char_lstm: LstmModel, gold: Corpus, n_samples: int

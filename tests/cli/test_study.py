@@ -85,6 +85,7 @@ def test_mistakes_are_one_line(refused: Callable[..., str], arguments: tuple[str
     assert message in refused("study", *arguments)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_so_and_goes_on(folder: Path) -> None:
     (folder / "long.txt").write_text("".join(f"{line}\n" for line in sentences(12_000, 1)), encoding="utf-8")
     command = [sys.executable, "-m", "textassay", "study", "dd-real", "--real", "long.txt", "--out", "out"]

@@ -35,6 +35,7 @@ def test_it_trains_on_running_text_draws_and_has_no_likelihood(folder: Path, run
         assert "without likelihood (noise-gru(width=4" in refused(*command)
 
 
+@pytest.mark.slow
 def test_sentences_end_where_no_length_is_asked_for(folder: Path, run: Run) -> None:
     done = run(*WGAN, "--out", "out")
     assert done.status == 0, done.stderr

@@ -34,6 +34,7 @@ def explanation(pair: tuple[Corpus, Corpus]) -> Explanation:
     return explain(*pair[::-1], name="far", seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folds", [1, 3, 5])
 def test_the_value_is_that_of_dd(pair: tuple[Corpus, Corpus], folds: int) -> None:
     found = explain(*pair[::-1], folds=folds, seed=7)

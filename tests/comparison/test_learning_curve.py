@@ -19,6 +19,7 @@ def _draws(n: int, seed: int, probabilities: np.ndarray) -> list[str]:
     return [" ".join(map(str, row)) for row in rows]
 
 
+@pytest.mark.slow
 def test_every_point_has_twice_the_text_of_the_one_before() -> None:
     found = learning_curve(*_corpora(sentences(401, 1), sentences(800, 2, shift=0.5)))
     assert [(point.n_real, point.n_generated) for point in found.points] == [

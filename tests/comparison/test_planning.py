@@ -112,6 +112,7 @@ def test_what_is_out_of_range_is_refused(settings: dict[str, object], message: s
         plan(**settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_runs", [50, pytest.param(200, marks=pytest.mark.slow)])
 def test_the_planned_sentences_do_what_was_asked(n_runs: int) -> None:
     """On text, with cross-fitting: sentences of one word out of two, learnt at once, so that dd is 0.2 at any size."""

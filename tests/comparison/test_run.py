@@ -80,6 +80,7 @@ def test_the_document_has_the_keys_of_the_contract_and_round_trips(comparison: C
     assert Comparison.from_dict(json.loads(text)).to_dict() == json.loads(text)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("A-11")
 def test_same_seed_gives_the_same_document_at_any_number_of_workers() -> None:
     def run(workers: int, seed: int) -> dict[str, Any]:

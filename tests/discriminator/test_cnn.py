@@ -226,6 +226,7 @@ def test_the_optimum_on_the_toy_approaches_the_ratio_of_densities(n_real: int, n
     assert judge.prob_real(corpora["space"]) == pytest.approx(P / (P + Q), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("DD-04")
 @pytest.mark.parametrize(
     ("real", "generated"),

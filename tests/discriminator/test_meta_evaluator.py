@@ -255,6 +255,7 @@ def test_individual_judges_rank_generators_like_one_judge_of_all() -> None:
         assert kendalltau(of_kind, shares).statistic > 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.feature("JJ-27")
 @pytest.mark.parametrize("name", ["naive-bayes", "svm"])
 def test_on_published_reviews_individual_judges_rank_like_one_judge_of_all(name: str, data_dir: Path) -> None:

@@ -99,6 +99,7 @@ def test_dd_of_little_text_finds_more_with_a_prior(effort: Any) -> None:
     assert with_it.value > without.value + 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_counts")
 def test_equal_text_stays_at_0() -> None:
     values = []

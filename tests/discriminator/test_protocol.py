@@ -149,6 +149,7 @@ def test_empty_sentences_alone_are_enough_to_run(name: str) -> None:
     assert np.all(np.isfinite(judge.prob_real(found["odd"])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_distributions_are_not_told_apart(name: str) -> None:
     """Held-out balanced accuracy is one half: what was judged was not learnt from."""

@@ -121,6 +121,7 @@ def _unspaced(texts: list[str]) -> list[str]:
     return ["".join(character[word] for word in text.split()) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["whitespace", "chars"])
 def test_shuffled_words_are_seen_by_every_metric_of_vectors(tokenizer: str) -> None:
     curves: dict[str, list[float]] = {}

@@ -127,6 +127,7 @@ def everything(out: Path | None = None) -> Any:
     return compare(TEXTS, REAL, train=train, metrics=METRICS, effort="quick", workers=1, seed=3, out=out)
 
 
+@pytest.mark.slow
 def test_a_comparison_is_the_same_and_its_evidence_too(store: InProcess, tmp_path: Path) -> None:
     there = everything(tmp_path)
     expected = here(everything)

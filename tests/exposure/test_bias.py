@@ -176,6 +176,7 @@ def test_error_bars_of_runs_and_of_resamplings_agree() -> None:
     assert np.isnan(one.sd_runs).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_runs", [1, 5])
 def test_intervals_cover(n_runs: int) -> None:
     rng = np.random.default_rng(8)

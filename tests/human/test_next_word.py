@@ -219,6 +219,7 @@ def _simulated(rng: np.random.Generator, *, n_raters: int, per_rater: int, twice
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twice", [False, True])
 def test_intervals_cover(twice: bool) -> None:
     rng = np.random.default_rng(1)

@@ -108,6 +108,7 @@ def kinds(found: list[Finding], severity: str | None = None) -> set[str]:
 REAL, OTHER = sentences(3000, 1), sentences(3000, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("tokenizer", ["whitespace", "words", "chars"])
 def test_two_draws_of_one_text_differ_in_nothing(seed: int, tokenizer: str) -> None:
@@ -299,6 +300,7 @@ def read(path: Path) -> Texts:
     return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["coco/train.txt", "coco/test.txt", "emnlp_news/valid.txt", "emnlp_news/test.txt", "yelp/valid.txt",

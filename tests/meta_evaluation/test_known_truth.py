@@ -76,6 +76,7 @@ def test_ratio_and_mean_over_sides_vary_less_than_the_sign_and_agree_with_it(gen
     assert spreads["ratio"] < spreads["sign"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["interval", "ratio_interval", "sign_interval"])
 def test_intervals_cover(name: str) -> None:
     rng = np.random.default_rng(1)

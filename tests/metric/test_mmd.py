@@ -215,6 +215,7 @@ def test_degenerate_samples() -> None:
         of(np.zeros((1, 2)), np.zeros((3, 2)))
 
 
+@pytest.mark.slow
 def test_the_default_encoder_does_not_see_what_is_compared() -> None:
     """Fitted to the very real text that is compared, new real text would be called different, every time."""
 

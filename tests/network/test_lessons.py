@@ -20,6 +20,7 @@ def train() -> Corpus:
     return Corpus.from_texts([SHORT, LONG] * 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lstm", "scheduled-sampling"])
 def test_short_sentences_weigh_no_more_than_their_tokens(train: Corpus, kind: str) -> None:
     settings: dict[str, Any] = {"layers": 1, "width": 16, "dropout": 0.0, "recipe": RECIPE, "batch_size": 16, "seed": 0}

@@ -123,6 +123,7 @@ def test_draws_follow_the_probabilities(tiny: NetworkLanguageModel, temperature:
     assert drawn.lengths.max() == LONGEST
 
 
+@pytest.mark.slow
 @pytest.mark.feature("A-03")
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_overfits_ten_sentences(kind: str) -> None:
@@ -135,6 +136,7 @@ def test_it_overfits_ten_sentences(kind: str) -> None:
     np.testing.assert_array_equal(model.log_prob(other), model.log_prob(same))
 
 
+@pytest.mark.slow
 @pytest.mark.feature("A-03", "DD-11")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_best_epoch_on_validation_text_is_kept(kind: str) -> None:

@@ -281,6 +281,7 @@ def _with_rare_words(size: int, draw: int) -> dict[str, Corpus]:
     return with_inputs(texts | {"generated": made(size, 101 + 2 * draw, shift=0.4)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_metrics_that_move_with_the_number_of_sentences_are_those_declared(name: str) -> None:
     """Draws of few and of many sentences: the means differ by more than luck where sensitivity is declared.

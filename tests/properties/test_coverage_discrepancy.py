@@ -71,6 +71,7 @@ def fixed_classifier(q: np.ndarray, seed: int = 0) -> FixedClassifier:
     )
 
 
+@pytest.mark.slow
 def test_redraws_of_the_test_part_are_covered_and_the_bound_holds() -> None:
     """Target: the fixed classifier's own discrepancy, by enumeration; 1,000 redraws."""
     classifier = fixed_classifier(Q)

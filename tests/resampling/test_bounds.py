@@ -40,6 +40,7 @@ WORLDS: dict[str, tuple[Draw, float]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_with_a_fixed_rule_at_most_66_of_1000_redraws_exceed_the_total_variation(name: str) -> None:
     draw, total_variation = WORLDS[name]
@@ -50,6 +51,7 @@ def test_with_a_fixed_rule_at_most_66_of_1000_redraws_exceed_the_total_variation
     assert sum(bound > total_variation for bound in bounds) <= 66
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_with_a_rule_chosen_anew_each_time_it_holds_too(name: str) -> None:
     draw, total_variation = WORLDS[name]

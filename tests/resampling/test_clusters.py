@@ -138,6 +138,7 @@ def _true_share(base: float, spread: float) -> float:
     return float(found[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_pages", "n_raters", "n_items", "base", "crossed"),
     [(20, 5, 10, 0.5, False), (15, 5, 6, 2.5, False), (60, 5, 1, 1.0, False), (30, 8, 5, 0.5, True)],

@@ -74,6 +74,7 @@ def test_impossible_counts_are_errors() -> None:
         newcombe_interval(0, 0, 1, 2, level=0.95)
 
 
+@pytest.mark.slow
 def test_newcombe_covers_and_the_bound_holds_for_two_binomials() -> None:
     n_real, n_generated = 400, 300
     p_real, p_generated = 0.62, 0.41

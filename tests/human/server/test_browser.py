@@ -275,6 +275,7 @@ def test_the_dashboard_is_live(served: Served) -> None:
     assert "secret-generator" in Path(download.value.path()).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.feature("EB-25")
 @pytest.mark.parametrize("served", [make_next_word], indirect=True)
 def test_the_next_word_task_by_keyboard(served: Served) -> None:

@@ -116,6 +116,7 @@ def is_part_of(some: Corpus, whole: Corpus) -> bool:
     return not Counter(some.texts) - Counter(whole.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.feature("DD-12", "DD-17", "DD-23")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["dd-real", pytest.param("dd-synthetic", marks=pytest.mark.slow)])

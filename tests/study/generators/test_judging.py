@@ -134,6 +134,7 @@ def test_texts_dealt_again_are_others_and_all_count(world: World, tmp_path: Path
     assert three.values["NB"]["SeqGAN"][0] == pytest.approx(terms[1]["SeqGAN"].mean())
 
 
+@pytest.mark.slow
 def test_a_generator_of_two_words_is_in_the_tables_and_in_no_rank(tmp_path: Path) -> None:
     writers = {
         "Word LSTM 1.0": WRITERS["Word LSTM 1.0"],
