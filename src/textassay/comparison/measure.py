@@ -32,6 +32,7 @@ from textassay.metric import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"
+_LEARNT_FROM = ("fit_real", "prior", "train")  # settings that a comparison has where dd learns from more than its texts
 _AT_ONCE = 30_000  # texts: where there are more, one generator is measured after another, to limit memory
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
@@ -350,6 +351,9 @@ def check_same_settings(
         and new_settings[name] is not None
         and old_settings[name] != new_settings[name]
     ]
+    if real is not None:
+        left_out = [name for name in _LEARNT_FROM if old_settings.get(name) is not None and name not in new_settings]
+        changed += [f"{name} {old_settings[name]}, now none" for name in left_out]
     old_real = _mapping(before.get("real"))
     prepared_alike = old_settings.get("tokenizer") in (None, settings.get("tokenizer"))
     if real is not None and old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
