@@ -131,8 +131,9 @@ def test_counts_have_no_decimals_and_names_with_commas_are_quoted() -> None:
     assert drawn.notes == ('Not published: count of "repeated, at least once".',)
 
 
-def test_files_are_the_same_each_time_and_the_values_come_back(tmp_path: Path) -> None:
+def test_files_are_the_same_each_time_and_the_values_come_back(tmp_path: Path, drawings: dict[bytes, str]) -> None:
     files = _files(MADE())
+    drawings.clear()
     assert files == _files(MADE())
     figures = re.findall(r"\]\((figures/[^)]*)\)", files["study.md"])
     assert sorted(figures) == sorted(name for name in files if name.startswith("figures/"))
