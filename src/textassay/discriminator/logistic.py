@@ -36,6 +36,7 @@ FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
+_AHEAD = 0.7  # how far a fit starts along the way from the fit before the last one to the last
 
 # Inverse strengths of regularisation to try for each weighting, strongest regularisation first.
 GRID: Mapping[Weighting, Sequence[float]] = {
@@ -111,9 +112,10 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
         for name, weights, strengths in self.weightings(counts):
             features = weights(all_counts)
             valid_features = [weights(side) for side in valid_counts]
-            lowest, theta = math.inf, None
+            lowest, known = math.inf, list[tuple[float, FloatArray]]()
             for c in strengths:
-                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=theta)
+                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=_start(known, c))
+                known = [*known[-1:], (c, theta)]
                 losses = []
                 for variant, coefficients in self.variants(theta[:-1]):
                     model = NgramLogistic(index, weights, self.with_ends, coefficients, float(theta[-1]))
@@ -127,6 +129,17 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
                 if min(losses) > self.overfit * lowest:
                     break
         return best_model, chosen
+
+
+def _start(known: Sequence[tuple[float, FloatArray]], c: float) -> FloatArray | None:
+    """Return where the fit for `c` starts, from up to two strengths before it and what was fitted with them."""
+    if len(known) < 2:
+        return known[0][1] if known else None
+    (before, first), (last, second) = known
+    if last == before:
+        return second
+    ratio = math.log(c / last) / math.log(last / before)
+    return np.asarray(second + _AHEAD * ratio * (second - first), dtype=np.float64)
 
 
 @dataclass(eq=False, kw_only=True)
