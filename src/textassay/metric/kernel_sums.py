@@ -173,6 +173,10 @@ def _add_pairs(
     own_blocks, other_blocks = first[1][order], second[1][other]
     left, right = _factors(first[0][order], turn=False), _factors(second[0][other], turn=True)
     own_places, other_places = places[0][order], places[1][other]
+    own_starts, other_starts = (
+        {start: _starts(side[start : start + _TILE]) for start in range(0, len(side), _TILE)}
+        for side in (own_blocks, other_blocks)
+    )
     tiles = [
         (row, column) for row in range(0, len(left), _TILE) for column in range(row if same else 0, len(right), _TILE)
     ]
@@ -183,18 +187,17 @@ def _add_pairs(
         np.exp(kernel, out=kernel)
         if same and row == column:
             np.fill_diagonal(kernel, 0)
-        of_blocks = np.add.reduceat(kernel, _starts(own_blocks[row : row + _TILE]), axis=0).astype(np.float64)
+        of_blocks = np.add.reduceat(kernel, own_starts[row], axis=0).astype(np.float64)
         return (
             kernel.sum(axis=1).astype(np.float64),
             of_blocks.sum(axis=0),
-            np.add.reduceat(of_blocks, _starts(other_blocks[column : column + _TILE]), axis=1),
+            np.add.reduceat(of_blocks, other_starts[column], axis=1),
         )
 
     with one_blas_thread():
         sums = parallel_map(tile, tiles)
     for (row, column), (row_sums, column_sums, block_sums) in zip(tiles, sums, strict=True):
-        at, to = own_blocks[row : row + _TILE], other_blocks[column : column + _TILE]
-        of_tile = np.ix_(at[_starts(at)], to[_starts(to)])
+        of_tile = np.ix_(own_blocks[row + own_starts[row]], other_blocks[column + other_starts[column]])
         rows[own_places[row : row + _TILE]] += row_sums
         columns[other_places[column : column + _TILE]] += column_sums
         blocks[of_tile] += block_sums

@@ -72,13 +72,16 @@ def parts_of(*sides: npt.NDArray[np.floating[Any]]) -> list[tuple[IntArray, list
     has dimensions of its own for each fold.
     """
     n_columns = sides[0].shape[1]
-    together = np.zeros((n_columns, n_columns), dtype=np.float32)  # in how many rows two columns are both not zero
+    together = np.zeros((n_columns, n_columns), dtype=np.bool_)  # whether a row has both columns not zero
     group_of_column = np.zeros(n_columns, dtype=np.int64)
     for side in sides:
         for start in range(0, len(side), _COLUMNS):
             filled = _patterns(side[start : start + _COLUMNS]).astype(np.float32)
-            together += filled.T @ filled
-            n_groups, numbers = connected_components(together > 0, directed=False)
+            both = filled.T @ filled > 0
+            if np.all(both <= together):
+                continue
+            together |= both
+            n_groups, numbers = connected_components(together, directed=False)
             group_of_column = numbers.astype(np.int64)
             if n_groups == 1:
                 return [(np.arange(n_columns), [np.arange(len(rows)) for rows in sides])]
