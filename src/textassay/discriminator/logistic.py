@@ -36,7 +36,6 @@ FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
 
 _TOLERANCE = 0.03
-_AHEAD = 0.7  # how far a fit starts along the way from the fit before the last one to the last
 
 # Inverse strengths of regularisation to try for each weighting, strongest regularisation first.
 GRID: Mapping[Weighting, Sequence[float]] = {
@@ -89,6 +88,7 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
 
     with_ends: ClassVar[bool] = True  # whether beginnings and ends are tokens
     overfit: ClassVar[float] = 1.05  # no weaker regularisation once validation cross-entropy is so far above its best
+    ahead: ClassVar[float] = 0.7  # how far a fit starts along the way from the last fit but one to the last
 
     max_order: int = setting(4, "the longest n-grams", least=1)
     min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
@@ -114,7 +114,14 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
             valid_features = [weights(side) for side in valid_counts]
             lowest, known = math.inf, list[tuple[float, FloatArray]]()
             for c in strengths:
-                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=_start(known, c))
+                theta = fit_logistic(
+                    features,
+                    is_real,
+                    c=c,
+                    tolerance=_TOLERANCE,
+                    start=_start(known, c, self.ahead),
+                    full_steps=self.ahead == 0,
+                )
                 known = [*known[-1:], (c, theta)]
                 losses = []
                 for variant, coefficients in self.variants(theta[:-1]):
@@ -131,15 +138,15 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
         return best_model, chosen
 
 
-def _start(known: Sequence[tuple[float, FloatArray]], c: float) -> FloatArray | None:
+def _start(known: Sequence[tuple[float, FloatArray]], c: float, ahead: float) -> FloatArray | None:
     """Return where the fit for `c` starts, from up to two strengths before it and what was fitted with them."""
     if len(known) < 2:
         return known[0][1] if known else None
     (before, first), (last, second) = known
-    if last == before:
+    if last == before or ahead == 0:
         return second
     ratio = math.log(c / last) / math.log(last / before)
-    return np.asarray(second + _AHEAD * ratio * (second - first), dtype=np.float64)
+    return np.asarray(second + ahead * ratio * (second - first), dtype=np.float64)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -216,6 +223,7 @@ class PlainLogistic(NgramLogisticDiscriminator):
     name = "plain"
     with_ends: ClassVar[bool] = False
     overfit: ClassVar[float] = math.inf
+    ahead: ClassVar[float] = 0.0
 
     @property
     def features(self) -> str:

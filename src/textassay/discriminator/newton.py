@@ -23,12 +23,19 @@ _MAX_HALVINGS = 40
 
 
 def fit_logistic(
-    features: csr_matrix, is_real: npt.NDArray[np.bool_], *, c: float, tolerance: float, start: FloatArray | None = None
+    features: csr_matrix,
+    is_real: npt.NDArray[np.bool_],
+    *,
+    c: float,
+    tolerance: float,
+    start: FloatArray | None = None,
+    full_steps: bool = False,
 ) -> FloatArray:
     """Return the coefficients of the logistic regression, the intercept last.
 
     `features`: shape (n_rows, n_features), taken in float32; `is_real`: class of each row, shape (n_rows,); `start`:
-    where to start, shape (n_features + 1,): near the solution for a smaller `c`, or none for zeros.
+    where to start, shape (n_features + 1,): near the solution for a smaller `c`, or none for zeros; `full_steps`:
+    whether steps are found more exactly than `tolerance` needs.
 
     Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept not
     counted in the first part; weights have a mean of 1. The same bits whatever else runs.
@@ -46,12 +53,13 @@ def fit_logistic(
         weights,
         first,
         float(tolerance),
+        0.0 if full_steps else _CG_SHARE,
     )
     return solution
 
 
 @njit(cache=True, nogil=True)
-def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type: ignore[no-untyped-def]
+def _minimise(data, indices, indptr, signs, weights, start, tolerance, cg_share):  # type: ignore[no-untyped-def]
     n_rows = len(indptr) - 1
     n_features = len(start) - 1
     theta = start.copy()
@@ -85,7 +93,7 @@ def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type:
             diagonal[n_features] += curvatures[row]
         if _length(gradient) <= goal:
             break
-        step = _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient, _CG_SHARE * goal)
+        step = _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient, cg_share * goal)
         _products(data, indices, indptr, step, along)
         downhill = 0.0
         for feature in range(n_features + 1):

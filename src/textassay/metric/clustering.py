@@ -59,13 +59,17 @@ def principal_components(rows: Float32Array, variance: float) -> Float32Array:
     """Return `rows`, shape (N, d), in the fewest principal components that hold a share `variance` of their variance.
 
     Shape (N, m), m at least 1. Parts of the rows that have dimensions of their own keep such: each has components
-    around its mean, and one more along that mean, which holds the parts as far apart as they are.
+    around its mean, and one more along that mean, which holds the parts as far apart as they are; the variance that
+    this distance adds is kept.
     """
     parts = parts_of(rows)
     found = [_components(rows, used, own) for used, (own,) in parts]
     values = np.concatenate([of_part for _, of_part, _ in found])
     order = np.argsort(-values, kind="stable")
-    shares = np.cumsum(np.maximum(values[order], 0.0))
+    means, sizes = [mean for mean, _, _ in found], [len(own) for _, (own,) in parts]
+    squares = [float(mean @ mean) for mean in means]
+    apart = sum(size * square * (1 - size / len(rows)) for size, square in zip(sizes, squares, strict=True))
+    shares = (apart if len(parts) > 1 else 0.0) + np.cumsum(np.maximum(values[order], 0.0))
     n_components = min(int(np.searchsorted(shares, variance * shares[-1])) + 1, len(shares))
     kept = np.zeros(len(values), dtype=np.bool_)
     kept[order[:n_components]] = True
