@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Clustered, Effort, Folds, Generators, Level, Output, Reading, Real, Running
+from textassay.cli.declarations import (
+    Clustered,
+    Effort,
+    Folds,
+    Generators,
+    Level,
+    Output,
+    Prior,
+    Reading,
+    Real,
+    Running,
+)
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_result
@@ -29,6 +40,7 @@ class Explain(Reading, Running, Clustered, Output):
     real: Real
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
     effort: Effort = "default"
+    prior: Prior = None
     folds: Folds = None
     level: Level = 0.95
 
@@ -36,6 +48,11 @@ class Explain(Reading, Running, Clustered, Output):
         """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
         check_sources(self.real, generators, {})
+        prior = None
+        if self.prior is not None:
+            from textassay.discriminator import check_prior
+
+            prior = check_prior(self.prior)
 
         from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
@@ -67,6 +84,7 @@ class Explain(Reading, Running, Clustered, Output):
                 store=EstimateStore(None if self.out is None else self.out / "estimates"),
                 version=version,
                 progress=progress,
+                prior=prior,
             )
         if reasons:
             raise TooFewSentencesError(reasons[0])
@@ -78,6 +96,7 @@ class Explain(Reading, Running, Clustered, Output):
             "seed": self.seed,
             "folds": folds,
             "effort": self.effort,
+            **({} if prior is None else {"prior": prior}),
             "tokenizer": real.tokenizer,
             "explanations": [explanation.to_dict() for explanation in explanations],
         }

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Running
+from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Prior, Reading, Running
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
@@ -26,6 +26,7 @@ class Plan(Reading, Running, Output):
     power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
     effort: Effort = "default"
+    prior: Prior = None
     folds: Folds = None
     level: Level = 0.95
 
@@ -33,6 +34,7 @@ class Plan(Reading, Running, Output):
         """Plan, print, write where asked, and return 0."""
         from textassay.cli.options import check_sources, parse_generators, read_sources
         from textassay.comparison import FLOOR, plan
+        from textassay.discriminator import check_prior
         from textassay.metric import check_effort
         from textassay.report import plan_document, read_comparison
 
@@ -52,6 +54,10 @@ class Plan(Reading, Running, Output):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
+        if self.prior is not None:
+            if self.real is None:
+                raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
+            check_prior(self.prior)
         if self.pilot is not None:
             result = planned(pilot=read_comparison(self.pilot))
         elif self.real is not None:
@@ -63,6 +69,7 @@ class Plan(Reading, Running, Output):
                     {name: files[name] for name in generators},
                     files[FLOOR],
                     effort=check_effort(self.effort),
+                    prior=cast(Any, self.prior),  # checked above
                     seed=self.seed,
                     progress=progress,
                     tokenizer=self.tokenizer,
