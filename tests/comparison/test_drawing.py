@@ -11,7 +11,18 @@ import pytest
 
 import textassay as ta
 from made_up import sentences
-from textassay.comparison import Budget, Comparison, Drawing, Rise, compare, is_source, names_model
+from textassay.comparison import (
+    Budget,
+    Comparison,
+    Drawing,
+    Rise,
+    Score,
+    compare,
+    is_source,
+    least_drawn,
+    names_model,
+    sizes_to,
+)
 from textassay.errors import InputError, OptionError
 from textassay.generators import External, Ngram, from_pretrained
 
@@ -39,7 +50,10 @@ class _Judged:
 
 
 def _drawing(source: Any, monkeypatch: pytest.MonkeyPatch, gains: Sequence[float], **settings: Any) -> Drawing:
-    """Return a drawing for which each enlargement adds a gain with the standard error of about 0.01."""
+    """Return a drawing for which each enlargement adds a gain with the standard error of about 0.01.
+
+    `little`: so many texts of all are drawn in any case where that is five times the real ones.
+    """
     left = list(gains)
 
     def rise(*_: Any, **__: Any) -> Rise:
@@ -47,10 +61,11 @@ def _drawing(source: Any, monkeypatch: pytest.MonkeyPatch, gains: Sequence[float
         return Rise(gain, gain - 0.0196, gain + 0.0196)
 
     monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "rise_of", rise)
+    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "LITTLE", settings.pop("little", 0))
     named = settings.pop("sources", {"a": source})
     options = {
         "named": named, "n_real": 300, "real_groups": None, "budget": Budget(100_000, None), "least": 50,
-        "level": 0.95, "seed": 0, "folder": None, "judge": lambda name, texts: _Judged(), "progress": None,
+        "level": 0.95, "seed": 0, "folder": None, "judge": lambda name, texts, log_probs: _Judged(), "progress": None,
     }  # fmt: skip
     return Drawing(named, **{**options, **settings})
 
@@ -71,6 +86,73 @@ def test_the_budget_ends_drawing_though_dd_rises(monkeypatch: pytest.MonkeyPatch
     assert (draw.n, draw.stopped) == (500, "budget")  # less than a doubling says nothing
     draw, _ = _drawing(Counter(), monkeypatch, [], budget=Budget(100, None)).draw()["a"]
     assert (draw.n, draw.stopped, draw.gain) == (100, "budget", None)
+
+
+def test_little_text_is_drawn_five_times_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = [0.0, 0.0]  # to 750, and to 1,500: dd does not rise at all
+    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000).draw()["a"]
+    assert (draw.n, draw.stopped) == (1500, "level")
+    assert [point.n_generated for point in draw.curve] == [300, 750, 1500]
+    draw, _ = _drawing(Counter(), monkeypatch, [0.0, 0.03, 0.0], little=20_000).draw()["a"]
+    assert (draw.n, draw.stopped) == (3000, "level")  # and more where it still rises
+    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000, budget=Budget(1500, None)).draw()["a"]
+    assert (draw.n, draw.stopped) == (1500, "level")  # the default budget: always so many
+    draw, _ = _drawing(Counter(), monkeypatch, [0.0], little=20_000, budget=Budget(500, None)).draw()["a"]
+    assert (draw.n, draw.stopped) == (500, "budget")
+
+
+def test_five_times_is_for_all_generators_together() -> None:
+    no_limit = Budget(None, None)
+    assert [least_drawn(n, 1, no_limit) for n in (100, 4000, 4001)] == [500, 20_000, 4001]
+    assert [least_drawn(1000, n, no_limit) for n in (4, 5)] == [5000, 1000]
+    assert least_drawn(300, 1, Budget(800, None)) == 800
+    assert least_drawn(300, 1, Budget(200, None)) == 200
+    assert [sizes_to(n, 301) for n in (1505, 301, 500, 200)] == [[301, 753, 1505], [301], [301, 500], [200]]
+
+
+class _Scored:
+    """Judges, and remembers whose log-probabilities it got."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, list[float] | None]] = []
+
+    def __call__(self, name: str, texts: Sequence[str], log_probs: Any) -> Any:
+        self.calls.append((len(texts), None if log_probs is None else [len(side) for side in log_probs]))
+        return _Judged()
+
+
+class _Source(Counter):
+    """Gives each text a log-probability; from a place on, 0 as a probability."""
+
+    def __init__(self, impossible: int) -> None:
+        super().__init__()
+        self.impossible, self.scored = impossible, 0
+
+    def log_prob(self, texts: Sequence[str]) -> Any:
+        self.scored += len(texts)
+        return np.array([-np.inf if text.endswith(f" {self.impossible}") else -1.0 for text in texts])
+
+
+def test_every_size_is_measured_by_one_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, source = _Scored(), _Source(impossible=499)
+    kinds: dict[str, Any] = {"judge": judge, "budget": Budget(1000, None)}
+    real = ["real"] * 100
+    draw, _ = _drawing(
+        source, monkeypatch, [0.03] * 9, **kinds, n_real=100, least=50, score=Score({"a": source}, real)
+    ).draw()["a"]
+    assert judge.calls[:2] == [(100, [100, 100]), (200, [200, 100])]
+    first_without = judge.calls.index((100, None))
+    assert all(log_probs is not None for _, log_probs in judge.calls[:first_without])
+    assert all(log_probs is None for _, log_probs in judge.calls[first_without:])
+    assert [point.n_generated for point in draw.curve] == [n for n, _ in judge.calls[first_without:]]
+
+
+def test_each_text_is_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, source = _Scored(), _Source(impossible=-1)
+    score = Score({"a": source}, ["real"] * 100)
+    _drawing(source, monkeypatch, [0.03, 0.03, 0.0], judge=judge, n_real=100, score=score).draw()
+    assert judge.calls[-1] == (800, [800, 100])
+    assert source.scored == 800 + 100
 
 
 def test_time_ends_drawing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,14 @@ from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
 from textassay.comparison.draw import TIMES_REAL as TIMES_REAL
 from textassay.comparison.draw import Draw as Draw
+from textassay.comparison.drawing import LITTLE as LITTLE
 from textassay.comparison.drawing import Drawing as Drawing
+from textassay.comparison.drawing import Score as Score
+from textassay.comparison.drawing import least_drawn as least_drawn
+from textassay.comparison.drawing import sizes_to as sizes_to
+from textassay.comparison.drawn_texts import Learning as Learning
+from textassay.comparison.drawn_texts import read_and_draw as read_and_draw
+from textassay.comparison.encoded_texts import EncodedTexts as EncodedTexts
 from textassay.comparison.explain import TOP as TOP
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explain import explain_generators as explain_generators
