@@ -154,3 +154,45 @@ def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Pat
         os.kill(command, 0)
     assert not (folder / "ended").exists()
     assert not (folder / "r" / "results.json").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_explain_and_plan_draw_what_compare_draws(run: Run, models: Path) -> None:
+    pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")
+    shared = ("--real", "real.txt", *pair, "--budget", "300", "--effort", "quick", "--quiet", "--json", "--out", "r")
+    explained = json.loads(run("explain", *shared).stdout)
+    drawn = {file: file.stat().st_mtime_ns for file in Path("r/draws").iterdir()}
+    planned = json.loads(run("plan", *shared).stdout)
+    compared = json.loads(run("compare", *shared, "--metrics", "dd").stdout)
+    assert {file: file.stat().st_mtime_ns for file in Path("r/draws").iterdir()} == drawn  # by the first command
+    assert explained["draws"] == planned["pilot"]["draws"] == compared["draws"]
+    assert {draw["log_probs"] for draw in explained["draws"]} == {True}
+    assert explained["explanations"] == compared["explanations"]
+    values = [result["value"] for result in compared["results"] if result["generator"] in ("ngram", "lstm")]
+    assert [each["value"] for each in planned["pilot"]["generators"]] == values
+    for command, page in (("explain", "explain.html"), ("plan", "plan.html")):
+        assert "Texts drawn" in Path("r", page).read_text(encoding="utf-8"), command
+    without = json.loads(run("plan", *shared, "--no-log-probs").stdout)
+    assert without["pilot"]["draws"][0]["no_log_probs"] == "they were not asked for"
+    printed = " ".join(run("explain", *shared[:-3], "--out", "r").stdout.split())
+    assert "300 texts were drawn from ngram" in printed
+
+
+@pytest.mark.parametrize("command", ["explain", "plan"])
+def test_explain_and_plan_refuse_what_compare_refuses(
+    folder: Path, refused: Refused, models: Path, command: str
+) -> None:
+    real = (command, "--real", "real.txt", "--out", "r")
+    lstm = f"a={models / 'lstm'}"
+    assert "--budget is for models and commands" in refused(*real, "a=lstm.txt", "--budget", "500")
+    assert "budget must be texts or seconds" in refused(*real, lstm, "--budget", "lots")
+    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--budget", "20")
+    assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3")
+    (folder / "few.txt").write_text("a b\nc d\n" * 10)
+    few = refused(command, "--real", "few.txt", lstm, "--out", "r")
+    assert few == "(real): dd needs at least 50 texts a side, got 20"
+    assert not (folder / "r").exists()
+
+
+def test_plan_without_texts_has_no_budget(refused: Refused) -> None:
+    assert "--budget is for models and commands" in refused("plan", "--budget", "500")

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from textassay.comparison import (
     names_model,
     sizes_to,
 )
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generators import External, Ngram, from_pretrained
 
 REAL = sentences(120, 1)
@@ -383,3 +384,63 @@ def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
         compare({"a": sentences(120, 9)}, REAL, budget=500)
     assert from_pretrained("command:cat x").model.command == "cat x"
+
+
+def test_python_explains_and_plans_with_models() -> None:
+    model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
+    settings: Any = {"effort": "quick", "seed": 3}
+    explained = ta.explain(model, REAL, name="a", budget=240, **settings)
+    planned = ta.plan({"a": model}, REAL, budget=240, **settings)
+    compared = compare({"a": model}, REAL, metrics=["dd"], budget=240, **settings)
+    assert planned.pilot is not None
+    assert planned.pilot.draws == tuple(
+        replace(draw, seconds=again.seconds) for draw, again in zip(compared.draws, planned.pilot.draws, strict=True)
+    )
+    values = explained.value, planned.pilot.generators[0].value, compared.result("a", "dd").estimate.value  # type: ignore[union-attr]
+    assert len(set(values)) == 1
+    assert explained.notes == ("240 texts were drawn from a.",)
+    with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
+        ta.explain(sentences(120, 9), REAL, budget=500)
+    with pytest.raises(TooFewSentencesError, match=r"\(real\): dd needs at least 50 texts a side, got 30"):
+        ta.explain(model, REAL[:30])
+
+
+def test_what_decides_on_drawing_learns_what_dd_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def noted(*args: Any, **settings: Any) -> Any:
+        calls.append((args, settings))
+        return judge(*args, **settings)
+
+    judge = sys.modules["textassay.comparison.learning_curve"].judge
+    monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "judge", noted)
+    model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
+    settings: Any = {"metrics": ["dd"], "effort": "quick", "explain": False, "budget": 240}
+    more: Any = {"train": sentences(300, 2), "fit_real": sentences(200, 5)}
+    compared = compare({"a": model}, REAL, **more, **settings)
+    assert len(calls) == 2
+    for (real, generated), given in calls:
+        assert set(real.columns) == set(generated.columns) == {"log_probs/a"}
+        assert list(given["trained_on"].texts) == more["train"]
+        assert list(given["fit_real"].texts) == more["fit_real"]
+    assert len({id(side.vocabulary) for side in (*calls[1][0], given["trained_on"], given["fit_real"])}) == 1
+    estimate = compared.result("a", "dd").estimate
+    assert estimate is not None
+    assert compared.draws[0].curve[-1].value == estimate.value  # at this effort they are one
+    calls.clear()
+    compare({"a": model}, REAL, **more, paper=False, **{**settings, "metrics": ["dd(discriminator=naive-bayes)"]})
+    ((real, _), given), *_ = calls
+    assert given["trained_on"] is None
+    assert real.columns == {}
+    calls.clear()
+    known = compare({"a": model}, [*REAL[:60], *sentences(60, 8)], train=REAL, **settings)
+    assert all(given["trained_on"] is None for _, given in calls)  # too much of the real text stands in it
+    assert any("did not learn from the training text" in warning for warning in known.warnings)
+
+
+def test_real_text_in_the_text_to_learn_from_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    source = Counter()
+    with pytest.raises(InputError, match="occur in the text of --fit-real"):
+        compare({"a": source}, REAL, fit_real=[*REAL[:60], *sentences(60, 8)], metrics=["dd"], out=tmp_path / "r")
+    assert source.calls == []
+    assert not (tmp_path / "r").exists()

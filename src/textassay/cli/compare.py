@@ -35,7 +35,14 @@ from textassay.cli.declarations import (
     Train,
 )
 from textassay.cli.messages import print_json, print_line
-from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
+from textassay.cli.options import (
+    Condition,
+    check_sources,
+    parse_condition,
+    parse_files,
+    parse_generators,
+    split_models,
+)
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
@@ -92,10 +99,9 @@ class Compare(Reading, Running, Clustered, Output):
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
-        from textassay.comparison import check_beside, names_model
+        from textassay.comparison import check_beside
 
-        models = {name: source for name, source in generators.items() if names_model(source)}
-        written = {name: source for name, source in generators.items() if name not in models}
+        models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.progress import show_progress
@@ -103,8 +109,6 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.corpus import read_features
         from textassay.metric import check_effort, split_names
 
-        if self.budget is not None and not models:
-            raise OptionError("--budget is for models and commands, and all generators are files: leave it out")
         check_names(
             list(generators),
             ["real", *(option.removeprefix("--") for option in named)],

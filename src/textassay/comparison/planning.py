@@ -11,18 +11,22 @@ text detects more; the learning curve shows how much, and for each side alone wh
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 from scipy.special import ndtri
 
+from textassay.comparison.columns import columns_of
 from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.comparison.draw import TIMES_REAL
+from textassay.comparison.draw import TIMES_REAL, Draw
+from textassay.comparison.drawn_texts import Learning, read_and_draw
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
+from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
-from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.discriminator import Prior, check_prior
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
@@ -85,6 +89,7 @@ class Pilot:
     # generator, or where real texts contribute too little to a finished comparison's intervals
     correlation: float | None
     prior: Prior | None = None  # What dd knew of a language
+    draws: tuple[Draw, ...] = ()  # What was drawn for it
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Plan(Displayed):
 
 
 def plan(
-    generated: Mapping[str, Texts] | None = None,
+    generated: Mapping[str, Texts | Source] | None = None,
     real: Texts = None,
     *,
     margins: Sequence[float] = (),
@@ -137,7 +142,10 @@ def plan(
     folds: int = 5,
     effort: Effort = "default",
     prior: Prior | None = None,
+    budget: int | str | None = None,
+    own_log_probs: bool = True,
     seed: int = 0,
+    out: Path | str | None = None,
     progress: Progress | None = None,
     **text: Unpack[TextOptions],
 ) -> Plan:
@@ -150,7 +158,7 @@ def plan(
     ----------
     generated, real
         Texts of a pilot, as in `compare`, at least 10 a fold (50 for one split) of each generator and real ones; both
-        or none.
+        or none. Generators are drawn from.
     margins
         Bound dd within plus or minus so much, each in (0, 1).
     detectable
@@ -167,8 +175,10 @@ def plan(
         With which what is there is found, in (0, 1).
     folds
         Cross-fitting folds, at least 1.
-    effort, prior, seed, progress
+    effort, prior, budget, own_log_probs, seed, progress
         Of a pilot with texts, as in `compare`.
+    out
+        Folder in which what is drawn for it is kept.
     text
         How those are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -199,11 +209,21 @@ def plan(
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        corpora = corpora_from_texts({FLOOR: real, **generated}, **text)
+        corpora, drawn = read_and_draw(
+            generated,
+            real,
+            Learning(folds, level, seed, prior),
+            reading=text,
+            budget=budget,
+            own_log_probs=own_log_probs,
+            out=out,
+            progress=progress,
+        )
         pilot = run_pilot(
             corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, prior=prior, seed=seed,
             progress=progress,
         )  # fmt: skip
+        pilot = replace(pilot, draws=drawn.draws)
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, dd_assumption = _shares(dd, closest)
@@ -259,7 +279,7 @@ def _with_more(question: str, variances: Sequence[float], correlation: float) ->
 
 
 def run_pilot(
-    real: Corpus,
+    all_real: Corpus,
     generated: Mapping[str, Corpus],
     *,
     effort: Effort = "default",
@@ -274,7 +294,8 @@ def run_pilot(
 
     settings: Any = {"effort": effort, "folds": folds, "level": level, "prior": prior, "seed": seed}
     generators, answers = [], []
-    for number, (name, corpus) in enumerate(generated.items()):
+    for number, (name, texts) in enumerate(generated.items()):
+        real, corpus = columns_of(all_real, name), columns_of(texts, name)
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
         judged = judge(real, corpus, **settings)
