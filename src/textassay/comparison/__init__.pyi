@@ -13,6 +13,7 @@ from textassay.comparison.comparison import Rank as Rank
 from textassay.comparison.comparison import RealText as RealText
 from textassay.comparison.comparison import Result as Result
 from textassay.comparison.cost import Cost as Cost
+from textassay.comparison.cost import DrawCost as DrawCost
 from textassay.comparison.cost import Stage as Stage
 from textassay.comparison.cost import cost as cost
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
