@@ -20,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
 from textassay.comparison.sources import MOST, Budget, Source, is_source, open_source
 from textassay.corpus import Corpus, TextOptions, Texts, as_texts, corpora_from_texts
-from textassay.discriminator import Prior
 from textassay.display import Displayed
 from textassay.execution import default_workers
 from textassay.inspection import HELDOUT
@@ -142,7 +141,7 @@ def cost(
     fit_real: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
     effort: Effort = "default",
-    prior: Prior | None = None,
+    prior: Literal["english"] | None = None,
     explain: bool = True,
     budget: int | str | None = None,
     own_log_probs: bool = True,

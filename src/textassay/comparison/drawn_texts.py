@@ -16,12 +16,12 @@ from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Budget, Source, is_source, open_source
 from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts
-from textassay.discriminator import Prior
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.storage import ENCODED_TEXTS
 
 if TYPE_CHECKING:
     from textassay.comparison.learning_curve import Judgement
+    from textassay.discriminator import Prior
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Learning:
     folds: int
     level: float
     seed: int
-    prior: Prior | None = None
+    prior: "Prior | None" = None
     learns_from: Sequence[str] = ()  # sets of texts: ``(train)``, ``(fit-real)``
     reads_log_probs: bool = True
     measured: bool = True  # whether dd is among the metrics

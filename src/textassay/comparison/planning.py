@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,7 +27,6 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
 from textassay.corpus import Corpus, TextOptions, Texts
-from textassay.discriminator import Prior, check_prior
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric import Effort, check_level, variance_factor
@@ -88,7 +87,7 @@ class Pilot:
     # The smallest correlation, over pairs of generators, between the judgements of the same real texts; None with one
     # generator, or where real texts contribute too little to a finished comparison's intervals
     correlation: float | None
-    prior: Prior | None = None  # What dd knew of a language
+    prior: Literal["english"] | None = None  # What dd knew of a language
     draws: tuple[Draw, ...] = ()  # What was drawn for it
 
 
@@ -141,7 +140,7 @@ def plan(
     power: float = POWER,
     folds: int = 5,
     effort: Effort = "default",
-    prior: Prior | None = None,
+    prior: Literal["english"] | None = None,
     budget: int | str | None = None,
     own_log_probs: bool = True,
     seed: int = 0,
@@ -202,6 +201,8 @@ def plan(
     if prior is not None:
         if real is None:
             raise OptionError("prior is for a pilot with texts: give generated and real, or leave it out")
+        from textassay.discriminator import check_prior  # loads the classifiers
+
         check_prior(prior)
     if isinstance(pilot, Comparison):
         pilot = pilot_of(pilot)
@@ -285,7 +286,7 @@ def run_pilot(
     effort: Effort = "default",
     folds: int = 5,
     level: float = 0.95,
-    prior: Prior | None = None,
+    prior: Literal["english"] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:

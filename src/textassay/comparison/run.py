@@ -49,8 +49,6 @@ from textassay.corpus import (
     kept_texts,
     no_texts_of_refused_input,
 )
-from textassay.discriminator import AUTO as BEST_OF_FAMILY
-from textassay.discriminator import Discriminator, reads_log_probs, reads_prior, reads_training_text
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
@@ -388,12 +386,13 @@ def _prepare(
 
 def _learning(prepared: _Prepared, measuring: Mapping[str, Any], learnt_from: Collection[str]) -> Learning:
     """Return how dd is measured that decides how much is drawn: it knows what a dd of the comparison knows."""
-    metrics = [metric for metric in prepared.metrics if metric.declaration.name == "dd"]
+    from textassay.discriminator import AUTO, reads_log_probs, reads_prior, reads_training_text  # the classifiers
 
-    def used(reads: Callable[[Discriminator], bool]) -> bool:
-        return any(
-            _is_family(judge) or reads(judge) for judge in (metric.settings["discriminator"] for metric in metrics)
-        )
+    metrics = [metric for metric in prepared.metrics if metric.declaration.name == "dd"]
+    judges = [metric.settings["discriminator"] for metric in metrics]
+
+    def used(reads: Callable[[Any], bool]) -> bool:
+        return any((isinstance(judge, str) and judge == AUTO) or reads(judge) for judge in judges)
 
     return Learning(
         measuring["folds"],
@@ -404,10 +403,6 @@ def _learning(prepared: _Prepared, measuring: Mapping[str, Any], learnt_from: Co
         reads_log_probs=used(reads_log_probs),
         measured=bool(metrics),
     )
-
-
-def _is_family(judge: Any) -> bool:
-    return isinstance(judge, str) and judge == BEST_OF_FAMILY
 
 
 def metric_settings(
