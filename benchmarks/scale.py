@@ -93,7 +93,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     effort = check_effort(kinds[0] if kinds else "default")
     prior: Prior | None = "english" if "prior" in kinds else None
     files = {"real": real, "generated": generated}
-    warm_up()
+    warm_up(prior)
     with workers(WORKERS), feature_store(None), EstimateStore(None) as store:
         before = Start()
         corpora = corpora_from_texts(files)
@@ -125,12 +125,12 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     }
 
 
-def warm_up() -> None:
+def warm_up(prior: Any) -> None:
     """Load and compile what all stages share, so that small sizes do not pay for it."""
     import textassay as ta
 
     texts = [[f"{word} {number % 7} {number}" for number in range(200)] for word in ("a", "b")]
-    ta.compare({"generated": texts[0]}, texts[1], explain=True, effort="quick")
+    ta.compare({"generated": texts[0]}, texts[1], explain=True, effort="quick", prior=prior)
 
 
 class Start:
