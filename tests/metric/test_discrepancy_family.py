@@ -214,7 +214,7 @@ def test_the_size_decides_on_members_and_all_say_so(
     at_150, at_200 = dd(few["far"], few["real"]), dd(corpora["far"], corpora["real"])
     assert (at_150.signature.settings["clf"], at_200.signature.settings["clf"]) == ("small", "logistic")
     assert at_150.details["by_size"] == at_150.signature.settings["clf_for"] == "up to 150 texts a side"
-    assert at_200.details["by_size"] is None
+    assert "by_size" not in at_200.details
     assert "clf_for" not in at_200.signature.settings
     assert at_150.value == dd(few["far"], few["real"], discriminator="small").value
     assert dd(corpora["far"], few["real"]).signature.settings["clf"] == "small"

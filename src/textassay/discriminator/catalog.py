@@ -68,8 +68,8 @@ class Member:
         return self.least <= n_texts and (self.most is None or n_texts <= self.most)
 
 
-_FEW = 500  # texts a side, up to which a stack of fewer columns finds more
-_PLENTY = 20_000
+_FEW = 500  # texts a side, up to which a stack of fewer columns finds as much or more, in half the time
+_PLENTY = 20_000  # texts a side, from which on a network is worth its time on a GPU
 
 _STACKS = (Member("stack-quick", most=_FEW), Member("stack", least=_FEW + 1))
 _NETWORKS = (Member("ngram-network"), Member("transformer", least=_PLENTY, needs_gpu=True))
@@ -142,7 +142,7 @@ def family_sizes(effort: str, *, has_prior: bool = False) -> list[int]:
 
 
 def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False) -> str | None:
-    """Return for which sizes the family is that of `n_texts`; None where it is what `make_family` returns for plenty."""
+    """Return for which sizes the family is that of `n_texts`; None where it is that of plenty."""
     if _names(effort, n_texts, has_prior) == _names(effort, None, has_prior):
         return None
     sizes = family_sizes(effort, has_prior=has_prior)

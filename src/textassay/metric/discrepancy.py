@@ -131,6 +131,8 @@ def dd(
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
+        Up to 500 texts of the smaller side, the stack of ``"default"`` and ``"max"`` is the one of ``"quick"``; from
+        20,000 on, a transformer joins at ``"max"`` where there is a GPU: the signature then has ``clf_for``.
         All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
         training texts a side, and the signature says ``fit=250000``.
     folds
@@ -164,7 +166,8 @@ def dd(
         variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
         on validation text), `p_value` (permutation of the scores of fold 0) and `e_value` (of the same scores; bound
         and e-value are None where sentences come in groups), `won` (of a family: which candidate judged in each fold,
-        and in most), `alone` (what each candidate would have given), `left_out` (members that need an extra),
+        and in most), `alone` (what each candidate would have given), `by_size` (where the size of the text decided who
+        is in the family: for which sizes), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about
         them), `unseen` (share of each side's texts of which no token stands in the text the classifier learnt from),
@@ -235,7 +238,7 @@ def dd(
             **details,
             "p_value": p_value_of(fits[0], (real, generated), seed),
             "log_probs": whose,
-            "by_size": by_size,
+            **({} if by_size is None else {"by_size": by_size}),
             "left_out": left_out,
         },
         real_scores=scores[0],
