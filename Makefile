@@ -26,6 +26,9 @@ help: ## list the targets
 demo: $(VENV)/.core ## compare five small generators with real text, write demo-report/
 	$(RUN) textassay demo
 
+# Tests start hundreds of interpreters, and each would compile the package anew where bytecode is not written.
+test test-slow: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.dev ## run the tests, but for the slow ones
 	$(RUN) pytest -q -n $(WORKERS) --dist worksteal -m "not slow"
 

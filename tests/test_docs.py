@@ -81,7 +81,13 @@ def short_rounds() -> Iterator[None]:
         vars(recipe).update(values)
 
 
-@pytest.mark.usefixtures("texts")
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures empty: tests of the report draw all kinds, here they would take half of the time."""
+    monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
+
+
+@pytest.mark.usefixtures("texts", "no_figures")
 @pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
 def test_python_examples(page: Path) -> None:
     namespace: dict[str, object] = {}
@@ -111,11 +117,9 @@ def _by_length(pages: list[Path]) -> list[Any]:
     ]
 
 
-@pytest.mark.usefixtures("short_rounds")
+@pytest.mark.usefixtures("short_rounds", "no_figures")
 @pytest.mark.parametrize("page", _by_length(_pages_with("console")), ids=_name)
 def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # All kinds of figures are drawn by tests of the report: here they would take half of the time.
-    monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
     for kind, code in _blocks(page):
         if kind == "yaml" and (named := re.match(r"# (\S+\.yaml)\n", code)):
             (texts / named[1]).write_text(code, encoding="utf-8")

@@ -71,8 +71,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut at")
 @pytest.fixture
 def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Return lists of texts, in whose folder of files the commands run."""
-    lists = {"real": sentences(200, 1), "one": sentences(200, 2, shift=0.3), "train": sentences(200, 3)}
-    lists["other"] = shuffled(sentences(200, 4), 0)
+    lists = {"real": sentences(100, 1), "one": sentences(100, 2, shift=0.3), "train": sentences(100, 3)}
+    lists["other"] = shuffled(sentences(100, 4), 0)
     for name, lines in lists.items():
         (tmp_path / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         pd.DataFrame({"text": lines}).to_csv(tmp_path / f"{name}.csv", index=False)

@@ -52,7 +52,8 @@ def test_the_table_goes_to_standard_output_alone(run: Run) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_json_is_one_document_with_the_promised_keys(run: Run) -> None:
-    document = _document(run, "--real", "real.txt", "lstm.txt", "trigram.txt", "--train", "train.txt")
+    texts = ("--real", "real.txt", "lstm.txt", "trigram.txt", "--train", "train.txt")
+    document = _document(run, *texts, "--effort", "quick")
     assert {"version", "real", "results", "pairs", "ranks", "findings", "warnings"} <= set(document)
     assert {result["generator"] for result in document["results"]} == {"(real)", "(train)", "lstm", "trigram"}
     assert {name for pair in document["pairs"] for name in (pair["a"], pair["b"])} == {"lstm", "trigram"}
@@ -231,7 +232,18 @@ def test_groups_come_from_their_column(run: Run) -> None:
         lines = Path(f"{name}.txt").read_text(encoding="utf-8").splitlines()
         rows = "".join(f"{number // 3},{line}\n" for number, line in enumerate(lines))
         Path(f"{name}.csv").write_text("page,review\n" + rows, encoding="utf-8")
-    arguments = ("--real", "real.csv", "lstm.csv", "--column", "review", "--metrics", "dd", "--no-explain")
+    arguments = (
+        "--real",
+        "real.csv",
+        "lstm.csv",
+        "--column",
+        "review",
+        "--metrics",
+        "dd",
+        "--no-explain",
+        "--folds",
+        2,
+    )
     grouped, by_line = _document(run, *arguments, "--group-column", "page"), _document(run, *arguments)
     assert "split:group" in grouped["results"][-1]["signature"]
     assert "split:draw" in by_line["results"][-1]["signature"]

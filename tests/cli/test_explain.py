@@ -22,7 +22,7 @@ def _document(run: Run, *arguments: object) -> dict[str, Any]:
 
 
 def test_explain_prints_every_generator(run: Run) -> None:
-    outcome = run("explain", "--real", "real.txt", "lstm.txt", "other=trigram.txt", "--top", "3")
+    outcome = run("explain", "--real", "real.txt", "lstm.txt", "other=trigram.txt", "--top", "3", "--effort", "quick")
     assert outcome.status == 0
     assert "What gives lstm away: dd" in outcome.stdout
     assert "What gives other away: dd" in outcome.stdout
@@ -30,13 +30,13 @@ def test_explain_prints_every_generator(run: Run) -> None:
 
 
 def test_explain_gives_the_numbers_of_compare(run: Run) -> None:
-    arguments = ("--real", "real.txt", "lstm.txt", "--seed", "3", "--folds", "4")
+    arguments = ("--real", "real.txt", "lstm.txt", "--seed", "3", "--folds", "2")
     explained = _document(run, "explain", *arguments)
     compared = _document(run, "compare", *arguments, "--metrics", "dd")
     assert explained["explanations"] == compared["explanations"]
     assert explained["explanations"][0]["value"] == compared["results"][1]["value"]
     assert explained["real"] == compared["real"]
-    assert (explained["seed"], explained["folds"], explained["level"]) == (3, 4, 0.95)
+    assert (explained["seed"], explained["folds"], explained["level"]) == (3, 2, 0.95)
 
 
 def test_explain_writes_and_resumes(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,9 +175,10 @@ def test_too_little_text_and_wrong_settings_are_refused(pair: tuple[Corpus, Corp
 def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": FAR[:200], "shuffled": shuffled(REAL[:200], 0)}
     real = REAL[:200]
-    first = compare(generated, real, metrics=["dd"], seed=2, folds=3, out=tmp_path)
+    of_dd: dict[str, Any] = {"metrics": ["dd"], "seed": 2, "folds": 3, "effort": "quick"}
+    first = compare(generated, real, out=tmp_path, **of_dd)
     assert [found.generator for found in first.explanations] == ["far", "shuffled"]
-    alone = compare({"far": generated["far"]}, real, metrics=["dd"], seed=2, folds=3, explain=False)
+    alone = compare({"far": generated["far"]}, real, explain=False, **of_dd)
     estimate = alone.result("far", "dd(folds=3)").estimate
     assert estimate is not None
     assert first.explanations[0].value == estimate.value
@@ -184,13 +186,13 @@ def test_a_comparison_explains_keeps_and_finds_again(tmp_path: Path, monkeypatch
         import_module("textassay.comparison.explain"), "judge", lambda *_, **__: pytest.fail("computed again")
     )
     generated["renamed"] = generated.pop("far")
-    again = compare(generated, real, metrics=["dd"], seed=2, folds=3, out=tmp_path)
+    again = compare(generated, real, out=tmp_path, **of_dd)
     assert {found.generator: found.value for found in again.explanations} == {
         "renamed": first.explanations[0].value,
         "shuffled": first.explanations[1].value,
     }
     for settings in ({"metrics": ["dd"], "explain": False}, {"metrics": ["length"]}):
-        assert compare(generated, real, seed=3, **settings).explanations == ()
+        assert compare(generated, real, seed=3, effort="quick", **settings).explanations == ()
 
 
 def test_dd_is_kept_before_its_explanation_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ FAST = ["dd", "bleu(order=2)", "self-bleu(order=2)", "length"]
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return compare(GENERATED, REAL, real_heldout=sentences(500, 8), seed=1, explain=False)
+    return compare(GENERATED, REAL, real_heldout=sentences(500, 8), seed=1, effort="quick", explain=False)
 
 
 def test_every_cell_is_there(comparison: Comparison) -> None:
@@ -94,9 +94,11 @@ def test_same_seed_gives_the_same_document_at_any_number_of_workers() -> None:
 
 def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) -> None:
     real, generated = REAL[:200], {name: texts[:200] for name, texts in GENERATED.items()}
+    settings: dict[str, Any] = {"folds": 2, "effort": "quick"}
 
     def run(generators: list[str], metrics: list[str]) -> Comparison:
-        return compare({name: generated[name] for name in generators}, real, metrics=metrics, folds=2, out=tmp_path)
+        chosen = {name: generated[name] for name in generators}
+        return compare(chosen, real, metrics=metrics, out=tmp_path, **settings)
 
     kept = tmp_path / "estimates"
     first = run(["close"], ["length"])
@@ -104,7 +106,7 @@ def test_a_comparison_resumes_and_grows_without_computing_again(tmp_path: Path) 
     grown = run(["close", "far"], FAST)
     assert {file: file.stat().st_mtime_ns for file in written} == written
     assert grown.result("close", "length") == first.result("close", "length")
-    fresh = compare({name: generated[name] for name in ("close", "far")}, real, metrics=FAST, folds=2)
+    fresh = compare({name: generated[name] for name in ("close", "far")}, real, metrics=FAST, **settings)
     assert grown.to_dict() == fresh.to_dict()
 
 
@@ -126,7 +128,7 @@ def test_default_metrics_that_need_more_sentences_are_null_with_a_reason() -> No
 @pytest.mark.parametrize("folds", [5, 3])
 def test_a_heldout_file_that_differs_is_called_out(folds: int) -> None:
     heldout = sentences(600, 7, shift=0.8)
-    settings: dict[str, Any] = {"metrics": ["dd"], "folds": folds, "explain": False}
+    settings: dict[str, Any] = {"metrics": ["dd"], "folds": folds, "effort": "quick", "explain": False}
     comparison = compare({"far": GENERATED["far"]}, REAL, real_heldout=heldout, **settings)
     assert any("held-out real text itself differs" in warning for warning in comparison.warnings)
 
@@ -249,8 +251,9 @@ def test_a_seed_of_numpy_is_written_as_a_number() -> None:
 
 def test_normalising_and_cutting_apply_to_both_sides() -> None:
     loud = [text.upper().replace(" .", ".") for text in GENERATED["close"]]
-    plain = compare({"loud": loud}, REAL, metrics=["dd"], folds=2, explain=False)
-    repaired = compare({"loud": loud}, REAL, metrics=["dd"], folds=2, explain=False, normalize=True, max_tokens=6)
+    settings: dict[str, Any] = {"metrics": ["dd"], "folds": 2, "effort": "quick", "explain": False}
+    plain = compare({"loud": loud}, REAL, **settings)
+    repaired = compare({"loud": loud}, REAL, normalize=True, max_tokens=6, **settings)
     worse, better = (float(c.result("loud", "dd(folds=2)").estimate or math.nan) for c in (plain, repaired))
     assert worse > 0.95
     assert better < 0.4
@@ -279,7 +282,7 @@ def test_held_out_text_without_inputs_is_a_null_even_where_the_metric_was_named(
 
 def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     generated = {"far": GENERATED["far"]}
-    plain = compare(generated, REAL, metrics=["dd"], folds=2, explain=False)
+    plain = compare(generated, REAL, metrics=["dd"], folds=2, effort="quick", explain=False)
     sizes = []
     fit = discrepancy._cross_fits
 
@@ -288,7 +291,7 @@ def test_the_explanation_and_dd_are_one_piece_of_work(monkeypatch: pytest.Monkey
         return fit(generated, real, *settings)
 
     monkeypatch.setattr(discrepancy, "_cross_fits", counted)
-    explained = compare(generated, REAL, metrics=["dd"], folds=2)
+    explained = compare(generated, REAL, metrics=["dd"], folds=2, effort="quick")
     assert sizes.count((600, 600)) == 1
     assert explained.results == plain.results
     assert explained.explanations[0].value == float(explained.result("far", "dd(folds=2)").estimate or math.nan)

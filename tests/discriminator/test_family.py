@@ -93,6 +93,7 @@ def test_judges_that_err_independently_are_best_together() -> None:
         assert np.array_equal(family.prob_real(corpus), alone[side][BLEND])
 
 
+@pytest.mark.slow
 def test_equal_members_leave_the_preferred_one_where_there_is_nothing_to_find() -> None:
     """Of 40 choices among five that only guess, few may leave the first: the rule asks for two standard errors."""
     left = sum(

@@ -109,6 +109,7 @@ def test_a_model_that_is_the_oracle_has_no_ratio() -> None:
     assert found["tv"].to_dict()["eb_c_intervals"] == [None]
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     rng = np.random.default_rng(5)
     hits = 0

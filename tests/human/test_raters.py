@@ -69,6 +69,7 @@ def test_one_answer_is_suspicious_only_where_others_differ() -> None:
     assert not any(rater.flags for rater in summarise_raters(parted))
 
 
+@pytest.mark.slow
 def test_p_values_are_valid_where_all_raters_are_alike() -> None:
     rng = np.random.default_rng(2)
     p_values, any_flag = [], 0

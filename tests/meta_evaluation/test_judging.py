@@ -52,6 +52,7 @@ def test_verdicts() -> None:
     assert not any("2/12" in warning for warning in judging.warnings)
 
 
+@pytest.mark.slow
 def test_verdicts_are_at_the_level_of_all_comparisons_together() -> None:
     n_differ = {"best": 0, "luck": 0}
     for seed in range(12):

@@ -59,6 +59,7 @@ def test_the_distribution_is_that_of_new_test_texts() -> None:
     assert agreement([apart], [GOLD], group="6").mean < taus.mean() - 0.1
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_tau() -> None:
     rng = np.random.default_rng(2)
     inside = []

@@ -109,6 +109,7 @@ def test_intervals_lie_around_the_value(grouping: str) -> None:
         assert grouping == "no grouping" or found.low < found.value < found.high
 
 
+@pytest.mark.slow
 def test_intervals_within_generators_cover() -> None:
     hits, truth = 0, 0.5
     for seed in range(150):

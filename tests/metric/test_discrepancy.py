@@ -1,6 +1,8 @@
 """Distributional Discrepancy: exact values, equation (6), damage, doors, evidence, groups."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -57,18 +59,24 @@ def corpora() -> dict[str, Corpus]:
     )
 
 
-def cross_fit_of(generated: Corpus, real: Corpus) -> CrossFit:
-    return dd_and_fits(parse_metric("dd"), generated, real)[1][0]
-
-
-def judgements(generated: Corpus, real: Corpus) -> tuple[np.ndarray, np.ndarray]:
-    """Return 1 for each sentence judged rightly, 0 for the others, real and generated."""
-    return cross_fit_of(generated, real).correct()
+Measured = Callable[[str], tuple[Estimate, CrossFit]]
 
 
 @pytest.fixture(scope="module")
-def estimate(corpora: dict[str, Corpus]) -> Estimate:
-    return dd(corpora["worse"], corpora["real"])
+def measured(corpora: dict[str, Corpus]) -> Measured:
+    """Return what gives dd of a generated corpus and its cross-fit, measured once for all tests."""
+
+    @cache
+    def measured_once(name: str) -> tuple[Estimate, CrossFit]:
+        estimate, (fit,) = dd_and_fits(parse_metric("dd"), corpora[name], corpora["real"])
+        return estimate, fit
+
+    return measured_once
+
+
+@pytest.fixture(scope="module")
+def estimate(measured: Measured) -> Estimate:
+    return measured("worse")[0]
 
 
 @pytest.mark.feature("DD-01")
@@ -95,11 +103,10 @@ def test_what_is_no_distribution_is_an_error(p: dict[str, float], message: str) 
 
 
 @pytest.mark.feature("DD-07")
-def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(
-    corpora: dict[str, Corpus], estimate: Estimate
-) -> None:
+def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(measured: Measured) -> None:
     """Unequal sizes: the mean over each side counts, never the raw accuracy."""
-    real, generated = judgements(corpora["worse"], corpora["real"])
+    estimate, fit = measured("worse")
+    real, generated = fit.correct()  # 1 for each sentence judged rightly, 0 for the others
     assert (len(real), len(generated)) == (600, 500)
     assert set(np.concatenate([real, generated])) == {0.0, 1.0}
     true_correct, fake_correct = real.sum(), generated.sum()
@@ -112,10 +119,9 @@ def test_the_value_is_equation_6_on_sentences_the_classifier_did_not_see(
 
 
 @pytest.mark.feature("DD-07")
-def test_with_equal_sizes_it_is_twice_the_accuracy_less_one(corpora: dict[str, Corpus]) -> None:
-    estimate = dd(corpora["shuffled"], corpora["real"])
-    accuracy = np.concatenate(judgements(corpora["shuffled"], corpora["real"])).mean()
-    assert estimate.value == pytest.approx(2 * accuracy - 1)
+def test_with_equal_sizes_it_is_twice_the_accuracy_less_one(measured: Measured) -> None:
+    estimate, fit = measured("shuffled")
+    assert estimate.value == pytest.approx(2 * np.concatenate(fit.correct()).mean() - 1)
 
 
 def test_evidence_has_the_mean_and_the_variance_of_the_value(estimate: Estimate) -> None:
@@ -128,8 +134,9 @@ def test_evidence_has_the_mean_and_the_variance_of_the_value(estimate: Estimate)
     assert estimate.details["se_sampling"] == pytest.approx(np.sqrt(variance))
 
 
-def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpus], estimate: Estimate) -> None:
-    real, generated = judgements(corpora["worse"], corpora["real"])
+def test_interval_bound_and_folds_agree_with_the_counts(measured: Measured) -> None:
+    estimate, fit = measured("worse")
+    real, generated = fit.correct()
     expected = newcombe_interval(real.sum() / 1.64, 600 / 1.64, (500 - generated.sum()) / 1.64, 500 / 1.64, level=0.95)
     assert estimate.interval is not None
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx((expected.low, expected.high))
@@ -137,7 +144,6 @@ def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpu
     assert np.mean(estimate.details["fold_values"]) == pytest.approx(estimate.value)
     bound = estimate.details["certified_bound"]
     assert (bound["level"], bound["fold"]) == (0.95, 0)
-    fit = cross_fit_of(corpora["worse"], corpora["real"])
     called_real = [
         int(np.sum(scores[folds == 0] > bound["threshold"]))
         for scores, folds in ((fit.real_scores, fit.real_folds), (fit.generated_scores, fit.generated_folds))
@@ -147,21 +153,21 @@ def test_interval_bound_and_folds_agree_with_the_counts(corpora: dict[str, Corpu
     assert 0 < bound["value"] < called_real[0] / 120 - called_real[1] / 100
 
 
-def test_the_threshold_of_the_bound_is_chosen_without_the_test_text(corpora: dict[str, Corpus]) -> None:
-    estimate, fits = dd_and_fits(parse_metric("dd"), corpora["worse"], corpora["real"])
-    fold = fits[0].folds[0]
+def test_the_threshold_of_the_bound_is_chosen_without_the_test_text(measured: Measured) -> None:
+    estimate, fit = measured("worse")
+    fold = fit.folds[0]
     rule = choose_bound(*fold.valid_scores, n_real=120, n_generated=100, alpha=0.05, usual=fold.threshold)
     assert estimate.details["certified_bound"]["threshold"] == rule.threshold
 
 
-def test_the_e_value_is_large_where_the_p_value_is_small(corpora: dict[str, Corpus], estimate: Estimate) -> None:
-    assert estimate.details["e_value"] > 1000
-    assert dd(corpora["same"], corpora["real"]).details["e_value"] < 20
+def test_the_e_value_is_large_where_the_p_value_is_small(measured: Measured) -> None:
+    assert measured("worse")[0].details["e_value"] > 1000
+    assert measured("same")[0].details["e_value"] < 20
 
 
-def test_the_plug_in_lies_near_or_above_the_value(corpora: dict[str, Corpus], estimate: Estimate) -> None:
+def test_the_plug_in_lies_near_or_above_the_value(measured: Measured, estimate: Estimate) -> None:
     assert estimate.value - 0.1 < estimate.details["plug_in"] <= 1
-    assert dd(corpora["disjoint"], corpora["real"]).details["plug_in"] > 0.99
+    assert measured("disjoint")[0].details["plug_in"] > 0.99
 
 
 def test_details_are_complete_and_json_ready(estimate: Estimate) -> None:
@@ -213,8 +219,8 @@ def test_two_samples_of_one_model_are_within_three_standard_errors_of_zero(seed:
 
 
 @pytest.mark.feature("DD-25")
-def test_shuffled_words_raise_it(corpora: dict[str, Corpus]) -> None:
-    same, mixed = dd(corpora["same"], corpora["real"]), dd(corpora["shuffled"], corpora["real"])
+def test_shuffled_words_raise_it(measured: Measured) -> None:
+    same, mixed = measured("same")[0], measured("shuffled")[0]
     assert mixed.value > same.value + 0.3
     assert mixed.interval is not None
     assert same.interval is not None
@@ -229,24 +235,23 @@ def test_a_copier_of_fifty_sentences_is_far_from_real_text(corpora: dict[str, Co
     assert estimate.details["dd_distinct_texts"] < estimate.value  # as a list without repeats it looks real enough
 
 
-def test_disjoint_vocabularies_give_one(corpora: dict[str, Corpus]) -> None:
-    estimate = dd(corpora["disjoint"], corpora["real"])
+def test_disjoint_vocabularies_give_one(measured: Measured) -> None:
+    estimate = measured("disjoint")[0]
     assert estimate.value == 1
     assert estimate.interval is not None
     assert 0.97 < estimate.interval.low < estimate.interval.high == 1
     assert estimate.details["certified_bound"]["value"] > 0.9
 
 
-def test_it_grows_with_the_distance_and_knows_no_sides(corpora: dict[str, Corpus]) -> None:
-    values = [dd(corpora[name], corpora["real"]).value for name in ("same", "worse", "bad")]
+def test_it_grows_with_the_distance_and_knows_no_sides(corpora: dict[str, Corpus], measured: Measured) -> None:
+    values = [measured(name)[0].value for name in ("same", "worse", "bad")]
     assert values == sorted(values)
     swapped = dd(corpora["real"], corpora["bad"]).value
     assert swapped == pytest.approx(values[2], abs=0.1)
 
 
 def test_all_doors_give_the_same(corpora: dict[str, Corpus], estimate: Estimate) -> None:
-    assert measure(parse_metric("dd"), corpora["worse"], corpora["real"]) == estimate
-    assert dd_and_fits(parse_metric("dd"), corpora["worse"], corpora["real"])[0] == estimate
+    assert measure(parse_metric("dd"), corpora["worse"], corpora["real"]) == estimate  # which is of `dd_and_fits`
     with workers(2):
         assert dd(corpora["worse"], corpora["real"]) == estimate
     assert dd(corpora["worse"], corpora["real"], seed=1).value != estimate.value
@@ -344,7 +349,7 @@ class Fixed:
         return np.array([0.9 if text.split().count("w1") % 2 == 0 else 0.2 for text in corpus.texts])
 
 
-def test_own_and_scikit_learn_discriminators(corpora: dict[str, Corpus]) -> None:
+def test_own_and_scikit_learn_discriminators(corpora: dict[str, Corpus], measured: Measured) -> None:
     own = dd(corpora["worse"], corpora["real"], discriminator=Fixed(), threshold="half")
     assert own.metric == "dd(discriminator=parity,threshold=half)"
     assert own.signature.settings["feats"] == "count of w1"
@@ -355,7 +360,7 @@ def test_own_and_scikit_learn_discriminators(corpora: dict[str, Corpus]) -> None
     bayes = make_pipeline(CountVectorizer(ngram_range=(1, 2)), MultinomialNB())
     peer = dd(corpora["bad"], corpora["real"], discriminator=bayes)
     assert peer.metric == "dd(discriminator=MultinomialNB)"
-    assert peer.value == pytest.approx(dd(corpora["bad"], corpora["real"]).value, abs=0.1)
+    assert peer.value == pytest.approx(measured("bad")[0].value, abs=0.1)
 
 
 @pytest.mark.parametrize(

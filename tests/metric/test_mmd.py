@@ -116,6 +116,7 @@ def test_p_values_are_uniform_with_blocks_of_several_sentences(n_generated: int,
         assert abs(np.mean(found <= level) - level) < 3 * np.sqrt(level * (1 - level) / len(found)) + 0.005
 
 
+@pytest.mark.slow
 def test_documents_are_exchanged_whole() -> None:
     """Sentences of a document are near each other: as single draws they would differ from others too often."""
     numbers = np.repeat(np.arange(24), 8)
@@ -157,6 +158,7 @@ def test_intervals_cover_where_there_is_a_difference_and_are_wide_where_there_is
         assert least <= np.mean(covered) <= most
 
 
+@pytest.mark.slow
 def test_without_a_difference_the_mean_is_zero_at_any_size() -> None:
     for n_generated, n_real in ((10, 10), (10, 80)):
         # one kernel for all draws: the bandwidth is that of the real side

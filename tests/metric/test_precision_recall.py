@@ -185,6 +185,7 @@ def test_recall_is_precision_with_the_sides_swapped() -> None:
     assert len(recalled.evidence.generated_terms) == 50
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_what_other_samples_score() -> None:
     """Of 40 pairs of samples of two Gaussians; they are wide rather than narrow."""
     estimates = [
@@ -200,6 +201,7 @@ def test_the_intervals_hold_what_other_samples_score() -> None:
         assert 0.8 < float(np.mean(errors)) / spread < 2.2
 
 
+@pytest.mark.slow
 def test_they_move_with_the_number_of_sentences() -> None:
     """Means over ten draws: precision and recall rise, coverage falls."""
     few, many = (

@@ -33,6 +33,7 @@ def test_the_numbers_are_those_of_sacrebleu(n: int, kept: float, tokenizer: str,
         assert found.details["brevity_penalty"] == pytest.approx(peer.bp, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_interval_covers() -> None:
     truth = translation_bleu(*made_up(3_000, 99)).value
     intervals = [translation_bleu(*made_up(60, seed)).interval for seed in range(60)]

@@ -90,6 +90,7 @@ def test_jackknife_is_the_value_without_each_group(of: str) -> None:
         np.testing.assert_allclose(terms - terms.mean(), np.array(pseudo) - np.mean(pseudo), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_the_sample_size_expects() -> None:
     rng = np.random.default_rng(1)
     weights = 1 / np.arange(1, 401)

@@ -69,8 +69,9 @@ def test_the_answer_names_what_finds_most() -> None:
     )
 
 
-def test_files_hold_every_cell_and_are_the_same_each_time() -> None:
+def test_files_hold_every_cell_and_are_the_same_each_time(drawings: dict[bytes, str]) -> None:
     files = document_files(bench_document(_bench(CELL)), stem="bench")
+    drawings.clear()
     assert files == document_files(bench_document(_bench(CELL)), stem="bench")
     assert sorted(files) == ["bench.csv", "bench.html", "bench.md", "bench.tex", "figures/bench.svg"]
     header, row = str(files["bench.csv"]).splitlines()

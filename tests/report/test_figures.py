@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
 
-from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
+from made_up_comparisons import MANY_METRICS, METRICS_OF_ALL_FIGURES, REVIEWS, make_comparison, make_explanation
 from textassay.comparison import Comparison
 from textassay.report import (
     PALETTE,
@@ -128,7 +129,8 @@ def test_pair_matrix_is_row_minus_column_and_fills_what_is_significant() -> None
 
 def test_all_figures_are_svg_of_text_the_same_every_time() -> None:
     before = dict(mpl.rcParams)
-    documents = [comparison_document(make_comparison(("a & b", "<c>", "$d$"))) for _ in range(2)]
+    made: dict[str, Any] = {"metrics": METRICS_OF_ALL_FIGURES, "explained": True}
+    documents = [comparison_document(make_comparison(("a & b", "<c>", "$d$"), **made)) for _ in range(2)]
     first, second = ([draw_svg(figure) for figure in document.figures] for document in documents)
     assert draw_png(documents[0].figures[0]) == draw_png(documents[1].figures[0])
     assert dict(mpl.rcParams) == before

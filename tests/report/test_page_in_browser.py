@@ -194,12 +194,12 @@ def test_every_value_of_a_comparison_has_interval_and_signature(open_page: Open)
 def test_dark_light_and_paper_have_colours_of_their_own_that_can_be_read(open_page: Open) -> None:
     document = comparison_document(make_comparison(("a", "b"), explained=True))
     looks = {}
+    page = open_page(document, viewport={"width": 1000, "height": 800})
     for name, settings in {
-        "light": {"color_scheme": "light"},
-        "dark": {"color_scheme": "dark"},
+        "light": {"color_scheme": "light", "media": "screen"},
+        "dark": {"color_scheme": "dark", "media": "screen"},
         "paper": {"color_scheme": "dark", "media": "print"},
     }.items():
-        page = open_page(document, viewport={"width": 1000, "height": 800})
         page.emulate_media(**settings)
         looks[name] = page.evaluate(
             """() => ['paper', 'ink', 'real', 'generated'].map(

@@ -46,7 +46,8 @@ def _figures(reproduction: Reproduction) -> dict[str, Figure]:
 @pytest.mark.feature("A-12")
 def test_no_cell_is_lost_and_unmatched_ones_are_listed() -> None:
     made = MADE()
-    rows = list(csv.DictReader(io.StringIO(_files(made)["study.csv"])))
+    files = _files(made)
+    rows = list(csv.DictReader(io.StringIO(files["study.csv"])))
     assert len(rows) == sum(len(table.cells) for table in made.tables)
     by_key = {(row["table"], row["row"], row["column"]): row for row in rows}
     assert by_key["table 2", "LSTM_0.2", "accuracy"]["published"] == "0.721"
@@ -56,7 +57,7 @@ def test_no_cell_is_lost_and_unmatched_ones_are_listed() -> None:
     assert by_key["table 2", "LSTM_0.2", "our DD"]["published"] == ""
     assert float(by_key["table 2", "LSTM_0.2", "our DD"]["ours"]) == pytest.approx(0.54, abs=0.02)
     assert by_key["table 5", "FED", "all 10"]["differs"] == "another encoder"
-    for text in (_printed(made), _files(made)["study.md"]):
+    for text in (_printed(made), files["study.md"]):
         plain = " ".join(text.replace("\\", "").split())
         assert "Published, not measured here: accuracy of all rows." in plain
         assert "Not published: our DD and FED of all rows." in plain
@@ -131,8 +132,9 @@ def test_counts_have_no_decimals_and_names_with_commas_are_quoted() -> None:
     assert drawn.notes == ('Not published: count of "repeated, at least once".',)
 
 
-def test_files_are_the_same_each_time_and_the_values_come_back(tmp_path: Path) -> None:
+def test_files_are_the_same_each_time_and_the_values_come_back(tmp_path: Path, drawings: dict[bytes, str]) -> None:
     files = _files(MADE())
+    drawings.clear()
     assert files == _files(MADE())
     figures = re.findall(r"\]\((figures/[^)]*)\)", files["study.md"])
     assert sorted(figures) == sorted(name for name in files if name.startswith("figures/"))

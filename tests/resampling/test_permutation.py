@@ -50,6 +50,7 @@ def grouped(rng: np.random.Generator, n_groups: int, first: int) -> tuple[np.nda
     return rng.normal(size=n_groups)[groups - first] + 0.1 * rng.normal(size=len(groups)), groups
 
 
+@pytest.mark.slow
 def test_groups_of_one_side_keep_p_values_uniform_where_sentences_do_not() -> None:
     rng = np.random.default_rng(2)
     by_group, by_sentence = [], []
@@ -76,6 +77,7 @@ def test_shared_groups_are_dealt_out_inside() -> None:
     assert across > 0.05
 
 
+@pytest.mark.slow
 def test_shared_groups_keep_p_values_uniform() -> None:
     rng = np.random.default_rng(4)
     groups = np.repeat(np.arange(12), 3)

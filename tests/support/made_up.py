@@ -1,5 +1,7 @@
 """A made-up language whose sentences depend on word order, for tests that need text without having any."""
 
+from functools import cache
+
 import numpy as np
 
 WORDS = [f"{onset}{rest}" for onset in "bdfgklmnprstvz" for rest in ("a", "en", "ir", "olo", "ut")]
@@ -7,6 +9,11 @@ WORDS = [f"{onset}{rest}" for onset in "bdfgklmnprstvz" for rest in ("a", "en", 
 
 def sentences(n: int, seed: int, *, shift: float = 0.0) -> list[str]:
     """Return `n` sentences of a bigram language; `shift` in [0, 1] moves its word frequencies."""
+    return list(_sentences(n, seed, shift))
+
+
+@cache  # hundreds of tests ask for the same few
+def _sentences(n: int, seed: int, shift: float) -> tuple[str, ...]:
     rng = np.random.default_rng(seed)
     n_words = len(WORDS)
     weights = 1.0 / np.arange(1, n_words + 1)
@@ -22,10 +29,15 @@ def sentences(n: int, seed: int, *, shift: float = 0.0) -> list[str]:
             word = int(follows[word, rank])
             tokens.append(WORDS[word])
         text.append(" ".join([*tokens, "."]))
-    return text
+    return tuple(text)
 
 
 def shuffled(texts: list[str], seed: int) -> list[str]:
     """Return each sentence with its words, but for the final full stop, in random order."""
+    return list(_shuffled(tuple(texts), seed))
+
+
+@cache
+def _shuffled(texts: tuple[str, ...], seed: int) -> tuple[str, ...]:
     rng = np.random.default_rng(seed)
-    return [" ".join([*rng.permutation(text.split()[:-1]), "."]) for text in texts]
+    return tuple(" ".join([*rng.permutation(text.split()[:-1]), "."]) for text in texts)

@@ -68,6 +68,9 @@ CLOSE_METRICS: dict[str, Better] = {
     "lm-score": "closer",
 }
 FEW_METRICS: dict[str, Better] = {"dd": "lower", "bleu(order=4)": "higher", "vocabulary(of=types)": "neither"}
+METRICS_OF_ALL_FIGURES: dict[str, Better] = {
+    **FEW_METRICS, "mauve": "higher", "lm-score": "closer", "reverse-lm-score": "lower"
+}  # fmt: skip
 REVIEWS = (
     "AttentionAC",
     "GoogleLM",

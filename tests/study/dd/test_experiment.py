@@ -26,7 +26,6 @@ def study(name: str, folder: Path, scale: Scale = MICRO, *, initialisations: int
     return DdStudy(name, text, scale, folder, initialisations=initialisations)
 
 
-@pytest.mark.slow
 @pytest.mark.feature("DD-13", "DD-14")
 def test_every_set_is_drawn_in_full_and_apart_from_the_others(tmp_path: Path) -> None:
     made = study("dd-synthetic", tmp_path)
