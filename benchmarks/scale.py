@@ -50,7 +50,10 @@ def main() -> None:
 
 
 def every_stage() -> list[str]:
-    """Return the names of all stages: the family of each default metric, of dd and explanations with their effort."""
+    """Return the names of all stages: the family of each default metric, of dd and explanations with their effort.
+
+    Those with a prior, such as "dd quick prior", have to be named.
+    """
     from textassay.metric import default_metrics, parse_metrics
 
     families = dict.fromkeys(metric.declaration.family for metric in parse_metrics(default_metrics()))
@@ -80,21 +83,23 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.comparison.explain import explain
     from textassay.comparison.learning_curve import judge
     from textassay.corpus import corpora_from_texts
+    from textassay.discriminator import Prior
     from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
     from textassay.execution import workers
     from textassay.inspection import inspect
     from textassay.metric import check_effort, default_metrics, fed, parse_metrics
 
-    name, _, of_effort = stage.partition(" ")
-    effort = check_effort(of_effort or "default")
+    name, *kinds = stage.split()
+    effort = check_effort(kinds[0] if kinds else "default")
+    prior: Prior | None = "english" if "prior" in kinds else None
     files = {"real": real, "generated": generated}
-    warm_up()
+    warm_up(prior)
     with workers(WORKERS), feature_store(None), EstimateStore(None) as store:
         before = Start()
         corpora = corpora_from_texts(files)
         full = None
         if name == "explanation":
-            full = judge(*corpora.values(), effort=effort, folds=5, level=0.95, seed=0)
+            full = judge(*corpora.values(), effort=effort, prior=prior, folds=5, level=0.95, seed=0)
         if name in OF_VECTORS:
             fed(corpora["generated"], corpora["real"])  # so that the vectors are there
         if name != "reading":
@@ -106,9 +111,9 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
             for corpus in corpora.values():
                 features(encoder, corpus)
         elif name == "explanation":
-            explain(corpora["generated"], corpora["real"], effort=effort, full=full)
+            explain(corpora["generated"], corpora["real"], effort=effort, prior=prior, full=full)
         elif name != "reading":
-            metrics = parse_metrics(default_metrics(), effort=effort)
+            metrics = parse_metrics(default_metrics(), effort=effort, prior=prior)
             metrics = [metric for metric in metrics if metric.declaration.family == name]
             task = Task("generated", corpora["generated"], corpora["real"])
             measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
@@ -120,12 +125,12 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     }
 
 
-def warm_up() -> None:
+def warm_up(prior: Any) -> None:
     """Load and compile what all stages share, so that small sizes do not pay for it."""
     import textassay as ta
 
     texts = [[f"{word} {number % 7} {number}" for number in range(200)] for word in ("a", "b")]
-    ta.compare({"generated": texts[0]}, texts[1], explain=True, effort="quick")
+    ta.compare({"generated": texts[0]}, texts[1], explain=True, effort="quick", prior=prior)
 
 
 class Start:

@@ -41,7 +41,7 @@ from textassay.corpus import (
     docstring_sentences,
     resolve_tokenizer,
 )
-from textassay.discriminator import Balance, Discriminator, MetaEvaluation, as_discriminator
+from textassay.discriminator import Balance, Discriminator, MetaEvaluation, Prior, as_discriminator
 from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 from textassay.exposure import (
@@ -78,7 +78,7 @@ from textassay.meta_evaluation import (
     judge_evaluators,
     model_discrepancy,
     neural_pairs,
-    parse_estimator,
+    parse_estimators,
     place_judgements,
     read_gold,
     run_bench,
@@ -168,6 +168,7 @@ def bench(
     n_fit_real: int = 0,
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
+    prior: Prior | None = None,
     level: float = 0.95,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -195,6 +196,8 @@ def bench(
         Sentences a side for the truth, at least 2.
     seeds
         One draw each.
+    prior
+        What estimators that can use it know of a language, as in ``dd``.
     level
         Of intervals.
     folder
@@ -209,7 +212,7 @@ def bench(
     names, networks = matching_worlds(worlds)
     return run_bench(
         corpora,
-        [parse_estimator(name, level=level) for name in estimators],
+        parse_estimators(estimators, level=level, prior=prior),
         pair_names=names,
         extra=partial(_networks, names=networks) if networks else None,
         sizes=sorted(set(n_sentences)),

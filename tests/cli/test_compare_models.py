@@ -1,5 +1,6 @@
 """``textassay compare`` with models and commands in place of files: what it draws, keeps, says and refuses."""
 
+import importlib
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +115,46 @@ def test_the_answer_says_how_much_was_drawn_and_how_to_repeat_it(run: Run, model
 def test_a_dry_run_counts_what_may_be_drawn(run: Run, models: Path) -> None:
     command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--dry-run", "--json")
     assert json.loads(run(*command).stdout)["texts"] == 300 + 1500
-    assert json.loads(run(*command, "--budget", "700").stdout)["texts"] == 300 + 700
+    found = json.loads(run(*command, "--budget", "700").stdout)
+    assert found["texts"] == 300 + 700
+    (draw,) = found["draws"]
+    assert (draw["n_least"], draw["n_most"], draw["calls"]) == (700, 700, None)
+    assert draw["seconds"] > 0
+    assert draw["log_probs_seconds"] > 0
+    assert found["seconds"] > draw["seconds"] + draw["log_probs_seconds"]
+    deciding = next(stage for stage in found["stages"] if stage["name"] == "dd while drawing")
+    assert deciding["runs"] == 3  # of 300, 350 and 700 texts
+    assert json.loads(run(*command, "--no-log-probs").stdout)["draws"][0]["log_probs_seconds"] == 0
+    few = json.loads(run(*command, "--metrics", "length").stdout)
+    assert few["texts"] == 300 + 300
+    assert "dd while drawing" not in [stage["name"] for stage in few["stages"]]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_calls_no_command(run: Run, models: Path) -> None:
+    api = f"api=command:touch called; {ECHO.removeprefix('command:')}"
+    command = ("compare", "--real", "real.txt", api, f"lstm={models / 'lstm'}", "--budget", "25000", "--dry-run")
+    outcome = run(*command)
+    assert outcome.status == 0, outcome.stderr
+    assert not Path("called").exists()
+    printed = " ".join(outcome.stdout.split())
+    assert "Nothing is known of drawing from api" in printed
+    found = {draw["generator"]: draw for draw in json.loads(run(*command, "--json").stdout)["draws"]}
+    assert (found["api"]["calls"], found["api"]["seconds"], found["api"]["log_probs_seconds"]) == (3, None, 0)
+    assert (found["lstm"]["n_least"], found["lstm"]["n_most"], found["lstm"]["log_probs_seconds"]) == (1500, 25_000, 0)
+    kept = ("compare", "--real", "real.txt", api, "--budget", "300", *QUICK, "--out", "r")
+    assert run(*kept).status == 0
+    draws = json.loads(run(*command, "--json", "--out", "r").stdout)["draws"]
+    assert draws[0]["seconds"] > 0  # as its kept draws took
+
+
+@pytest.mark.skipif(find_spec("wordsegment") is None or find_spec("wordfreq") is None, reason="needs the extra prior")
+@pytest.mark.usefixtures("folder")
+def test_a_dry_run_counts_the_prior(run: Run) -> None:
+    command = ("compare", "--real", "real.txt", "lstm.txt", "--metrics", "dd", "--dry-run", "--json")
+    seconds = [json.loads(run(*command, *more).stdout)["stages"] for more in ((), ("--prior", "english"))]
+    dd = [next(stage for stage in stages if stage["name"] == "dd") for stages in seconds]
+    assert dd[1]["seconds"] > dd[0]["seconds"] > 0
 
 
 def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, models: Path) -> None:
@@ -154,3 +195,91 @@ def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Pat
         os.kill(command, 0)
     assert not (folder / "ended").exists()
     assert not (folder / "r" / "results.json").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_explain_and_plan_draw_what_compare_draws(run: Run, models: Path) -> None:
+    pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")
+    shared = ("--real", "real.txt", *pair, "--budget", "300", "--effort", "quick", "--quiet", "--json", "--out", "r")
+    explained = json.loads(run("explain", *shared).stdout)
+    drawn = {file: file.stat().st_mtime_ns for file in Path("r/draws").iterdir()}
+    planned = json.loads(run("plan", *shared).stdout)
+    compared = json.loads(run("compare", *shared, "--metrics", "dd").stdout)
+    assert {file: file.stat().st_mtime_ns for file in Path("r/draws").iterdir()} == drawn  # by the first command
+    assert explained["draws"] == planned["pilot"]["draws"] == compared["draws"]
+    assert {draw["log_probs"] for draw in explained["draws"]} == {True}
+    assert explained["explanations"] == compared["explanations"]
+    values = [result["value"] for result in compared["results"] if result["generator"] in ("ngram", "lstm")]
+    assert [each["value"] for each in planned["pilot"]["generators"]] == values
+    for command, page in (("explain", "explain.html"), ("plan", "plan.html")):
+        assert "Texts drawn" in Path("r", page).read_text(encoding="utf-8"), command
+    without = json.loads(run("plan", *shared, "--no-log-probs").stdout)
+    assert without["pilot"]["draws"][0]["no_log_probs"] == "they were not asked for"
+    printed = " ".join(run("explain", *shared[:-3], "--out", "r").stdout.split())
+    assert "300 texts were drawn from ngram" in printed
+
+
+@pytest.mark.parametrize("command", ["explain", "plan"])
+def test_explain_and_plan_refuse_what_compare_refuses(
+    folder: Path, refused: Refused, models: Path, command: str
+) -> None:
+    real = (command, "--real", "real.txt", "--out", "r")
+    lstm = f"a={models / 'lstm'}"
+    assert "--budget is for models and commands" in refused(*real, "a=lstm.txt", "--budget", "500")
+    assert "budget must be texts or seconds" in refused(*real, lstm, "--budget", "lots")
+    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--budget", "20")
+    assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3")
+    (folder / "few.txt").write_text("a b\nc d\n" * 10)
+    few = refused(command, "--real", "few.txt", lstm, "--out", "r")
+    assert few == "(real): dd needs at least 50 texts a side, got 20"
+    assert not (folder / "r").exists()
+
+
+def test_plan_without_texts_has_no_budget(refused: Refused) -> None:
+    assert "--budget is for models and commands" in refused("plan", "--budget", "500")
+
+
+def _without_seconds(document: dict[str, Any]) -> dict[str, Any]:
+    draws = [{key: value for key, value in draw.items() if key != "seconds"} for draw in document["draws"]]
+    return {**document, "draws": draws}
+
+
+def _n_kept(folder: Path) -> int:
+    """Return how many texts a folder says that it keeps."""
+    files = list((folder / "draws").glob("*.json"))
+    return json.loads(files[0].read_text(encoding="utf-8"))["texts"] if files else 0
+
+
+def test_a_killed_drawing_goes_on_and_ends_as_one_that_was_not(
+    folder: Path, run: Run, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = (
+        "compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--budget", "4000", "--no-log-probs", *QUICK,
+    )  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "textassay", *command, "--out", "killed"])
+    while process.poll() is None and _n_kept(folder / "killed") < 1000:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(60) == -signal.SIGKILL
+    (file,) = (folder / "killed" / "draws").glob("*.json")
+    kept = _n_kept(folder / "killed")
+    content = file.with_suffix(".jsonl").read_bytes()
+    lines = content.count(b"\n")
+    assert kept == 1000  # of 1,500
+    assert kept <= lines <= kept + 500  # where it was killed between the texts and their document
+    sampled = []
+    model = importlib.import_module("textassay.generators").Lstm
+    sample = model.sample
+
+    def counted(self: Any, n: int, **settings: Any) -> Any:
+        sampled.append(n)
+        return sample(self, n, **settings)
+
+    monkeypatch.setattr(model, "sample", counted)
+    resumed = json.loads(run(*command, "--json", "--out", "killed").stdout)
+    assert sum(sampled) == resumed["draws"][0]["n"] - kept == 500
+    whole = json.loads(run(*command, "--json", "--out", "whole").stdout)
+    assert _without_seconds(resumed) == _without_seconds(whole)
+    files = [next((folder / name / "draws").glob("*.jsonl")).read_bytes() for name in ("killed", "whole")]
+    assert files[0] == files[1]
+    assert files[0].startswith(content[: content.rfind(b"\n") + 1])

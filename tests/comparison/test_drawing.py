@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,19 @@ import pytest
 
 import textassay as ta
 from made_up import sentences
-from textassay.comparison import Budget, Comparison, Drawing, Rise, compare, is_source, names_model
-from textassay.errors import InputError, OptionError
+from textassay.comparison import (
+    Budget,
+    Comparison,
+    Drawing,
+    Rise,
+    Score,
+    compare,
+    is_source,
+    least_drawn,
+    names_model,
+    sizes_to,
+)
+from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generators import External, Ngram, from_pretrained
 
 REAL = sentences(120, 1)
@@ -39,7 +51,10 @@ class _Judged:
 
 
 def _drawing(source: Any, monkeypatch: pytest.MonkeyPatch, gains: Sequence[float], **settings: Any) -> Drawing:
-    """Return a drawing for which each enlargement adds a gain with the standard error of about 0.01."""
+    """Return a drawing for which each enlargement adds a gain with the standard error of about 0.01.
+
+    `little`: so many texts of all are drawn in any case where that is five times the real ones.
+    """
     left = list(gains)
 
     def rise(*_: Any, **__: Any) -> Rise:
@@ -47,10 +62,11 @@ def _drawing(source: Any, monkeypatch: pytest.MonkeyPatch, gains: Sequence[float
         return Rise(gain, gain - 0.0196, gain + 0.0196)
 
     monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "rise_of", rise)
+    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "LITTLE", settings.pop("little", 0))
     named = settings.pop("sources", {"a": source})
     options = {
         "named": named, "n_real": 300, "real_groups": None, "budget": Budget(100_000, None), "least": 50,
-        "level": 0.95, "seed": 0, "folder": None, "judge": lambda name, texts: _Judged(), "progress": None,
+        "level": 0.95, "seed": 0, "folder": None, "judge": lambda name, texts, log_probs: _Judged(), "progress": None,
     }  # fmt: skip
     return Drawing(named, **{**options, **settings})
 
@@ -71,6 +87,73 @@ def test_the_budget_ends_drawing_though_dd_rises(monkeypatch: pytest.MonkeyPatch
     assert (draw.n, draw.stopped) == (500, "budget")  # less than a doubling says nothing
     draw, _ = _drawing(Counter(), monkeypatch, [], budget=Budget(100, None)).draw()["a"]
     assert (draw.n, draw.stopped, draw.gain) == (100, "budget", None)
+
+
+def test_little_text_is_drawn_five_times_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains = [0.0, 0.0]  # to 750, and to 1,500: dd does not rise at all
+    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000).draw()["a"]
+    assert (draw.n, draw.stopped) == (1500, "level")
+    assert [point.n_generated for point in draw.curve] == [300, 750, 1500]
+    draw, _ = _drawing(Counter(), monkeypatch, [0.0, 0.03, 0.0], little=20_000).draw()["a"]
+    assert (draw.n, draw.stopped) == (3000, "level")  # and more where it still rises
+    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000, budget=Budget(1500, None)).draw()["a"]
+    assert (draw.n, draw.stopped) == (1500, "level")  # the default budget: always so many
+    draw, _ = _drawing(Counter(), monkeypatch, [0.0], little=20_000, budget=Budget(500, None)).draw()["a"]
+    assert (draw.n, draw.stopped) == (500, "budget")
+
+
+def test_five_times_is_for_all_generators_together() -> None:
+    no_limit = Budget(None, None)
+    assert [least_drawn(n, 1, no_limit) for n in (100, 4000, 4001)] == [500, 20_000, 4001]
+    assert [least_drawn(1000, n, no_limit) for n in (4, 5)] == [5000, 1000]
+    assert least_drawn(300, 1, Budget(800, None)) == 800
+    assert least_drawn(300, 1, Budget(200, None)) == 200
+    assert [sizes_to(n, 301) for n in (1505, 301, 500, 200)] == [[301, 753, 1505], [301], [301, 500], [200]]
+
+
+class _Scored:
+    """Judges, and remembers whose log-probabilities it got."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, list[float] | None]] = []
+
+    def __call__(self, name: str, texts: Sequence[str], log_probs: Any) -> Any:
+        self.calls.append((len(texts), None if log_probs is None else [len(side) for side in log_probs]))
+        return _Judged()
+
+
+class _Source(Counter):
+    """Gives each text a log-probability; from a place on, 0 as a probability."""
+
+    def __init__(self, impossible: int) -> None:
+        super().__init__()
+        self.impossible, self.scored = impossible, 0
+
+    def log_prob(self, texts: Sequence[str]) -> Any:
+        self.scored += len(texts)
+        return np.array([-np.inf if text.endswith(f" {self.impossible}") else -1.0 for text in texts])
+
+
+def test_every_size_is_measured_by_one_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, source = _Scored(), _Source(impossible=499)
+    kinds: dict[str, Any] = {"judge": judge, "budget": Budget(1000, None)}
+    real = ["real"] * 100
+    draw, _ = _drawing(
+        source, monkeypatch, [0.03] * 9, **kinds, n_real=100, least=50, score=Score({"a": source}, real)
+    ).draw()["a"]
+    assert judge.calls[:2] == [(100, [100, 100]), (200, [200, 100])]
+    first_without = judge.calls.index((100, None))
+    assert all(log_probs is not None for _, log_probs in judge.calls[:first_without])
+    assert all(log_probs is None for _, log_probs in judge.calls[first_without:])
+    assert [point.n_generated for point in draw.curve] == [n for n, _ in judge.calls[first_without:]]
+
+
+def test_each_text_is_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judge, source = _Scored(), _Source(impossible=-1)
+    score = Score({"a": source}, ["real"] * 100)
+    _drawing(source, monkeypatch, [0.03, 0.03, 0.0], judge=judge, n_real=100, score=score).draw()
+    assert judge.calls[-1] == (800, [800, 100])
+    assert source.scored == 800 + 100
 
 
 def test_time_ends_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,3 +384,63 @@ def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
         compare({"a": sentences(120, 9)}, REAL, budget=500)
     assert from_pretrained("command:cat x").model.command == "cat x"
+
+
+def test_python_explains_and_plans_with_models() -> None:
+    model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
+    settings: Any = {"effort": "quick", "seed": 3}
+    explained = ta.explain(model, REAL, name="a", budget=240, **settings)
+    planned = ta.plan({"a": model}, REAL, budget=240, **settings)
+    compared = compare({"a": model}, REAL, metrics=["dd"], budget=240, **settings)
+    assert planned.pilot is not None
+    assert planned.pilot.draws == tuple(
+        replace(draw, seconds=again.seconds) for draw, again in zip(compared.draws, planned.pilot.draws, strict=True)
+    )
+    values = explained.value, planned.pilot.generators[0].value, compared.result("a", "dd").estimate.value  # type: ignore[union-attr]
+    assert len(set(values)) == 1
+    assert explained.notes == ("240 texts were drawn from a.",)
+    with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
+        ta.explain(sentences(120, 9), REAL, budget=500)
+    with pytest.raises(TooFewSentencesError, match=r"\(real\): dd needs at least 50 texts a side, got 30"):
+        ta.explain(model, REAL[:30])
+
+
+def test_what_decides_on_drawing_learns_what_dd_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+
+    def noted(*args: Any, **settings: Any) -> Any:
+        calls.append((args, settings))
+        return judge(*args, **settings)
+
+    judge = sys.modules["textassay.comparison.learning_curve"].judge
+    monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "judge", noted)
+    model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
+    settings: Any = {"metrics": ["dd"], "effort": "quick", "explain": False, "budget": 240}
+    more: Any = {"train": sentences(300, 2), "fit_real": sentences(200, 5)}
+    compared = compare({"a": model}, REAL, **more, **settings)
+    assert len(calls) == 2
+    for (real, generated), given in calls:
+        assert set(real.columns) == set(generated.columns) == {"log_probs/a"}
+        assert list(given["trained_on"].texts) == more["train"]
+        assert list(given["fit_real"].texts) == more["fit_real"]
+    assert len({id(side.vocabulary) for side in (*calls[1][0], given["trained_on"], given["fit_real"])}) == 1
+    estimate = compared.result("a", "dd").estimate
+    assert estimate is not None
+    assert compared.draws[0].curve[-1].value == estimate.value  # at this effort they are one
+    calls.clear()
+    compare({"a": model}, REAL, **more, paper=False, **{**settings, "metrics": ["dd(discriminator=naive-bayes)"]})
+    ((real, _), given), *_ = calls
+    assert given["trained_on"] is None
+    assert real.columns == {}
+    calls.clear()
+    known = compare({"a": model}, [*REAL[:60], *sentences(60, 8)], train=REAL, **settings)
+    assert all(given["trained_on"] is None for _, given in calls)  # too much of the real text stands in it
+    assert any("did not learn from the training text" in warning for warning in known.warnings)
+
+
+def test_real_text_in_the_text_to_learn_from_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    source = Counter()
+    with pytest.raises(InputError, match="occur in the text of --fit-real"):
+        compare({"a": source}, REAL, fit_real=[*REAL[:60], *sentences(60, 8)], metrics=["dd"], out=tmp_path / "r")
+    assert source.calls == []
+    assert not (tmp_path / "r").exists()

@@ -3,12 +3,12 @@
 import re
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Clustered, Device, Level, Output, Tokens, Unseeded
+from textassay.cli.declarations import Clustered, Device, Level, Output, Prior, Tokens, Unseeded
 from textassay.cli.options import parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
@@ -49,6 +49,7 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     worlds: Annotated[str | None, option("Such as growth-4,learnt; by default all but learnt, lstm, gpt2.", "LIST")] = (
         None
     )
+    prior: Prior = None
     level: Level = 0.95
     device: Device = "auto"
 
@@ -59,14 +60,13 @@ class Bench(Tokens, Unseeded, Clustered, Output):
 
         from textassay.cli.messages import print_line
         from textassay.execution import device
-        from textassay.meta_evaluation import parse_estimator, with_summary
+        from textassay.meta_evaluation import parse_estimators, with_summary
         from textassay.metric import split_names
         from textassay.one_call import bench, matching_worlds
         from textassay.report import bench_document, seeds_sentence
 
         estimators = split_names(self.estimators)
-        for name in estimators:
-            parse_estimator(name, level=self.level)  # raises before anything is read
+        parse_estimators(estimators, level=self.level, prior=self.prior)  # raises before anything is read
         worlds = None if self.worlds is None else split_names(self.worlds)
         if worlds == []:
             raise OptionError("--worlds is empty: name a world or more, or leave the option out")
@@ -84,6 +84,7 @@ class Bench(Tokens, Unseeded, Clustered, Output):
                 n_fit_real=self.fit_real,
                 n_truth=self.truth,
                 seeds=seeds,
+                prior=cast(Any, self.prior),  # checked by `parse_estimators`
                 level=self.level,
                 folder=None if self.out is None else self.out / CELLS,
                 progress=progress,

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, cast
 
 from textassay.cli.declarations import (
@@ -35,7 +34,14 @@ from textassay.cli.declarations import (
     Train,
 )
 from textassay.cli.messages import print_json, print_line
-from textassay.cli.options import Condition, check_sources, parse_condition, parse_files, parse_generators
+from textassay.cli.options import (
+    Condition,
+    check_sources,
+    parse_condition,
+    parse_files,
+    parse_generators,
+    split_models,
+)
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
@@ -92,10 +98,9 @@ class Compare(Reading, Running, Clustered, Output):
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
-        from textassay.comparison import check_beside, names_model
+        from textassay.comparison import check_beside
 
-        models = {name: source for name, source in generators.items() if names_model(source)}
-        written = {name: source for name, source in generators.items() if name not in models}
+        models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.progress import show_progress
@@ -103,8 +108,6 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.corpus import read_features
         from textassay.metric import check_effort, split_names
 
-        if self.budget is not None and not models:
-            raise OptionError("--budget is for models and commands, and all generators are files: leave it out")
         check_names(
             list(generators),
             ["real", *(option.removeprefix("--") for option in named)],
@@ -167,33 +170,34 @@ class Compare(Reading, Running, Clustered, Output):
     ) -> int:
         """Print what the run would cost, of models with the most that may be drawn; return 0."""
         from textassay.cli.results import print_result
-        from textassay.comparison import Budget, cost
+        from textassay.comparison import cost
+        from textassay.execution import device
         from textassay.metric import check_effort, default_metrics
         from textassay.report import cost_document
 
         files = self._read(written)
-        real = files[FLOOR].texts
-        n_drawn = Budget.of(self.budget, len(real)).texts or len(real)
-        like_real = list(islice(cycle(real), n_drawn)) if models else []
         extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
-        found = cost(
-            {**{name: files[name] for name in written}, **dict.fromkeys(models, like_real)},
-            files[FLOOR],
-            real_heldout=files.get(HELDOUT),
-            train=files.get("--train"),
-            fit_real=files.get("--fit-real"),
-            metrics=default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics,
-            effort=check_effort(self.effort),
-            explain=self.explain,
-            workers=self.workers,
-            tokenizer=self.tokenizer,
-            lowercase=self.lowercase,
-            normalize=self.normalize,
-            max_tokens=self.max_tokens,
-        )
+        with device(self.device):
+            found = cost(
+                {**written, **models, **{name: files[name] for name in written}},
+                files[FLOOR],
+                real_heldout=files.get(HELDOUT),
+                train=files.get("--train"),
+                fit_real=files.get("--fit-real"),
+                metrics=default_metrics(name for name, value in extras.items() if value)
+                if metrics is None
+                else metrics,
+                effort=check_effort(self.effort),
+                prior=cast(Any, self.prior),  # checked by `_metrics_of`
+                explain=self.explain,
+                budget=self.budget,
+                own_log_probs=not self.no_log_probs,
+                with_log_probs=beside["--log-probs"],
+                workers=self.workers,
+                out=self.out,
+                **self.reading,
+            )
         print_result(cost_document(found), found.to_dict(), as_json=self.json)
-        if models and not self.quiet:
-            print_line(f"counted with {n_drawn:,} texts of each model, like the real ones; drawing them is not counted")
         return 0
 
     def _print(self, comparison: "Comparison") -> None:

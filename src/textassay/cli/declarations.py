@@ -189,6 +189,12 @@ class Reading(Tokens):
         str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
     ] = None
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How all texts are prepared."""
+        names = ("tokenizer", "lowercase", "normalize", "max_tokens")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Unseeded:

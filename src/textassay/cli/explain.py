@@ -9,9 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Clustered, Effort, Folds, Generators, Level, Output, Reading, Real, Running
+from textassay.cli.declarations import (
+    Budget,
+    Clustered,
+    Device,
+    Drawable,
+    Effort,
+    Folds,
+    Level,
+    NoLogProbs,
+    Output,
+    Prior,
+    Reading,
+    Real,
+    Running,
+)
 from textassay.cli.messages import print_line
-from textassay.cli.options import check_sources, parse_generators
+from textassay.cli.options import check_sources, parse_generators, split_models
 from textassay.cli.results import print_result
 from textassay.errors import TooFewSentencesError
 
@@ -25,35 +39,57 @@ _WIDTH_OF_FILE = 100
 class Explain(Reading, Running, Clustered, Output):
     """Show what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
 
-    generators: Generators = None
+    generators: Drawable = None
     real: Real
+    budget: Budget = None
+    no_log_probs: NoLogProbs = False
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
     effort: Effort = "default"
+    prior: Prior = None
     folds: Folds = None
     level: Level = 0.95
+    device: Device = "auto"
 
     def run(self) -> int:
         """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
-        check_sources(self.real, generators, {})
+        models, written = split_models(generators, self.budget)
+        check_sources(self.real, written, {})
+        prior = None
+        if self.prior is not None:
+            from textassay.discriminator import check_prior
+
+            prior = check_prior(self.prior)
 
         from textassay.cli.options import read_sources
-        from textassay.comparison import FLOOR, FOLDS, TOP, EstimateStore, RealText, explain_generators
-        from textassay.corpus import corpora_from_texts
+        from textassay.comparison import (
+            FLOOR,
+            FOLDS,
+            TOP,
+            EstimateStore,
+            Learning,
+            RealText,
+            explain_generators,
+            read_and_draw,
+        )
+        from textassay.execution import device
         from textassay.metric import check_effort
         from textassay.report import explanation_document
 
         version = installed_version("textassay")
         folds = FOLDS if self.folds is None else self.folds
-        with self.on_cluster(), self.work() as progress:
-            sources = {FLOOR: self.real, **generators}
+        with self.on_cluster(), self.work() as progress, device(self.device):
+            sources = {FLOOR: self.real, **written}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            corpora = corpora_from_texts(
-                files,
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
-                normalize=self.normalize,
-                max_tokens=self.max_tokens,
+            corpora, drawn = read_and_draw(
+                {name: files.get(name, source) for name, source in generators.items()},
+                files[FLOOR],
+                Learning(folds, self.level, self.seed, prior),
+                reading=self.reading,
+                budget=self.budget,
+                own_log_probs=not self.no_log_probs,
+                out=self.out,
+                progress=progress,
             )
             real = corpora.pop(FLOOR)
             explanations, reasons = explain_generators(
@@ -67,6 +103,7 @@ class Explain(Reading, Running, Clustered, Output):
                 store=EstimateStore(None if self.out is None else self.out / "estimates"),
                 version=version,
                 progress=progress,
+                prior=prior,
             )
         if reasons:
             raise TooFewSentencesError(reasons[0])
@@ -78,10 +115,12 @@ class Explain(Reading, Running, Clustered, Output):
             "seed": self.seed,
             "folds": folds,
             "effort": self.effort,
+            **({} if prior is None else {"prior": prior}),
             "tokenizer": real.tokenizer,
+            **({"draws": [draw.to_dict() for draw in drawn.draws], "warnings": [*drawn.warnings]} if models else {}),
             "explanations": [explanation.to_dict() for explanation in explanations],
         }
-        page = explanation_document(explanations, top=self.top, version=version)
+        page = explanation_document(explanations, top=self.top, version=version, draws=drawn.draws)
         if self.out is not None:
             self._write(self.out, document, page)
         print_result(page, document, as_json=self.json)

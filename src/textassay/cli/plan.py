@@ -3,10 +3,22 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Effort, Folds, Generators, Level, Output, Reading, Running
+from textassay.cli.declarations import (
+    Budget,
+    Device,
+    Drawable,
+    Effort,
+    Folds,
+    Level,
+    NoLogProbs,
+    Output,
+    Prior,
+    Reading,
+    Running,
+)
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 
@@ -15,8 +27,10 @@ from textassay.errors import OptionError
 class Plan(Reading, Running, Output):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
-    generators: Generators = None
+    generators: Drawable = None
     real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
+    budget: Budget = None
+    no_log_probs: NoLogProbs = False
     pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
     margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
     detect: Annotated[list[float] | None, option("Tell a dd of D from 0; may be repeated.", "D")] = None
@@ -26,13 +40,17 @@ class Plan(Reading, Running, Output):
     power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
     effort: Effort = "default"
+    prior: Prior = None
     folds: Folds = None
     level: Level = 0.95
+    device: Device = "auto"
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
-        from textassay.cli.options import check_sources, parse_generators, read_sources
+        from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.comparison import FLOOR, plan
+        from textassay.discriminator import check_prior
+        from textassay.execution import device
         from textassay.metric import check_effort
         from textassay.report import plan_document, read_comparison
 
@@ -52,23 +70,29 @@ class Plan(Reading, Running, Output):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
+        models, written = split_models(generators, self.budget)
+        if self.prior is not None:
+            if self.real is None:
+                raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
+            check_prior(self.prior)
         if self.pilot is not None:
             result = planned(pilot=read_comparison(self.pilot))
         elif self.real is not None:
-            check_sources(self.real, generators, {})
-            with self.work() as progress:
-                sources = {FLOOR: self.real, **generators}
+            check_sources(self.real, written, {})
+            with self.work() as progress, device(self.device):
+                sources = {FLOOR: self.real, **written}
                 files = read_sources(sources, column=self.column, group_column=self.group_column)
                 result = planned(
-                    {name: files[name] for name in generators},
+                    {name: files.get(name, source) for name, source in generators.items()},
                     files[FLOOR],
                     effort=check_effort(self.effort),
+                    prior=cast(Any, self.prior),  # checked above
+                    budget=self.budget,
+                    own_log_probs=not self.no_log_probs,
                     seed=self.seed,
+                    out=self.out if models else None,
                     progress=progress,
-                    tokenizer=self.tokenizer,
-                    lowercase=self.lowercase,
-                    normalize=self.normalize,
-                    max_tokens=self.max_tokens,
+                    **self.reading,
                 )
         document = plan_document(result)
         print_and_save(document, result.to_dict(), "plan", out=self.out, as_json=self.json, quiet=self.quiet)

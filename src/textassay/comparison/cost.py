@@ -4,23 +4,33 @@ Each stage was measured at several sizes (``benchmarks/scale.py --write`` makes 
 seconds and its memory are read off the straight line through the two neighbouring points in logarithms; beyond the
 largest, the line of the last two goes on, rising at least in proportion. Seconds are those of the machine that was
 measured, times how much slower this one is at a short fixed piece of work.
+
+Generators that are drawn from are counted with the most that may be drawn. A model in a folder draws a few texts, to
+see how long it takes; commands are not called and pretrained models not loaded: what they take is known only where a
+folder of results has draws of them.
 """
 
 import json
 import math
+import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Unpack
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
+from textassay.comparison.drawing import has_log_probs, least_drawn, sizes_to
+from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
-from textassay.corpus import TextOptions, Texts, corpora_from_texts
+from textassay.comparison.sources import MOST, Budget, Source, is_source, open_source
+from textassay.corpus import Corpus, TextOptions, Texts, as_texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.execution import default_workers
 from textassay.inspection import HELDOUT
@@ -38,6 +48,7 @@ from textassay.metric import (
 _OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families whose work goes with texts; all others go with tokens
 _MEASURED_WORKERS = 2
 _PROGRAM_MEGABYTES = 350  # Python and the libraries of a comparison
+_TRIAL = 100  # texts that a model draws to see how long it takes
 _TEXT_BYTES, _TOKEN_BYTES = 24, 10  # what a corpus holds of a text and of a token, its characters included
 
 
@@ -54,6 +65,23 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class DrawCost:
+    """What drawing from one generator will cost.
+
+    `n_least` texts are drawn in any case, `n_most` if dd goes on rising; `seconds` and `log_probs_seconds` (of the
+    draws and the real texts) are for the most, None where they are not known; `calls`: of a command that is told how
+    many texts to print.
+    """
+
+    generator: str
+    n_least: int
+    n_most: int
+    seconds: float | None
+    log_probs_seconds: float | None = 0.0  # 0 where they are not used
+    calls: int | None = None
+
+
+@dataclass(frozen=True)
 class Cost(Displayed):
     """What a comparison will cost.
 
@@ -67,6 +95,8 @@ class Cost(Displayed):
         Threads for which `wall` holds.
     factor
         Seconds of this machine for one of the machine that was measured.
+    draws
+        Of generators that are drawn from.
     """
 
     texts: int
@@ -74,16 +104,22 @@ class Cost(Displayed):
     stages: tuple[Stage, ...]
     workers: int
     factor: float
+    draws: tuple[DrawCost, ...] = ()
 
     @property
     def seconds(self) -> float:
-        """Processor seconds, stages that were never measured left out."""
-        return math.fsum(stage.seconds or 0.0 for stage in self.stages)
+        """Processor seconds, what was never measured left out."""
+        return math.fsum((*(stage.seconds or 0.0 for stage in self.stages), self.drawing))
 
     @property
     def wall(self) -> float:
-        """Seconds from call to answer, stages that were never measured left out."""
-        return math.fsum(stage.wall or 0.0 for stage in self.stages)
+        """Seconds from call to answer, what was never measured left out."""
+        return math.fsum((*(stage.wall or 0.0 for stage in self.stages), self.drawing))
+
+    @property
+    def drawing(self) -> float:
+        """Seconds of drawing and of log-probabilities, those that are not known left out."""
+        return math.fsum((draw.seconds or 0.0) + (draw.log_probs_seconds or 0.0) for draw in self.draws)
 
     @property
     def megabytes(self) -> float:
@@ -97,7 +133,7 @@ class Cost(Displayed):
 
 
 def cost(
-    generated: Mapping[str, Texts],
+    generated: Mapping[str, Texts | Source],
     real: Texts,
     *,
     real_heldout: Texts = None,
@@ -105,28 +141,52 @@ def cost(
     fit_real: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
     effort: Effort = "default",
+    prior: Literal["english"] | None = None,
     explain: bool = True,
+    budget: int | str | None = None,
+    own_log_probs: bool = True,
+    with_log_probs: Collection[str] = (),
     workers: int | None = None,
+    out: Path | str | None = None,
     **text: Unpack[TextOptions],
 ) -> Cost:
     """Return what `compare` will cost on this machine; the texts are read, and nothing is measured.
 
     Parameters
     ----------
-    generated, real, real_heldout, train, fit_real, metrics, effort, explain, workers, text
-        As in `compare`. Estimates that an ``out`` folder already holds are counted as if they were not there.
+    generated, real, real_heldout, train, fit_real, metrics, effort, prior, explain, budget, own_log_probs
+        As in `compare`. Generators are counted with the most texts that may be drawn, like the real ones.
+    workers, text
+        As in `compare`.
+    with_log_probs
+        Names of the texts whose log-probabilities are given.
+    out
+        A folder of results: how long its draws took says what drawing costs. All else is counted as if it were empty.
 
     Raises
     ------
     InputError, OptionError
         As `compare`.
     """
+    sources = {name: source for name, source in generated.items() if is_source(source)}
+    real = real if isinstance(real, Corpus) or not sources else as_texts(real, FLOOR)
+    draws: dict[str, DrawCost] = {}
+    if sources:
+        scored = own_log_probs and all(name in sources or name in with_log_probs for name in generated)
+        names = default_metrics(()) if metrics is None else metrics
+        if any(metric.declaration.family == "dd" for metric in parse_metrics(names)):
+            limit = Budget.of(budget, len(real.texts))
+        else:
+            limit = Budget(min(len(real.texts), Budget.of(budget, len(real.texts)).texts or len(real.texts)), None)
+        draws = _draws(sources, real.texts, limit, scored, out)
+        like_real = {name: list(islice(cycle(real.texts), draw.n_most)) for name, draw in draws.items()}
+        generated = {name: like_real.get(name, source) for name, source in generated.items()}
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
     names = default_metrics(["train"] if train is not None else []) if metrics is None else metrics
     train = corpora.get(TRAIN)
     learnt_from = {"trained_on": train, "fit_real": corpora.get(FIT_REAL)}
-    chosen = parse_metrics(names, effort=check_effort(effort), train=train, **learnt_from)
+    chosen = parse_metrics(names, effort=check_effort(effort), train=train, prior=prior, **learnt_from)
     if metrics is None:
         chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     others = {name: corpora[name] for name in (HELDOUT, TRAIN, *generated) if name in corpora}
@@ -139,31 +199,120 @@ def cost(
     n_threads = default_workers() if workers is None else workers
     has_dd = any(metric.declaration.family == "dd" for metric in chosen)
     explained = [task for task in tasks if task.name in generated] if explain and has_dd else []
-    stages = [
-        _stage(key, name, runs, factor, n_threads)
-        for key, name, runs in _work(chosen, tasks, effort, explained, (n_texts, n_tokens))
-        if runs
-    ]
-    return Cost(n_texts, n_tokens, tuple(stages), n_threads, factor)
+    kind = effort if prior is None else f"{effort} prior"
+    work = list(_work(chosen, tasks, kind, explained, (n_texts, n_tokens)))
+    if draws and has_dd:
+        deciding = [
+            _part(task, size)
+            for task in tasks
+            if task.name in draws
+            for size in _sizes(draws[task.name], len(corpora[FLOOR]))
+        ]
+        work.append(("dd quick" if prior is None else "dd quick prior", "dd while drawing", deciding))
+    stages = [_stage(key, name, runs, factor, n_threads) for key, name, runs in work if runs]
+    return Cost(n_texts, n_tokens, tuple(stages), n_threads, factor, tuple(draws.values()))
+
+
+def _sizes(draw: DrawCost, n_real: int) -> list[int]:
+    """Return the sizes at which dd is measured if all is drawn."""
+    sizes = sizes_to(draw.n_least, n_real)
+    while sizes[-1] < draw.n_most:
+        sizes.append(min(2 * sizes[-1], draw.n_most))
+    return sizes
+
+
+def _part(task: Task, n: int) -> tuple[int, int]:
+    """Return the texts and tokens of a task with `n` generated texts."""
+    share = n / max(1, len(task.generated))
+    return n + len(task.real), round(share * len(task.generated.tokens)) + len(task.real.tokens)
+
+
+def _draws(
+    sources: Mapping[str, Any], real: Sequence[str], budget: Budget, scored: bool, out: Path | str | None
+) -> dict[str, DrawCost]:
+    """Return what drawing from each generator will cost."""
+    models = {name: _opened(source) for name, source in sources.items()}
+    scored = scored and not any(_is_command(source) for source in sources.values())
+    found = {}
+    for name, source in sources.items():
+        rate, of_scores = _rate_of(name, out), 0.0 if not scored else None
+        model = models[name]
+        if model is not None:
+            model.sample(_TRIAL // 5, seed=0)  # loads and compiles
+            start = time.perf_counter()
+            model.sample(_TRIAL, seed=1)
+            rate = (time.perf_counter() - start) / _TRIAL if rate is None else rate
+        n_most = budget.texts or MOST
+        if rate is not None and budget.seconds is not None:
+            n_most = min(n_most, math.ceil(budget.seconds / max(rate, 1e-9)))
+        n_least = min(n_most, least_drawn(len(real), len(sources), budget))
+        seconds = None if rate is None else rate * n_most
+        if scored and model is not None and has_log_probs(model):
+            of_scores = _seconds_of_scores(model, real) * (len(real) + n_most)
+        calls = math.ceil(n_most / CALL) if _is_command(source) and "{n}" in _command(source) else None
+        found[name] = DrawCost(name, n_least, n_most, seconds, of_scores, calls)
+    return found
+
+
+def _seconds_of_scores(model: Any, real: Sequence[str]) -> float:
+    """Return how long the log-probability of one text takes."""
+    texts = list(real[:_TRIAL])
+    model.log_prob(texts[: _TRIAL // 5])
+    start = time.perf_counter()
+    model.log_prob(texts)
+    return (time.perf_counter() - start) / len(texts)
+
+
+def _opened(source: Any) -> Any:
+    """Return a model of this program, in a folder or in memory; None for what may be slow to open, or cost money."""
+    if isinstance(source, str | os.PathLike):
+        return open_source(source) if Path(source).is_dir() else None
+    return source if callable(getattr(getattr(source, "model", source), "arrays", None)) else None
+
+
+def _command(source: Any) -> str:
+    name = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    return name.removeprefix("command:") if name.startswith("command:") else getattr(
+        getattr(source, "model", None), "command", ""
+    )  # fmt: skip
+
+
+def _is_command(source: Any) -> bool:
+    return bool(_command(source))
+
+
+def _rate_of(name: str, out: Path | str | None) -> float | None:
+    """Return how long one text of a generator took, where a folder has draws of it."""
+    for file in sorted((Path(out) / DRAWS).glob("*.json")) if out is not None else ():
+        try:
+            document = json.loads(file.read_text("utf-8"))
+            if document["generator"] == name and document["texts"] > 0:
+                return float(document["seconds"]) / int(document["texts"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
 
 
 def _work(
-    metrics: Sequence[Metric], tasks: Sequence[Task], effort: str, explained: Iterable[Task], whole: tuple[int, int]
+    metrics: Sequence[Metric], tasks: Sequence[Task], kind: str, explained: Iterable[Task], whole: tuple[int, int]
 ) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
-    """Yield the key of each stage's figures, its name, and the texts and tokens of each of its runs."""
+    """Yield the key of each stage's figures, its name, and the texts and tokens of each of its runs.
+
+    `kind`: of dd, its effort, and whether it has a prior.
+    """
     yield "reading", "reading", [whole]
     yield "inspection", "inspection", [whole]
     families: dict[str, list[Metric]] = {}
     for metric in metrics:
         families.setdefault(metric.declaration.family, []).append(metric)
-    yield f"explanation {effort}", "explanations", [_size(task, families.get("dd", [])) for task in explained]
+    yield f"explanation {kind}", "explanations", [_size(task, families.get("dd", [])) for task in explained]
     of_vectors = [metric for metric in metrics if metric.declaration.family in _OF_VECTORS]
     if of_vectors:
         yield "encoder", "encoder", [_size(task, of_vectors) for task in tasks]
     for family, of_family in families.items():
         names = dict.fromkeys(metric.declaration.name for metric in of_family)
         sizes = [_size(task, of_family) for task in tasks]
-        yield f"dd {effort}" if family == "dd" else family, ", ".join(names), sizes
+        yield f"dd {kind}" if family == "dd" else family, ", ".join(names), sizes
 
 
 def probe() -> float:

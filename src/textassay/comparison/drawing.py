@@ -1,10 +1,12 @@
 """Generated text that a comparison draws by itself, from models and commands.
 
-As many texts as there are real ones are drawn first, then twice as many, and so on, until the last doubling raised dd
-by no more than its own standard error, or the budget is spent. All generators draw as many as the one that needs most,
-so that their values can be compared. For that decision dd is measured at the effort ``quick``, against the same real
-text. What is drawn depends on the generator, its name and the seed, never on how much is drawn, and is kept where there
-is a folder; see `textassay.comparison.kept_draws`.
+As many texts as there are real ones are drawn first, or `TIMES_REAL` times as many where that is little; then twice as
+many, and so on, until the last doubling raised dd by no more than its own standard error, or the budget is spent. All
+generators draw as many as the one that needs most, so that their values can be compared. For that decision dd is
+measured at the effort ``quick``, against the same real text, and learns from what the final dd learns from: more real
+text, training text, a prior, log-probabilities. It is one estimator at all sizes: where log-probabilities turn out to
+be missing, it is measured again without them. What is drawn depends on the generator, its name and the seed, never on
+how much is drawn, and is kept where there is a folder; see `textassay.comparison.kept_draws`.
 """
 
 import math
@@ -21,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
-from textassay.comparison.draw import Draw, Stopped
+from textassay.comparison.draw import TIMES_REAL, Draw, Stopped
 from textassay.comparison.explanation import CurvePoint
-from textassay.comparison.kept_draws import KeptDraws, kept_draws, score_kept, scores_of
+from textassay.comparison.kept_draws import KeptDraws, kept_draws, score_kept
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Budget, Source
 from textassay.corpus import Corpus
@@ -34,14 +36,33 @@ if TYPE_CHECKING:
     from textassay.comparison.learning_curve import Judgement, Rise
 
 FloatArray = npt.NDArray[np.float64]
-Judge = Callable[[str, Sequence[str]], "Judgement"]  # generator and its texts to dd
+LogProbs = tuple[FloatArray, FloatArray]  # of draws and of real texts
+Judge = Callable[[str, Sequence[str], LogProbs | None], "Judgement"]  # generator, its texts, log-probabilities, to dd
+LITTLE = 20_000  # texts of all generators together that are drawn in any case
+
+
+def least_drawn(n_real: int, n_generators: int, budget: Budget) -> int:
+    """Return how many texts of each generator are drawn before dd may say that it is enough.
+
+    `TIMES_REAL` times the real ones, where that is no more than `LITTLE` in all; else as many as there are real ones.
+    With so little text one doubling's gain is about its own error, so that stopping by it would stop by luck.
+    """
+    many = TIMES_REAL * n_real
+    n = many if many * n_generators <= LITTLE else n_real
+    return n if budget.texts is None else min(n, budget.texts)
+
+
+def sizes_to(n: int, n_real: int) -> list[int]:
+    """Return the sizes at which dd is measured up to `n` draws: as many as real texts, and the last doubling."""
+    return sorted({size for size in (min(n, n_real), (n + 1) // 2, n) if size >= min(n, n_real)})
 
 
 class Drawing:
     """Draws texts from generators until more of them would not raise dd, or the budget is spent.
 
-    `judge` measures dd of a generator's texts for that decision; None draws as many as there are real texts. Nothing is
-    written before every generator has been opened and the first texts of commands have come.
+    `judge` measures dd of a generator's texts for that decision; None draws as many as there are real texts. `score`
+    returns the log-probabilities that it gets; it raises `NoLogProbs` where there are none. Nothing is written before
+    every generator has been opened and the first texts of commands have come.
     """
 
     def __init__(
@@ -58,6 +79,7 @@ class Drawing:
         judge: Judge | None,
         progress: Progress | None,
         named: Mapping[str, Any],
+        score: "Score | None" = None,
     ) -> None:
         self._n_real = n_real
         self._groups = real_groups
@@ -65,8 +87,10 @@ class Drawing:
         self._least = least if judge is not None else 2
         self._level = level
         self._judge = judge
+        self._score = score
         self._progress = progress
         self.warnings: list[str] = []
+        self.no_log_probs = "" if score is not None else "they were not asked for"
         if budget.texts is not None and budget.texts < self._least:
             raise OptionError(f"budget must be at least {self._least} texts, which dd needs, got {budget.texts}")
         self._named = {name: _named(named[name], source) for name, source in sources.items()}
@@ -82,7 +106,6 @@ class Drawing:
         All draw as many as the one that needs most, since values at unequal sizes are hard to compare.
         """
         n = self._n_real if self._budget.texts is None else min(self._n_real, self._budget.texts)
-        most = math.inf if self._budget.texts is None else self._budget.texts
         with self._open:
             for name, drawn in sorted(self._drawn.items(), key=lambda item: not item[1].fails_early):
                 self._enlarge(name, n)
@@ -90,23 +113,53 @@ class Drawing:
                     raise InputError(self._too_few(name))
             for drawn in self._drawn.values():
                 drawn.save()
-            curves = {name: _Curve(min(n, len(drawn.texts))) for name, drawn in self._drawn.items()}
-            if self._judge is not None:
-                for name, curve in curves.items():
-                    self._measure(name, curve)
-                while n < most and any(not curve.is_level for curve in curves.values()):
-                    n = int(min(2 * n, most))
-                    for name, curve in curves.items():
-                        self._enlarge(name, n)
-                        self._drawn[name].save()
-                        reached = min(n, len(self._drawn[name].texts))
-                        if reached > curve.n and not curve.is_level:
-                            self._measure(name, curve, reached)
-                        curve.is_stuck = reached < n
-                        curve.n = reached
-                    if all(curve.is_stuck or curve.is_level for curve in curves.values()):
-                        break
+            try:
+                curves = self._curves(n)
+            except NoLogProbs as error:  # from now on without them, and so is what was measured before
+                self._score, self.no_log_probs = None, str(error)
+                curves = self._curves(n)
         return {name: (self._record(name, curve), self._drawn[name].texts[: curve.n]) for name, curve in curves.items()}
+
+    def _curves(self, n: int) -> "dict[str, _Curve]":
+        """Draw, from the first `n` texts on, until it is enough; return what dd said of it."""
+        if self._judge is None:
+            curves = {name: _Curve(min(n, len(drawn.texts))) for name, drawn in self._drawn.items()}
+            for name, curve in curves.items():
+                self._scores(name, curve.n)
+            return curves
+        most = math.inf if self._budget.texts is None else self._budget.texts
+        n = least_drawn(self._n_real, len(self._drawn), self._budget)
+        curves = {}
+        for name in self._drawn:
+            reached = self._reach(name, n)
+            curves[name] = _Curve(reached, is_stuck=reached < n)
+            for size in sizes_to(reached, self._n_real):
+                self._measure(name, curves[name], size)
+        while n < most and any(not (curve.is_stuck or curve.is_level) for curve in curves.values()):
+            n = int(min(2 * n, most))
+            for name, curve in curves.items():
+                reached = self._reach(name, n)
+                if reached > curve.n and not curve.is_level:
+                    self._measure(name, curve, reached)
+                curve.is_stuck = reached < n
+                curve.n = reached
+        for name, curve in curves.items():  # those that had enough, but draw as many as the others
+            self._scores(name, curve.n)
+        return curves
+
+    def _reach(self, name: str, n: int) -> int:
+        """Draw until there are `n` texts, where possible, and keep them; return how many of these there are."""
+        self._enlarge(name, n)
+        self._drawn[name].save()
+        return min(n, len(self._drawn[name].texts))
+
+    def _scores(self, name: str, n: int) -> LogProbs | None:
+        """Return the log-probabilities of the first `n` texts, and of the real ones, where they are used."""
+        if self._score is None:
+            return None
+        if self._progress is not None:
+            self._progress(f"log-probabilities of {name}", 0, 1)
+        return self._score(name, self._drawn[name].texts[:n], self._drawn[name].scores)
 
     def _too_few(self, name: str) -> str:
         drawn = self._drawn[name]
@@ -164,19 +217,20 @@ class Drawing:
                 return
             drawn.keep(piece[: n - len(drawn.texts)], time.perf_counter() - begun)
 
-    def _measure(self, name: str, curve: "_Curve", n: int | None = None) -> None:
-        """Add dd of `n` texts, those of `curve` at first, and what the last doubling added to it."""
+    def _measure(self, name: str, curve: "_Curve", n: int) -> None:
+        """Add dd of `n` texts, and what was added to it since it was measured last."""
         assert self._judge is not None
-        n_now = curve.n if n is None else n
+        log_probs = self._scores(name, n)
         if self._progress is not None:
-            self._progress(f"dd of {n_now} texts of {name}", 0, 1)
+            self._progress(f"dd of {n} texts of {name}", 0, 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the final values they are told
-            judged = self._judge(name, self._drawn[name].texts[:n_now])
-        curve.points.append(_point(judged, self._n_real, n_now))
+            judged = self._judge(name, self._drawn[name].texts[:n], log_probs)
         if curve.judged is not None:
-            curve.rise, error = self._rise(judged, curve.judged, curve.n, n_now)
-            curve.is_level = n_now == 2 * curve.n and curve.rise.value <= error
+            before = curve.points[-1].n_generated
+            curve.rise, error = self._rise(judged, curve.judged, before, n)
+            curve.is_level = abs(n - 2 * before) <= 1 and curve.rise.value <= error
+        curve.points.append(_point(judged, self._n_real, n))
         curve.judged = judged
 
     def _rise(self, now: "Judgement", before: "Judgement", n_before: int, n_now: int) -> "tuple[Rise, float]":
@@ -208,7 +262,7 @@ class Drawn:
 
     draws: tuple[Draw, ...]
     texts: Mapping[str, Sequence[str]]
-    log_probs: Mapping[str, tuple[FloatArray, FloatArray]]
+    log_probs: Mapping[str, LogProbs]
     warnings: tuple[str, ...]
 
 
@@ -233,27 +287,27 @@ def draw_all(
     `named`: all generators, as they were given; `least`: texts that dd needs; `with_log_probs`: generators whose
     log-probabilities were given. All or none are used: dd with them and dd without are not comparable.
     """
-    drawing = Drawing(
-        sources, named=named, n_real=len(real), real_groups=real.groups, budget=budget, least=least, level=level,
-        seed=seed, folder=folder, judge=judge, progress=progress,
-    )  # fmt: skip
-    found = drawing.draw()
-    draws, texts = {name: draw for name, (draw, _) in found.items()}, {name: one for name, (_, one) in found.items()}
     without = [
         name for name in named if not (has_log_probs(sources[name]) if name in sources else name in with_log_probs)
     ]
-    log_probs: dict[str, tuple[FloatArray, FloatArray]] = {}
-    reason = "" if scored else "they were not asked for"
+    score = Score(sources, real_texts) if scored and not without else None
+    drawing = Drawing(
+        sources, named=named, n_real=len(real), real_groups=real.groups, budget=budget, least=least, level=level,
+        seed=seed, folder=folder, judge=judge, progress=progress, score=score,
+    )  # fmt: skip
+    found = drawing.draw()
+    reason = drawing.no_log_probs
     if scored and without:
         have = "have" if len(without) > 1 else "has"
         reason = f"{', '.join(without)} {have} none, and dd with them cannot be compared with dd without"
-    if not reason:
-        log_probs, reason = _score(sources, texts, real_texts, draws=draws, folder=folder, progress=progress)
-    draws = {
-        name: replace(draw, log_probs=bool(log_probs), no_log_probs=None if log_probs else reason)
-        for name, draw in draws.items()
-    }
-    return Drawn(tuple(draws.values()), texts, log_probs, tuple(drawing.warnings))
+    log_probs = (
+        {} if score is None or reason else {name: score.found(name, draw.n) for name, (draw, _) in found.items()}
+    )
+    draws = tuple(
+        replace(draw, log_probs=bool(log_probs), no_log_probs=None if log_probs else reason)
+        for draw, _ in found.values()
+    )
+    return Drawn(draws, {name: texts for name, (_, texts) in found.items()}, log_probs, tuple(drawing.warnings))
 
 
 def has_log_probs(source: Source) -> bool:
@@ -262,30 +316,35 @@ def has_log_probs(source: Source) -> bool:
     return callable(getattr(source, "log_prob", None)) and hasattr(model, "log_prob")
 
 
-def _score(
-    sources: Mapping[str, Source],
-    drawn: Mapping[str, Sequence[str]],
-    real: Sequence[str],
-    *,
-    draws: Mapping[str, Draw],
-    folder: Path | None,
-    progress: Progress | None,
-) -> tuple[dict[str, tuple[FloatArray, FloatArray]], str]:
-    """Return the log-probabilities of draws and of real texts under each generator; or none, and why."""
-    found = {}
-    for number, (name, source) in enumerate(sources.items()):
-        if progress is not None:
-            progress(f"log-probabilities of {name}", number, len(sources))
-        file = draws[name].file
-        path = None if folder is None or file is None else scores_of(folder / Path(file).name)
-        try:
-            of_real, of_drawn = score_kept(source, real, drawn[name], path)
-        except TextassayError as error:
-            return {}, f"{name} gives none ({error})"
-        if not (np.isfinite(of_real).all() and np.isfinite(of_drawn).all()):
-            return {}, f"{name} gives some texts probability 0"
-        found[name] = (of_drawn, of_real)
-    return found, ""
+class NoLogProbs(Exception):  # noqa: N818  (it is no error of the user's: dd goes on without them)
+    """A generator turned out to give no log-probabilities, or some text the probability 0."""
+
+
+class Score:
+    """Log-probabilities of draws and of real texts under the generators; each text is scored once."""
+
+    def __init__(self, sources: Mapping[str, Source], real: Sequence[str]) -> None:
+        self._sources = sources
+        self._real = real
+        self._known: dict[str, LogProbs] = {}
+
+    def __call__(self, name: str, texts: Sequence[str], path: Path | None) -> LogProbs:
+        """Return those of `texts` and of the real ones under a generator; `path`: where they are kept."""
+        known = self._known.get(name)
+        if known is None or len(known[0]) < len(texts):
+            try:
+                self._known[name] = score_kept(self._sources[name], self._real, texts, path, known)
+            except TextassayError as error:
+                raise NoLogProbs(f"{name} gives none ({error})") from None
+        found = self.found(name, len(texts))
+        if not all(np.isfinite(side).all() for side in found):
+            raise NoLogProbs(f"{name} gives some texts probability 0")
+        return found
+
+    def found(self, name: str, n: int) -> LogProbs:
+        """Return those of the first `n` texts, which were scored before."""
+        of_drawn, of_real = self._known[name]
+        return of_drawn[:n], of_real
 
 
 def _named(given: Any, source: Source) -> str | None:

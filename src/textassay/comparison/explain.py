@@ -14,12 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.columns import columns_of
+from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
+from textassay.comparison.drawn_texts import Learning, read_and_draw
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, judge, learning_curve
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
-from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.comparison.sources import Source
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
@@ -48,7 +51,7 @@ _ENOUGH = 30  # tested texts a side for the dd of one range of lengths
 
 
 def explain(
-    generated: Texts,
+    generated: Texts | Source,
     real: Texts,
     *,
     name: str = "generated",
@@ -62,6 +65,8 @@ def explain(
     fit_real: Texts = None,
     trained_on: Texts = None,
     prior: Prior | None = None,
+    budget: int | str | None = None,
+    own_log_probs: bool = True,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -69,7 +74,8 @@ def explain(
     Parameters
     ----------
     generated, real
-        At least 10 texts a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`.
+        At least 10 texts a fold (50 for one split): lists of str, columns, paths or corpora, as in `compare`; in place
+        of generated text, a generator that is drawn from.
     name
         Of the generator.
     top
@@ -90,6 +96,8 @@ def explain(
         More real text, and the generator's training text, for dd to learn from, as in ``dd``.
     prior
         What dd knows of a language, as in ``dd``.
+    budget, own_log_probs
+        How much may be drawn from a generator, and whether its log-probabilities are used, as in `compare`.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -104,14 +112,13 @@ def explain(
     halvings = HALVINGS[effort] if halvings is None else halvings
     check_range("halvings", halvings, 1)
     check_level(level)
-    texts = {"real": real, "generated": generated, "fit_real": fit_real, "trained_on": trained_on}
-    corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
-    generated, real = corpora["generated"], corpora["real"]
-    untested: Untested = {
-        "fit_real": corpora.get("fit_real"),
-        "trained_on": corpora.get("trained_on"),
-        "prior": prior,
-    }
+    more = {key: texts for key, texts in ((FIT_REAL, fit_real), (TRAIN, trained_on)) if texts is not None}
+    corpora, drawn = read_and_draw(
+        {name: generated}, real, Learning(folds, level, seed, prior), reading=text, more=more, budget=budget,
+        own_log_probs=own_log_probs,
+    )  # fmt: skip
+    generated, real = corpora[name], corpora[FLOOR]
+    untested: Untested = {"fit_real": corpora.get(FIT_REAL), "trained_on": corpora.get(TRAIN), "prior": prior}
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
@@ -141,7 +148,7 @@ def explain(
         rise=None if rise is None else rise.value,
         rise_low=None if rise is None else rise.low,
         rise_high=None if rise is None else rise.high,
-        notes=_notes(real, generated),
+        notes=(*_notes(real, generated), *(f"{draw.n:,} texts were drawn from {name}." for draw in drawn.draws)),
         prefixes=prefixes.points,
         half_length=prefixes.half_length,
         half_low=prefixes.half_low,

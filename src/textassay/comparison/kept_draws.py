@@ -63,6 +63,11 @@ class KeptDraws:
                 with suppress(OSError):
                     scores_of(self._path).unlink(missing_ok=True)
 
+    @property
+    def scores(self) -> Path | None:
+        """Where the log-probabilities of these texts are kept."""
+        return None if self._path is None else scores_of(self._path)
+
     def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
         """Yield more texts until there are `n`."""
         raise NotImplementedError
@@ -264,18 +269,22 @@ def scores_of(draws: Path) -> Path:
 
 
 def score_kept(
-    source: Any, real: Sequence[str], drawn: Sequence[str], path: Path | None
+    source: Any,
+    real: Sequence[str],
+    drawn: Sequence[str],
+    path: Path | None,
+    known: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log-probabilities of real texts and of draws; those that a folder has are not computed again."""
+    """Return the log-probabilities of draws and of real texts; those that are `known`, or in a folder, may be more."""
     of_texts = hashlib.sha256("\0".join(real).encode("utf-8", "surrogatepass")).hexdigest()
-    known_real, known = _load_scores(path, of_texts)
+    before, known_real = _load_scores(path, of_texts) if known is None else known
     of_real = known_real if len(known_real) == len(real) else np.asarray(source.log_prob(list(real)), dtype=np.float64)
-    rest = list(drawn[len(known) :])
-    of_drawn = np.concatenate([known[: len(drawn)], *([source.log_prob(rest)] if rest else [])]).astype(np.float64)
+    rest = list(drawn[len(before) :])
+    of_drawn = np.concatenate([before, *([source.log_prob(rest)] if rest else [])]).astype(np.float64)
     if path is not None and (rest or len(known_real) != len(real)):
         with atomic_write(path) as file:
             np.savez(file, real=of_real, generated=of_drawn, of=np.array(of_texts))
-    return of_real, of_drawn
+    return of_drawn, of_real
 
 
 def _load_scores(path: Path | None, of_texts: str) -> tuple[FloatArray, FloatArray]:
@@ -283,7 +292,7 @@ def _load_scores(path: Path | None, of_texts: str) -> tuple[FloatArray, FloatArr
         if path is not None and path.exists():
             with np.load(path, allow_pickle=False) as kept:
                 if str(kept["of"]) == of_texts:
-                    return kept["real"], kept["generated"]
+                    return kept["generated"], kept["real"]
     except Exception:  # a damaged file raises anything
         pass
     return np.empty(0), np.empty(0)

@@ -129,6 +129,7 @@ def side_rises(
     level: float = 0.95,
     seed: int = 0,
     full: Judgement,
+    **untested: Unpack[Untested],
 ) -> dict[str, Rise | None]:
     """Return what the last doubling of one side alone added to dd: of ``generated`` text and of ``real`` text.
 
@@ -140,7 +141,7 @@ def side_rises(
         row_masks[halved] = _ranks(real, generated, seed)[halved] < 0.5
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed)
+            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed, **untested)
         except TooFewSentencesError:
             rises[side] = None
             continue

@@ -11,18 +11,22 @@ text detects more; the learning curve shows how much, and for each side alone wh
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Unpack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from scipy.special import ndtri
 
+from textassay.comparison.columns import columns_of
 from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.comparison.draw import TIMES_REAL
+from textassay.comparison.draw import TIMES_REAL, Draw
+from textassay.comparison.drawn_texts import Learning, read_and_draw
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
+from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
-from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.metric import Effort, check_level, variance_factor
@@ -83,6 +87,8 @@ class Pilot:
     # The smallest correlation, over pairs of generators, between the judgements of the same real texts; None with one
     # generator, or where real texts contribute too little to a finished comparison's intervals
     correlation: float | None
+    prior: Literal["english"] | None = None  # What dd knew of a language
+    draws: tuple[Draw, ...] = ()  # What was drawn for it
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ class Plan(Displayed):
 
 
 def plan(
-    generated: Mapping[str, Texts] | None = None,
+    generated: Mapping[str, Texts | Source] | None = None,
     real: Texts = None,
     *,
     margins: Sequence[float] = (),
@@ -134,7 +140,11 @@ def plan(
     power: float = POWER,
     folds: int = 5,
     effort: Effort = "default",
+    prior: Literal["english"] | None = None,
+    budget: int | str | None = None,
+    own_log_probs: bool = True,
     seed: int = 0,
+    out: Path | str | None = None,
     progress: Progress | None = None,
     **text: Unpack[TextOptions],
 ) -> Plan:
@@ -147,7 +157,7 @@ def plan(
     ----------
     generated, real
         Texts of a pilot, as in `compare`, at least 10 a fold (50 for one split) of each generator and real ones; both
-        or none.
+        or none. Generators are drawn from.
     margins
         Bound dd within plus or minus so much, each in (0, 1).
     detectable
@@ -164,8 +174,10 @@ def plan(
         With which what is there is found, in (0, 1).
     folds
         Cross-fitting folds, at least 1.
-    effort, seed, progress
+    effort, prior, budget, own_log_probs, seed, progress
         Of a pilot with texts, as in `compare`.
+    out
+        Folder in which what is drawn for it is kept.
     text
         How those are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -186,16 +198,33 @@ def plan(
         margins, detectable, separable = MARGINS, DETECTABLE, SEPARABLE
     if (generated is None) != (real is None) or (real is not None and pilot is not None):
         raise OptionError("a pilot is a finished comparison, or texts of both sides: generated and real")
+    if prior is not None:
+        if real is None:
+            raise OptionError("prior is for a pilot with texts: give generated and real, or leave it out")
+        from textassay.discriminator import check_prior  # loads the classifiers
+
+        check_prior(prior)
     if isinstance(pilot, Comparison):
         pilot = pilot_of(pilot)
     if generated is not None:
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        corpora = corpora_from_texts({FLOOR: real, **generated}, **text)
-        pilot = run_pilot(
-            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, seed=seed, progress=progress
+        corpora, drawn = read_and_draw(
+            generated,
+            real,
+            Learning(folds, level, seed, prior),
+            reading=text,
+            budget=budget,
+            own_log_probs=own_log_probs,
+            out=out,
+            progress=progress,
         )
+        pilot = run_pilot(
+            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, prior=prior, seed=seed,
+            progress=progress,
+        )  # fmt: skip
+        pilot = replace(pilot, draws=drawn.draws)
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, dd_assumption = _shares(dd, closest)
@@ -251,24 +280,27 @@ def _with_more(question: str, variances: Sequence[float], correlation: float) ->
 
 
 def run_pilot(
-    real: Corpus,
+    all_real: Corpus,
     generated: Mapping[str, Corpus],
     *,
     effort: Effort = "default",
     folds: int = 5,
     level: float = 0.95,
+    prior: Literal["english"] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:
     """Measure dd of every generator, its learning curve, and what each side added to it; settings as in ``dd``."""
     from textassay.comparison.learning_curve import judge, learning_curve, side_rises  # loads the classifiers
 
+    settings: Any = {"effort": effort, "folds": folds, "level": level, "prior": prior, "seed": seed}
     generators, answers = [], []
-    for number, (name, corpus) in enumerate(generated.items()):
+    for number, (name, texts) in enumerate(generated.items()):
+        real, corpus = columns_of(all_real, name), columns_of(texts, name)
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
-        judged = judge(real, corpus, effort=effort, folds=folds, level=level, seed=seed)
-        curve = learning_curve(real, corpus, effort=effort, folds=folds, level=level, seed=seed, full=judged)
+        judged = judge(real, corpus, **settings)
+        curve = learning_curve(real, corpus, full=judged, **settings)
         rise = curve.rise
         pilot_curve = PilotCurve(
             curve.points,
@@ -279,7 +311,7 @@ def run_pilot(
         )
         details = judged.estimate.details
         shares = (details["accuracy_real"], details["accuracy_generated"])
-        rises = side_rises(real, corpus, effort=effort, folds=folds, level=level, seed=seed, full=judged)
+        rises = side_rises(real, corpus, full=judged, **settings)
         more = _more_text(
             shares,
             (len(real), len(corpus)),
@@ -295,7 +327,7 @@ def run_pilot(
         float(np.corrcoef(one, other)[0, 1]) if one.std() > 0 and other.std() > 0 else 0.0
         for one, other in itertools.combinations(answers, 2)
     ]
-    return Pilot(tuple(generators), min(correlations, default=None))
+    return Pilot(tuple(generators), min(correlations, default=None), prior)
 
 
 def pilot_of(comparison: Comparison) -> Pilot:
@@ -326,7 +358,7 @@ def pilot_of(comparison: Comparison) -> Pilot:
         if pair.metric == dd and pair.high is not None and pair.low is not None
     ]
     telling = [correlation for correlation in correlations if correlation is not None]
-    return Pilot(tuple(found.values()), min(telling, default=None))
+    return Pilot(tuple(found.values()), min(telling, default=None), comparison.settings.get("prior"))
 
 
 def _drawn(comparison: Comparison, name: str) -> dict[str, tuple[float, float, float] | None]:
@@ -421,7 +453,9 @@ def _assumptions(factor: float, folds: int, pilot: Pilot | None, correlation: fl
             f"judgements of a real text beside two generators correlate by {correlation:.2f}, as in the pilot"
         )
     assumptions.append("there are two generators, so one pair; adjusting the p-values of more pairs takes more texts")
+    prior = "" if pilot is None or pilot.prior is None else f", with the prior {pilot.prior}"
     assumptions.append(
-        "dd is that at the planned size and the same effort: it grows with the sample while its learning curve rises"
+        f"dd is that at the planned size and the same effort{prior}: it grows with the sample while its learning curve "
+        "rises"
     )
     return tuple(assumptions)

@@ -11,11 +11,11 @@ A row depends on the real text, its own text and columns, and the settings, neve
 import math
 import operator
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -30,12 +30,12 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.drawing import Drawn, draw_all
+from textassay.comparison.drawing import Drawn
+from textassay.comparison.drawn_texts import Learning, draw_beside, encode_all, open_sources
 from textassay.comparison.explanation import Explanation
-from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
-from textassay.comparison.sources import Budget, Source, check_beside, is_source, open_source
+from textassay.comparison.sources import Source, check_beside
 from textassay.corpus import (
     AUTO,
     Corpus,
@@ -68,9 +68,6 @@ from textassay.metric import (
 )
 from textassay.seeding import stream
 from textassay.storage import ENCODED_TEXTS, with_output_folder
-
-if TYPE_CHECKING:
-    from textassay.comparison.learning_curve import Judgement
 
 FOLDS = 5
 _REMEDIES = {
@@ -190,8 +187,13 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
-    reading = {"tokenizer": tokenizer, "lowercase": lowercase, "normalize": normalize, "max_tokens": max_tokens}
+    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)  # read once
+    reading: dict[str, Any] = {
+        "tokenizer": tokenizer,
+        "lowercase": lowercase,
+        "normalize": normalize,
+        "max_tokens": max_tokens,
+    }
     given = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
     measuring = {
         "encoder": encoder,
@@ -203,31 +205,43 @@ def compare(
         "seed": seed,
     }
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
-    sources = {name: open_source(source) for name, source in generated.items() if is_source(source)}
-    if budget is not None and not sources:
-        raise OptionError("budget is for generators that are drawn from, and all texts are given: leave it out")
+    sources = open_sources(generated, budget)
     check_beside(sources, beside)
+    order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL)
     files = {name: source for name, source in generated.items() if name not in sources}
-    prepared = _prepare(given, files, reading, beside, metrics, measuring, out)  # refuses before anything is drawn
+    texts = {name: source for name in order if (source := {**given, **files}.get(name)) is not None}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
+        if sources:
+            encoded = encode_all(texts, reading, out)
+            corpora = encoded.corpora(texts)
+        else:
+            with kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
+                corpora = corpora_from_texts(texts, **reading)
+    prepared = _prepare(corpora, real, files, beside, metrics, measuring, out)  # refuses before anything is drawn
     drawn = Drawn((), {}, {}, ())
     if sources:
+        learnt_from = [name for name in (FIT_REAL, TRAIN) if name in corpora]
+        if learnt_from:
+            of_real = inspect({}, prepared.real, train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL))
+            _check_fit_real(of_real)
+            learnt_from = [name for name in learnt_from if name != TRAIN or not real_in_train(of_real)]
         with use_workers(default_workers() if workers is None else workers), use_device(device):
-            drawn = _draw(
-                sources, generated, prepared, given, reading, measuring,
-                budget=Budget.of(budget, len(prepared.real)), own_log_probs=own_log_probs, beside=beside, out=out,
-                progress=progress,
+            drawn = draw_beside(
+                sources, encoded, _learning(prepared, measuring, learnt_from), named=generated, real=prepared.real,
+                real_texts=real.texts, budget=budget, own_log_probs=own_log_probs,
+                with_log_probs=tuple(log_probs or ()), out=out, progress=progress,
             )  # fmt: skip
         beside["log_probs"] = {**(log_probs or {}), **drawn.log_probs} or None
-        files = {name: drawn.texts.get(name, source) for name, source in generated.items()}
-        prepared = _prepare(given, files, reading, beside, metrics, measuring, out)
+        sizes = {name: len(of_name) for name, of_name in drawn.texts.items()}
+        corpora = encoded.corpora([name for name in order if name in texts or name in sources], sizes)
+        prepared = _prepare(corpora, real, generated, beside, metrics, measuring, out)
     chosen, corpora, real_text, settings = prepared.metrics, prepared.corpora, prepared.real_text, prepared.settings
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
     findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL))
-    for finding in findings:
-        if finding.kind == "real-in-fit-real" and finding.severity == "warning":
-            raise InputError(f"{finding.message} {finding.remedy}")
+    _check_fit_real(findings)
     trained_on, not_learnt_from = train_corpus, []
     if real_in_train(findings) and any(metric.settings.get("trained_on") is not None for metric in chosen):
         trained_on = None
@@ -313,7 +327,7 @@ def compare(
 class _Prepared:
     """The texts of a comparison as corpora, its metrics and settings."""
 
-    corpora: Mapping[str, Corpus]
+    corpora: dict[str, Corpus]
     metrics: list[Metric]
     real_text: RealText
     settings: dict[str, Any]
@@ -325,22 +339,17 @@ class _Prepared:
 
 
 def _prepare(
-    given: Mapping[str, Texts],
-    generated: Mapping[str, Texts],
-    reading: Mapping[str, Any],
+    corpora: Mapping[str, Corpus],
+    real: Corpus | TextFile,
+    generated: Iterable[str],
     beside: Mapping[str, Any],
     metrics: Sequence[MetricLike] | None,
     measuring: Mapping[str, Any],
     out: Path | str | None,
 ) -> _Prepared:
-    """Return the texts as corpora, with their columns, and the metrics; raise for what cannot be compared."""
-    real, train, fit_real = given[FLOOR], given[TRAIN], given[FIT_REAL]
-    texts = {FLOOR: real, HELDOUT: given[HELDOUT], TRAIN: train, **generated, FIT_REAL: fit_real}
-    with warnings.catch_warnings(), kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
-        warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
-        corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **reading)
+    """Return the corpora with their columns, and the metrics; raise for what cannot be compared."""
     corpora = attach_columns(corpora, generated, **beside)
-    extras = {"train": train, "log-probs": beside["log_probs"], "ratings": beside["ratings"]}
+    extras = {"train": corpora.get(TRAIN), "log-probs": beside["log_probs"], "ratings": beside["ratings"]}
     of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
     has_features = bool(beside["features"])
     chosen = parse_metrics(
@@ -355,7 +364,7 @@ def _prepare(
     real_corpus = corpora[FLOOR]
     names = [name for name in (HELDOUT, TRAIN, *generated) if name in corpora]
     _check_corpora(real_corpus, {name: corpora[name] for name in names})
-    real_text = RealText(_name_of(cast(Corpus | TextFile, real)), len(real_corpus), real_corpus.fingerprint)
+    real_text = RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint)
     settings = {
         "tokenizer": real_corpus.tokenizer,
         "effort": measuring["effort"],
@@ -375,50 +384,24 @@ def _prepare(
     return _Prepared(corpora, chosen, real_text, settings)
 
 
-def _draw(
-    sources: Mapping[str, Source],
-    generated: Mapping[str, Any],
-    prepared: _Prepared,
-    given: Mapping[str, Texts],
-    reading: Mapping[str, Any],
-    measuring: Mapping[str, Any],
-    *,
-    budget: Budget,
-    own_log_probs: bool,
-    beside: Mapping[str, Any],
-    out: Path | str | None,
-    progress: Progress | None,
-) -> Drawn:
-    """Return what the generators drew, and their log-probabilities where all have them."""
-    from textassay.metric import SENTENCES_PER_FOLD
+def _learning(prepared: _Prepared, measuring: Mapping[str, Any], learnt_from: Collection[str]) -> Learning:
+    """Return how dd is measured that decides how much is drawn: it knows what a dd of the comparison knows."""
+    from textassay.discriminator import AUTO, reads_log_probs, reads_prior, reads_training_text  # the classifiers
 
-    folds, level, seed = measuring["folds"], measuring["level"], measuring["seed"]
-    least = SENTENCES_PER_FOLD * (folds if folds > 1 else FOLDS)
+    metrics = [metric for metric in prepared.metrics if metric.declaration.name == "dd"]
+    judges = [metric.settings["discriminator"] for metric in metrics]
 
-    def judge(name: str, texts: Sequence[str]) -> "Judgement":
-        from textassay.comparison.learning_curve import judge  # loads the classifiers
+    def used(reads: Callable[[Any], bool]) -> bool:
+        return any((isinstance(judge, str) and judge == AUTO) or reads(judge) for judge in judges)
 
-        sides = {FLOOR: given[FLOOR], name: texts, FIT_REAL: given[FIT_REAL]}
-        corpora = corpora_from_texts({side: text for side, text in sides.items() if text is not None}, **reading)
-        more = corpora.get(FIT_REAL)
-        settings: Any = {"folds": folds, "level": level, "seed": seed, "fit_real": more}
-        return judge(corpora[FLOOR], corpora[name], effort="quick", **settings)
-
-    has_dd = any(metric.declaration.name == "dd" for metric in prepared.metrics) and len(prepared.real) >= least
-    return draw_all(
-        sources,
-        named=generated,
-        real=prepared.real,
-        real_texts=cast(TextFile | Corpus, given[FLOOR]).texts,
-        budget=budget,
-        least=least,
-        level=level,
-        seed=seed,
-        folder=None if out is None else Path(out) / DRAWS,
-        judge=judge if has_dd else None,
-        progress=progress,
-        scored=own_log_probs,
-        with_log_probs=beside["log_probs"] or (),
+    return Learning(
+        measuring["folds"],
+        measuring["level"],
+        measuring["seed"],
+        prior=measuring["prior"] if used(reads_prior) else None,
+        learns_from=[name for name in learnt_from if name != TRAIN or used(reads_training_text)],
+        reads_log_probs=used(reads_log_probs),
+        measured=bool(metrics),
     )
 
 
@@ -499,6 +482,12 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
 def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     """Return `n` random texts of the training text, or all if it has no more."""
     return train.drawn(n, stream(seed, "train", "row"))
+
+
+def _check_fit_real(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        if finding.kind == "real-in-fit-real" and finding.severity == "warning":
+            raise InputError(f"{finding.message} {finding.remedy}")
 
 
 def real_in_train(findings: Iterable[Finding]) -> bool:

@@ -37,21 +37,20 @@ class TrainingText:
     @classmethod
     def fit(cls, train: Corpus) -> "TrainingText":
         """Return the models of `train`, which has at least one text."""
-        types, firsts = np.unique(train.tokens, return_index=True)
-        types = types[np.argsort(firsts)]
-        types = types[~np.isin(types, (PAD, SOS, EOS))]  # written out, they are words that a model never draws
-        unknown = _N_SPECIAL + len(types)
-        numbers = np.full(len(train.vocabulary), unknown, dtype=np.int32)
-        numbers[types] = np.arange(_N_SPECIAL, unknown)
+        numbers, unknown = _numbers(train)
         counts = count_ngrams(numbers[train.tokens], train.offsets, order=_LONGEST, n_types=unknown + 1)
         return cls(tuple(counts.fit(order)[0] for order in (*_ORDERS, _LONGEST)), numbers)
 
     @classmethod
     def of(cls, train: Corpus) -> "TrainingText":
-        """Return what `fit` does, computed once as long as this corpus is held: a comparison asks many times."""
+        """Return what `fit` does, computed once as long as this corpus is held: a comparison asks many times.
+
+        The models are also those of a corpus of the same texts with another vocabulary.
+        """
         with _LOCK:
             if train not in _FITTED:
-                _FITTED[train] = cls.fit(train)
+                others = [fitted for other, fitted in _FITTED.items() if other.fingerprint == train.fingerprint]
+                _FITTED[train] = cls(others[0].models, _numbers(train)[0]) if others else cls.fit(train)
             return _FITTED[train]
 
     def described(self, corpus: Corpus) -> Corpus:
@@ -70,6 +69,17 @@ class TrainingText:
         columns += list(_absent(depths, offsets))
         values = np.stack(columns, axis=1)
         return replace(corpus, columns={**corpus.columns, COLUMN: values})
+
+
+def _numbers(train: Corpus) -> tuple[npt.NDArray[np.int32], int]:
+    """Return the number in the models of each token of the vocabulary, and that of words that the text lacks."""
+    types, firsts = np.unique(train.tokens, return_index=True)
+    types = types[np.argsort(firsts)]
+    types = types[~np.isin(types, (PAD, SOS, EOS))]  # written out, they are words that a model never draws
+    unknown = _N_SPECIAL + len(types)
+    numbers = np.full(len(train.vocabulary), unknown, dtype=np.int32)
+    numbers[types] = np.arange(_N_SPECIAL, unknown)
+    return numbers, unknown
 
 
 _FITTED: WeakKeyDictionary[Corpus, TrainingText] = WeakKeyDictionary()

@@ -2,6 +2,7 @@ from textassay.meta_evaluation.bench import WITH_TRAIN as WITH_TRAIN
 from textassay.meta_evaluation.bench import Bench as Bench
 from textassay.meta_evaluation.bench import BenchCell as BenchCell
 from textassay.meta_evaluation.bench import parse_estimator as parse_estimator
+from textassay.meta_evaluation.bench import parse_estimators as parse_estimators
 from textassay.meta_evaluation.bench import run_bench as run_bench
 from textassay.meta_evaluation.bench_summary import ALL as ALL
 from textassay.meta_evaluation.bench_summary import APART as APART

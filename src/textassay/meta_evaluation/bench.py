@@ -15,7 +15,16 @@ from typing import Any
 
 from textassay.comparison import EstimateStore, estimate_key
 from textassay.corpus import Corpus
-from textassay.discriminator import AUTO, DISCRIMINATORS, PlainLogistic, make_family, reads_training_text
+from textassay.discriminator import (
+    AUTO,
+    DISCRIMINATORS,
+    Discriminator,
+    PlainLogistic,
+    check_prior,
+    make_family,
+    reads_prior,
+    reads_training_text,
+)
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import map_tasks
@@ -81,6 +90,7 @@ class BenchCell:
     seconds: float
     cpu_seconds: float
     chosen: Any = None  # Settings that the estimator chose, JSON-ready
+    prior: str | None = None  # What the estimator knows of a language
 
     @property
     def share(self) -> float | None:
@@ -101,6 +111,7 @@ class Bench(Displayed):
     findings: tuple[Finding, ...] = ()  # Trivial differences in these texts
     n_generated: int | None = None  # Generated texts; None: as many as real ones
     n_fit_real: int = 0  # More real texts, for estimators that can learn from them
+    prior: str | None = None  # For estimators that can use it
     untrained: tuple[str, ...] = ()  # Worlds without a training text, where no estimator with `WITH_TRAIN` is measured
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +123,7 @@ class Bench(Displayed):
             "sizes": list(self.sizes),
             "n_generated": self.n_generated,
             "n_fit_real": self.n_fit_real,
+            "prior": self.prior,
             "untrained": list(self.untrained),
             "seeds": list(self.seeds),
             "findings": [finding.to_dict() for finding in self.findings],
@@ -145,7 +157,7 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
         metric = parse_metric(f"dd(discriminator={base})", level=level)
     else:
         metric = parse_metric(base, level=level, effort="default")
-    if WITH_TRAIN in sources and not _reads_training_text(metric):
+    if WITH_TRAIN in sources and not _can_use(metric, "trained_on", reads_training_text):
         raise OptionError(
             f"{base} does not learn from the text that a generator was trained on: {WITH_TRAIN} is for "
             f"{', '.join(EFFORTS)} and stack"
@@ -153,11 +165,33 @@ def parse_estimator(text: str, *, level: float = 0.95) -> Estimator:
     return Estimator(name, metric, log_probs=WITH_LOG_PROBS in sources, train=WITH_TRAIN in sources)
 
 
-def _reads_training_text(metric: Metric) -> bool:
-    if "trained_on" not in metric.settings:
+def parse_estimators(names: Sequence[str], *, level: float = 0.95, prior: str | None = None) -> list[Estimator]:
+    """Return the estimators that `names` name; those that can use `prior` get it, and at least one must."""
+    estimators = [parse_estimator(name, level=level) for name in names]
+    if prior is None:
+        return estimators
+    check_prior(prior)
+    able = [_can_use(each.metric, "prior", reads_prior) for each in estimators]
+    if not any(able):
+        raise OptionError(
+            f"prior is for dd of {', '.join(EFFORTS)} and stack, and none of these is measured: leave it out"
+        )
+    return [
+        replace(each, metric=_with_settings(each.metric, prior=prior)) if uses else each
+        for each, uses in zip(estimators, able, strict=True)
+    ]
+
+
+def _with_settings(metric: Metric, **more: Any) -> Metric:
+    return metric.declaration.with_settings(level=metric.level, **{**metric.settings, **more})
+
+
+def _can_use(metric: Metric, setting: str, reads: Callable[[Discriminator], bool]) -> bool:
+    """Return whether the discriminator of `metric` uses what `setting` gives it."""
+    if setting not in metric.settings:
         return False
     judge = metric.settings["discriminator"]
-    return reads_training_text(make_family(metric.settings["effort"]) if judge == AUTO else judge)
+    return reads(make_family(metric.settings["effort"]) if judge == AUTO else judge)
 
 
 def run_bench(
@@ -247,6 +281,7 @@ def run_bench(
             n=n,
             n_generated=n if n_generated is None else n_generated,
             n_fit_real=n_fit_real if estimator.fits_real else 0,
+            prior=estimator.metric.settings.get("prior"),
             **documents[name, seed, pair.name, n, estimator.name],
             **documents[name, seed, pair.name],
         )
@@ -261,6 +296,7 @@ def run_bench(
         tuple(finding for name, corpus in corpora.items() for finding in inspect_corpus(corpus, name=f"({name})")),
         n_generated,
         n_fit_real,
+        next((cell.prior for cell in cells if cell.prior is not None), None),
         tuple(dict.fromkeys(untrained)),
     )
 
@@ -323,14 +359,12 @@ class _Draw:
             if estimator.log_probs
             else (self.sides, self.fit_real)
         )
-        metric = estimator.metric
         more = {
             **({"fit_real": fit_real} if estimator.fits_real and fit_real is not None else {}),
             **({"trained_on": self.train} if estimator.train else {}),
         }
-        if more:
-            metric = metric.declaration.with_settings(level=metric.level, **{**metric.settings, **more})
-        return replace(estimator, metric=metric), *sides
+        given = replace(estimator, metric=_with_settings(estimator.metric, **more)) if more else estimator
+        return given, *sides
 
 
 def _of_pair(

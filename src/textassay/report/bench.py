@@ -87,6 +87,8 @@ def _sources(bench: Bench) -> tuple[tuple[str, str], ...]:
     facts = []
     if bench.n_fit_real:
         facts.append(("More real texts to learn from", f"{count(bench.n_fit_real)}, for dd"))
+    if bench.prior is not None:
+        facts.append(("Prior", f"{bench.prior}, for dd of estimators that can use it"))
     if bench.untrained:
         facts.append((f"Not measured with {WITH_TRAIN}", f"{join_words(bench.untrained)}: no training text is known"))
     return tuple(facts)

@@ -2,10 +2,10 @@
 
 from importlib.metadata import version
 
-from textassay.comparison import Cost, Stage
+from textassay.comparison import Cost, DrawCost, Stage
 from textassay.report.cells import count_cell
-from textassay.report.document import Cell, Document, Table, notes, section
-from textassay.report.number import count, counted, duration
+from textassay.report.document import Cell, Document, Section, Table, notes, section
+from textassay.report.number import MISSING, count, counted, duration
 
 
 def cost_document(cost: Cost) -> Document:
@@ -13,6 +13,8 @@ def cost_document(cost: Cost) -> Document:
     answer = f"About {duration(cost.wall)} and {_memory(cost.megabytes)} of memory, with {_threads(cost)}."
     unknown = [stage.name for stage in cost.stages if stage.seconds is None]
     beyond = [stage.name for stage in cost.stages if stage.extrapolated and stage.seconds is not None]
+    unknown += [f"drawing from {draw.generator}" for draw in cost.draws if draw.seconds is None]
+    unknown += [f"log-probabilities of {draw.generator}" for draw in cost.draws if draw.log_probs_seconds is None]
     said = notes(
         "Seconds and memory come from measured runs on sentences of about ten words, and carry 30 % and more. This "
         f"machine was taken to need {cost.factor:.2f} times as long as the measured one.",
@@ -23,10 +25,28 @@ def cost_document(cost: Cost) -> Document:
         "What the comparison will cost",
         (answer,),
         (("Texts", count(cost.texts)), ("Tokens", count(cost.tokens)), ("Processor time", duration(cost.seconds))),
-        (section("Stages", _stages(cost), *said),),
+        (*([_drawing(cost)] if cost.draws else []), section("Stages", _stages(cost), *said)),
         lead="stages",
         version=version("textassay"),
     )
+
+
+def _drawing(cost: Cost) -> Section:
+    columns = ("generator", "texts, at least", "at most", "calls", "drawing", "log-probabilities")
+    told = (
+        "All stages are counted with the most texts that may be drawn (--budget), like the real ones. Models in "
+        "folders drew a few texts to see how long they take; commands were not called."
+    )
+    return section("Drawing", Table.of("drawing", columns, [_draw_row(draw) for draw in cost.draws]), *notes(told))
+
+
+def _draw_row(draw: DrawCost) -> list[str | Cell]:
+    seconds = [
+        Cell("unknown") if one is None else Cell(duration(one), one) if one else Cell(MISSING)
+        for one in (draw.seconds, draw.log_probs_seconds)
+    ]
+    calls = Cell(MISSING) if draw.calls is None else count_cell(draw.calls)
+    return [draw.generator, count_cell(draw.n_least), count_cell(draw.n_most), calls, *seconds]
 
 
 def _stages(cost: Cost) -> Table:

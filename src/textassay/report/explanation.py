@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Example, Explanation
+from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Draw, Example, Explanation
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.comparison_figures import step_points
 from textassay.report.digest import phrase_of
@@ -22,6 +22,7 @@ from textassay.report.document import (
     notes,
     section,
 )
+from textassay.report.draws import drawn_section, drawn_sentences
 from textassay.report.number import MISSING, count, level, number, p_value, span
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.words import slug
@@ -37,15 +38,19 @@ _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
 _HEIGHT_OF_COUNTS = 0.3  # of the figure of lengths
 
 
-def explanation_document(explanations: Sequence[Explanation], *, top: int = TOP, version: str = "") -> Document:
-    """Return what gives each generator away, with `top` n-grams each way."""
+def explanation_document(
+    explanations: Sequence[Explanation], *, top: int = TOP, version: str = "", draws: Sequence[Draw] = ()
+) -> Document:
+    """Return what gives each generator away, with `top` n-grams each way, and what was drawn."""
     title = "What gives it away" if len(explanations) == 1 else "What gives them away"
     sections = [
         section(f"What gives {one.generator} away: dd {number(one.value, _PLACES)}", *explanation_parts(one, top=top))
         for one in explanations
     ]
     answer = tuple(f"{one.generator}: dd {number(one.value, _PLACES)}. {_most_telling(one)}" for one in explanations)
-    return Document(title, answer, sections=tuple(sections), version=version)
+    if draws:
+        sections.append(drawn_section(draws))
+    return Document(title, (*answer, *drawn_sentences(draws)), sections=tuple(sections), version=version)
 
 
 def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts | None = None) -> list[Part]:

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from textassay.comparison import TIMES_REAL, Pilot, Plan, Requirement
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Document, Figure, Row, Section, Table, items, notes, section
+from textassay.report.draws import drawn_section, drawn_sentences
 from textassay.report.number import count, counted, level, number, span
 from textassay.report.plots import Axis, Curves, Point, Series
 
@@ -17,11 +18,13 @@ def plan_document(plan: Plan) -> Document:
     answer = f"{counted(most.n, 'text')}, real and of each generator, are needed for {_question(most, plan)}"
     answer += "." if len(plan.requirements) == 1 else "; the other questions need fewer."
     pilot = () if plan.pilot is None else (_pilot(plan.pilot, share=level(plan.level)),)
+    draws = () if plan.pilot is None else plan.pilot.draws
     return Document(
         "How many texts are needed",
-        (answer, *_more_told(plan)),
+        (answer, *_more_told(plan), *drawn_sentences(draws)),
         (("Level", level(plan.level)), ("Power", level(plan.power)), ("Folds", count(plan.folds))),
-        (*pilot, section("Texts needed, real and of each generator", _texts(plan)),
+        (*pilot, *([drawn_section(draws)] if draws else []),
+         section("Texts needed, real and of each generator", _texts(plan)),
          section("Assumed", *items(plan.assumptions))),
         lead="plan-pilot",
         version=version("textassay"),
