@@ -1,6 +1,9 @@
 """A family: validation text alone chooses, what is preferred stays unless another is clearly better, all are told."""
 
+import sys
 from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -14,16 +17,19 @@ from textassay.discriminator import (
     Discriminator,
     FamilyDiscriminator,
     LogisticDiscriminator,
+    Member,
     Pair,
     balanced_accuracy,
     catalog,
     cross_fit,
+    decided_by_size,
+    family_sizes,
     make_discriminator,
     make_family,
     missing_members,
 )
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import workers
+from textassay.execution import device, workers
 
 
 class Oracle:
@@ -192,7 +198,7 @@ def test_thresholds_come_from_out_of_fold_scores() -> None:
 def test_efforts_name_registered_discriminators() -> None:
     assert set(FAMILIES) == {"quick", "default", "max"}
     for members in FAMILIES.values():
-        assert set(members) <= set(DISCRIMINATORS)
+        assert {member.name for member in members} <= set(DISCRIMINATORS)
     with pytest.raises(OptionError, match="did you mean logistic"):
         make_discriminator("logistik")
 
@@ -203,9 +209,64 @@ def test_a_member_whose_extra_is_missing_is_left_out_and_said(monkeypatch: pytes
 
     registry: dict[str, Callable[[], Discriminator]] = {"logistic": LogisticDiscriminator, "net": missing}
     monkeypatch.setattr(catalog, "DISCRIMINATORS", registry)
-    monkeypatch.setattr(catalog, "FAMILIES", {"max": ("logistic", "net")})
+    monkeypatch.setattr(catalog, "FAMILIES", {"max": (Member("logistic"), Member("net"))})
     assert make_family("max").name == "logistic"
     assert list(missing_members("max")) == ["net"]
     assert "pip install '.[neural]'" in missing_members("max")["net"]
     registry["net"] = lambda: Oracle("net", 0.1)
     assert make_family("max").name == "best of logistic, net"
+
+
+@pytest.fixture
+def sized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a family of one stack for few texts, another for more, and a network where there is a GPU and plenty."""
+    registry = {name: partial(Oracle, name, 0.1) for name in ("few", "more", "always", "network")}
+    monkeypatch.setattr(catalog, "DISCRIMINATORS", registry)
+    members = (Member("few", most=99), Member("more", least=100), Member("always"))
+    network = Member("network", least=1000, needs_gpu=True)
+    monkeypatch.setattr(catalog, "FAMILIES", {"default": members, "max": (*members, network), "quick": (members[2],)})
+
+
+@pytest.mark.usefixtures("sized")
+def test_how_much_text_there_is_decides_who_is_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_family("default", n_texts=99).name == "best of few, always"
+    assert make_family("default", n_texts=100).name == make_family("default").name == "best of more, always"
+    assert family_sizes("default") == [0, 100]
+    assert family_sizes("quick") == [0]
+    assert decided_by_size("default", 99) == "up to 99 texts a side"
+    assert decided_by_size("default", 100) is None
+    assert decided_by_size("quick", 1) is None
+    monkeypatch.setattr(catalog, "_has_gpu", lambda: True)
+    assert make_family("max", n_texts=999).name == make_family("max").name == "best of more, always"
+    assert make_family("max", n_texts=1000).name == "best of more, always, network"
+    assert decided_by_size("max", 1000) == "1,000 texts a side or more"
+    assert decided_by_size("max", 50) == "up to 99 texts a side"
+    assert family_sizes("max") == [0, 100, 1000]
+
+
+@pytest.mark.usefixtures("sized")
+def test_a_network_that_needs_a_gpu_joins_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = True
+    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: there))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setattr(catalog, "find_spec", lambda name: SimpleNamespace(name=name))
+    assert make_family("max", n_texts=1000).name == "best of more, always, network"
+    with device("cpu"):
+        assert make_family("max", n_texts=1000).name == "best of more, always"
+    there = False
+    assert make_family("max", n_texts=1000).name == "best of more, always"
+    monkeypatch.setattr(catalog, "find_spec", lambda name: None)
+    there = True
+    assert make_family("max", n_texts=1000).name == "best of more, always"
+
+
+def test_the_families_are_the_documented_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transformer joins at 20,000 texts a side where there is a GPU, at effort max alone."""
+    monkeypatch.setattr(catalog, "_has_gpu", lambda: True)
+    for has_prior in (False, True):
+        for effort in FAMILIES:
+            names = {n: catalog._names(effort, n, has_prior) for n in (19_999, 20_000)}
+            assert ("transformer" in names[20_000]) == (effort == "max")
+            assert names[20_000][: len(names[19_999])] == names[19_999]
+    assert catalog._names("default", 500, False) == ["stack-quick", "logistic"]
+    assert catalog._names("default", 501, False) == ["stack", "logistic"]

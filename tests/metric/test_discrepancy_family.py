@@ -14,6 +14,7 @@ from textassay.discriminator import (
     BLEND,
     Discriminator,
     LogisticDiscriminator,
+    Member,
     Pair,
     catalog,
     log_probs_column,
@@ -55,7 +56,8 @@ class Small(LogisticDiscriminator):
 def families(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = {"logistic": LogisticDiscriminator, "small": Small, "teller": Teller}
     monkeypatch.setattr(catalog, "DISCRIMINATORS", registry)
-    efforts = {"quick": ("small",), "default": ("small", "logistic"), "max": ("small", "logistic", "teller")}
+    small, logistic, teller = map(Member, ("small", "logistic", "teller"))
+    efforts = {"quick": (small,), "default": (small, logistic), "max": (small, logistic, teller)}
     monkeypatch.setattr(catalog, "FAMILIES", efforts)
 
 
@@ -199,3 +201,31 @@ def test_a_family_without_a_member_is_named_and_kept_apart(
 
 def test_the_family_of_one_is_its_member() -> None:
     assert isinstance(make_family("quick"), Small)
+
+
+def test_the_size_decides_on_members_and_all_say_so(
+    corpora: dict[str, Corpus], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = parse_metric("dd").key
+    members = (Member("small", most=150), Member("logistic", least=151))
+    monkeypatch.setitem(catalog.FAMILIES, "default", members)
+    assert parse_metric("dd").key != key
+    few = {name: corpora[name].take(np.arange(150)) for name in ("far", "real")}
+    at_150, at_200 = dd(few["far"], few["real"]), dd(corpora["far"], corpora["real"])
+    assert (at_150.signature.settings["clf"], at_200.signature.settings["clf"]) == ("small", "logistic")
+    assert at_150.details["by_size"] == at_150.signature.settings["clf_for"] == "up to 150 texts a side"
+    assert "by_size" not in at_200.details
+    assert "clf_for" not in at_200.signature.settings
+    assert at_150.value == dd(few["far"], few["real"], discriminator="small").value
+    assert dd(corpora["far"], few["real"]).signature.settings["clf"] == "small"
+
+
+def test_text_to_learn_from_counts_to_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(catalog.FAMILIES, "default", (Member("small", most=150), Member("logistic", least=151)))
+    texts = {"real": sentences(100, 1), "more": sentences(60, 3), "far": sentences(160, 2, shift=0.5)}
+    corpora = corpora_from_texts(texts)
+    names = {
+        fit_real is not None: dd(corpora["far"], corpora["real"], fit_real=fit_real).signature.settings["clf"]
+        for fit_real in (None, corpora["more"])
+    }
+    assert names == {False: "small", True: "logistic"}

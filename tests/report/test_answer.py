@@ -245,6 +245,17 @@ def test_a_judge_that_is_not_installed_is_named() -> None:
     assert told == ("net was not among the classifiers: net needs the extra.",)
 
 
+@pytest.mark.parametrize(("sized", "whose"), [(("a", "b"), ""), (("a",), " of a")])
+def test_classifiers_that_the_size_decided_on_are_told(sized: tuple[str, ...], whose: str) -> None:
+    document = make_comparison(("a", "b")).to_dict()
+    for result in document["results"]:
+        if result["metric"] == "dd" and result["generator"] in sized:
+            result["details"] = {**result["details"], "by_size": "up to 500 texts a side"}
+    told = judge_statements(Digest(Comparison.from_dict(document)), "dd")
+    decided = f"The size of the text decided between which classifiers{whose} to choose"
+    assert told == (f"{decided}: those for up to 500 texts a side.",)
+
+
 def test_who_was_chosen_in_how_many_folds_is_told() -> None:
     document = make_comparison(("a",), metrics={"dd": "lower"}).to_dict()
     alone = {name: {"value": 0.3, "low": 0.2, "high": 0.4} for name in ("net", "stack", "blend")}

@@ -17,7 +17,10 @@ from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator as B
 from textassay.discriminator.catalog import AUTO as AUTO
 from textassay.discriminator.catalog import DISCRIMINATORS as DISCRIMINATORS
 from textassay.discriminator.catalog import FAMILIES as FAMILIES
+from textassay.discriminator.catalog import Member as Member
 from textassay.discriminator.catalog import as_discriminator as as_discriminator
+from textassay.discriminator.catalog import decided_by_size as decided_by_size
+from textassay.discriminator.catalog import family_sizes as family_sizes
 from textassay.discriminator.catalog import make_discriminator as make_discriminator
 from textassay.discriminator.catalog import make_family as make_family
 from textassay.discriminator.catalog import missing_members as missing_members

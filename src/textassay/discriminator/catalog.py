@@ -1,7 +1,9 @@
 """All discriminators by name, and the families among which dd chooses at each effort."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
@@ -21,6 +23,7 @@ from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
+from textassay.execution import device_name
 
 AUTO = "auto"  # the family of the effort
 
@@ -47,18 +50,42 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "xgboost": XgboostDiscriminator,
 }
 
+
+@dataclass(frozen=True)
+class Member:
+    """A discriminator of a family, and for how much text it is one."""
+
+    name: str
+    # Texts of the smaller side
+    least: int = 0
+    most: int | None = None
+    needs_gpu: bool = False
+
+    def joins(self, n_texts: int | None) -> bool:
+        """Return whether it is a member for so many texts, where a GPU is not looked for; None: for plenty."""
+        if n_texts is None:
+            return self.most is None and not self.needs_gpu
+        return self.least <= n_texts and (self.most is None or n_texts <= self.most)
+
+
+_FEW = 500  # texts a side, up to which a stack of fewer columns finds as much or more, in half the time
+_PLENTY = 20_000  # texts a side, from which on a network is worth its time on a GPU
+
+_STACKS = (Member("stack-quick", most=_FEW), Member("stack", least=_FEW + 1))
+_NETWORKS = (Member("ngram-network"), Member("transformer", least=_PLENTY, needs_gpu=True))
+
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
 # family does without it, and its name and signature say so.
-FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "quick": ("stack-quick",),
-    "default": ("stack", "logistic"),
-    "max": ("stack", "logistic", "ngram-network"),
+FAMILIES: Mapping[str, Sequence[Member]] = {
+    "quick": (Member("stack-quick"),),
+    "default": (*_STACKS, Member("logistic")),
+    "max": (*_STACKS, Member("logistic"), *_NETWORKS),
 }
 # The same where there is a prior; the blend is preferred to any of them.
-FAMILIES_WITH_PRIOR: Mapping[str, tuple[str, ...]] = {
-    "quick": ("stack-quick",),
-    "default": ("stack", "boosted-trees"),
-    "max": ("stack", "boosted-trees", "ngram-network"),
+FAMILIES_WITH_PRIOR: Mapping[str, Sequence[Member]] = {
+    "quick": (Member("stack-quick"),),
+    "default": (Member("stack"), Member("boosted-trees")),
+    "max": (Member("stack"), Member("boosted-trees"), *_NETWORKS),
 }
 
 
@@ -79,25 +106,27 @@ def as_discriminator(discriminator: Any) -> Discriminator:
     return discriminator if isinstance(discriminator, Discriminator) else SklearnDiscriminator(discriminator)
 
 
-def make_family(effort: str, *, has_prior: bool = False) -> Discriminator:
+def make_family(effort: str, *, n_texts: int | None = None, has_prior: bool = False) -> Discriminator:
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
-    With a prior, trees are a member too, but for ``quick``, and the blend of all is preferred to any.
+    `n_texts`: of the smaller side, which decides who is a member; None: as for plenty, without what needs a GPU. With a
+    prior, trees are a member too, but for ``quick``, and the blend of all is preferred to any.
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
-    missing = missing_members(effort, has_prior=has_prior)
-    members = [make_discriminator(name) for name in _families(has_prior)[effort] if name not in missing]
+    missing = missing_members(effort, n_texts=n_texts, has_prior=has_prior)
+    names = _names(effort, n_texts, has_prior)
+    members = [make_discriminator(name) for name in names if name not in missing]
     if len(members) == 1:
         return members[0]
     name = "best of " + ", ".join(member.name for member in members)
     return FamilyDiscriminator(name, members, prefer=BLEND if has_prior else None)
 
 
-def missing_members(effort: str, *, has_prior: bool = False) -> dict[str, str]:
+def missing_members(effort: str, *, n_texts: int | None = None, has_prior: bool = False) -> dict[str, str]:
     """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
     missing = {}
-    for name in _families(has_prior)[effort]:
+    for name in _names(effort, n_texts, has_prior):
         try:
             make_discriminator(name)
         except MissingExtraError as error:
@@ -105,5 +134,38 @@ def missing_members(effort: str, *, has_prior: bool = False) -> dict[str, str]:
     return missing
 
 
-def _families(has_prior: bool) -> Mapping[str, tuple[str, ...]]:
+def family_sizes(effort: str, *, has_prior: bool = False) -> list[int]:
+    """Return the sizes from which on an effort's family has other members, in texts of the smaller side, 0 first."""
+    members = _families(has_prior)[effort]
+    borders = {member.least for member in members} | {member.most + 1 for member in members if member.most is not None}
+    return sorted({0, *borders})
+
+
+def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False) -> str | None:
+    """Return for which sizes the family is that of `n_texts`; None where it is that of plenty."""
+    if _names(effort, n_texts, has_prior) == _names(effort, None, has_prior):
+        return None
+    sizes = family_sizes(effort, has_prior=has_prior)
+    least = max(size for size in sizes if size <= n_texts)
+    above = [size for size in sizes if size > n_texts]
+    if least == 0:
+        return f"up to {above[0] - 1:,} texts a side"
+    return f"{least:,} {f'to {above[0] - 1:,} texts a side' if above else 'texts a side or more'}"
+
+
+def _names(effort: str, n_texts: int | None, has_prior: bool) -> list[str]:
+    members = [member for member in _families(has_prior)[effort] if member.joins(n_texts)]
+    return [member.name for member in members if not member.needs_gpu or _has_gpu()]
+
+
+def _has_gpu() -> bool:
+    """Return whether networks would run on a GPU of CUDA."""
+    if find_spec("torch") is None or not device_name().startswith(("auto", "cuda")):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def _families(has_prior: bool) -> Mapping[str, Sequence[Member]]:
     return FAMILIES_WITH_PRIOR if has_prior else FAMILIES

@@ -26,6 +26,8 @@ from textassay.discriminator import (
     TrainingText,
     as_discriminator,
     cross_fit,
+    decided_by_size,
+    family_sizes,
     log_probs_column,
     make_family,
     missing_members,
@@ -46,10 +48,16 @@ from textassay.metric.sharing import Shared, compute_once
 SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
-def _judge(discriminator: Any, effort: str, prior: Prior | None) -> Discriminator:
+def _judge(discriminator: Any, effort: str, prior: Prior | None, n_texts: int | None = None) -> Discriminator:
+    """Return the discriminator; a family is that of so many texts of the smaller side, None: of plenty."""
     if _is_auto(discriminator):
-        return make_family(effort, has_prior=prior is not None)
+        return make_family(effort, n_texts=n_texts, has_prior=prior is not None)
     return as_discriminator(discriminator)
+
+
+def _n_texts(generated: Corpus, real: Corpus, fit_real: Corpus | None) -> int:
+    """Return how many texts the smaller side has, those to learn from among them."""
+    return min(len(generated), len(real) + (0 if fit_real is None else len(fit_real)))
 
 
 def _is_auto(discriminator: Any) -> bool:
@@ -65,9 +73,13 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _identity(settings: Mapping[str, Any]) -> str:
-    """Return what the judge is: of a family, members whose extra is not installed are left out."""
-    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
-    return f"{judge.name} {judge.features}"
+    """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
+    discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
+    sizes = family_sizes(effort, has_prior=prior is not None) if _is_auto(discriminator) else [0]
+    judges = {size: _judge(discriminator, effort, prior, size) for size in sizes}
+    return " ".join(
+        f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
+    )
 
 
 def _reads_columns(settings: Mapping[str, Any]) -> bool:
@@ -119,6 +131,8 @@ def dd(
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
+        Up to 500 texts of the smaller side, the stack of ``"default"`` and ``"max"`` is the one of ``"quick"``; from
+        20,000 on, a transformer joins at ``"max"`` where there is a GPU: the signature then has ``clf_for``.
         All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
         training texts a side, and the signature says ``fit=250000``.
     folds
@@ -152,7 +166,8 @@ def dd(
         variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
         on validation text), `p_value` (permutation of the scores of fold 0) and `e_value` (of the same scores; bound
         and e-value are None where sentences come in groups), `won` (of a family: which candidate judged in each fold,
-        and in most), `alone` (what each candidate would have given), `left_out` (members that need an extra),
+        and in most), `alone` (what each candidate would have given), `by_size` (where the size of the text decided who
+        is in the family: for which sizes), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about
         them), `unseen` (share of each side's texts of which no token stands in the text the classifier learnt from),
@@ -178,7 +193,10 @@ def dd(
     """
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
-    judge, is_auto = _judge(discriminator, effort, prior), _is_auto(discriminator)
+    n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
+    judge = _judge(discriminator, effort, prior, n_texts)
+    by_size = decided_by_size(effort, n_texts, has_prior=prior is not None) if is_auto else None
+    left_out = missing_members(effort, n_texts=n_texts, has_prior=prior is not None) if is_auto else {}
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
@@ -203,6 +221,7 @@ def dd(
             "clf": judge.name,
             "feats": judge.features,
             **({"effort": effort} if is_auto else {}),
+            **({} if by_size is None else {"clf_for": by_size}),
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
@@ -219,7 +238,8 @@ def dd(
             **details,
             "p_value": p_value_of(fits[0], (real, generated), seed),
             "log_probs": whose,
-            "left_out": missing_members(effort, has_prior=prior is not None) if is_auto else {},
+            **({} if by_size is None else {"by_size": by_size}),
+            "left_out": left_out,
         },
         real_scores=scores[0],
         generated_scores=scores[1],
@@ -231,7 +251,8 @@ def dd_and_fits(
 ) -> tuple[Estimate, tuple[CrossFit, ...]]:
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
-    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
+    n_texts = _n_texts(generated, real, settings["fit_real"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"], n_texts)
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)

@@ -336,7 +336,11 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     """Return in words which classifier judged which generators; nothing where a metric has one classifier or none."""
     winners: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
+    sizes: dict[str, list[str]] = {}
     for generator in digest.order:
+        by_size = digest.detail(generator, metric, "by_size")
+        if by_size is not None:
+            sizes.setdefault(by_size, []).append(generator)
         won = digest.detail(generator, metric, "won")
         if won is not None:
             winners.setdefault(won["most"], []).append(generator)
@@ -347,6 +351,9 @@ def judge_statements(digest: Digest, metric: str) -> tuple[str, ...]:
     elif winners:
         parts = [f"{winner} for {_named(names)}" for winner, names in winners.items()]
         statements.append(f"Classifiers, chosen on validation text in most folds: {', '.join(parts)}.")
+    for by_size, names in sizes.items():
+        of = "" if len(names) == len(digest.order) else f" of {_named(names)}"
+        statements.append(f"The size of the text decided between which classifiers{of} to choose: those for {by_size}.")
     statements += _white_box(digest, metric)
     return (*statements, *(f"{name} was not among the classifiers: {reason}." for name, reason in left_out.items()))
 
