@@ -18,6 +18,7 @@ from textassay.discriminator import (
     StackDiscriminator,
     StackFeatures,
     cross_fit,
+    dense_logistic_path,
     fit_dense_logistic,
 )
 from textassay.errors import OptionError, UnavailableError
@@ -283,3 +284,22 @@ def test_margins_of_training_sentences_are_those_of_models_that_did_not_see_them
     groups = np.concatenate([np.arange(600), np.arange(600)])
     doubled = LinearMargins.fit((real, real), groups)[1]
     assert doubled[:600] == pytest.approx(doubled[600:])
+
+
+@pytest.mark.parametrize("n_rows", [400, 5000])
+def test_the_top_is_where_the_gradient_vanishes_wherever_it_starts(n_rows: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    columns = rng.normal(size=(n_rows, 30))
+    columns[:, 20:] = columns[:, :10] + 1e-3 * columns[:, 20:]  # nearly collinear
+    is_real = columns[:, :3].sum(axis=1) + rng.normal(size=n_rows) > 1.0
+    strengths = [0.01, 1.0, 100.0]
+    path = list(dense_logistic_path(columns, is_real, strengths))
+    share = is_real.mean()
+    weights = np.where(is_real, 1 / (2 * share), 1 / (2 * (1 - share)))
+    for c, top in zip(strengths, path, strict=True):
+        scaled = (columns - top.means) / top.scales
+        wrong = is_real - top.prob_real(columns)
+        gradient = top.coefficients - c * (weights * wrong) @ scaled
+        assert np.linalg.norm(gradient) < 2e-7 * c * n_rows
+        again = fit_dense_logistic(columns, is_real, c=c, start=path[-1])
+        assert again.log_odds(columns) == pytest.approx(top.log_odds(columns), abs=1e-4)

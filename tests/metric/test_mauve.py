@@ -374,3 +374,35 @@ def test_many_sentences_on_one_side_only_are_clustered_together(monkeypatch: pyt
     in_parts_above(60_000, monkeypatch)
     assert "|clusters:20|" in str(score(made(200, 2, 0.5), made(2_800, 1, 0)).signature)
     assert "|clusters:150 hierarchical|" in str(score(made(1_500, 2, 0.5), made(1_500, 1, 0)).signature)
+
+
+def in_folds(rng: np.random.Generator, n: int, n_dimensions: int) -> npt.NDArray[np.float32]:
+    """Return rows of three folds, each with dimensions of its own, and a row of zeros."""
+    rows = np.zeros((n, 3 * n_dimensions), dtype=np.float32)
+    for fold in range(3):
+        own = np.arange(fold, n, 3)
+        rows[own, fold * n_dimensions : (fold + 1) * n_dimensions] = rng.normal(size=(len(own), n_dimensions)) + 0.5
+    rows[7] = 0.0
+    return rows
+
+
+def test_k_means_of_folds_is_that_of_the_same_points_turned() -> None:
+    """After a turn no point has a zero, so that every point is compared with every centre."""
+    rng = np.random.default_rng(3)
+    points = in_folds(rng, 900, 4)
+    turned = (points @ np.linalg.qr(rng.normal(size=(12, 12)))[0]).astype(np.float32)
+    kinds = row_hashes(points)
+    for n_clusters in (2, 5, 60):
+        labels = k_means(points, kinds, n_clusters, np.random.default_rng(n_clusters))
+        assert np.array_equal(labels, k_means(turned, kinds, n_clusters, np.random.default_rng(n_clusters)))
+
+
+def test_principal_components_of_folds_keep_them_apart() -> None:
+    rows = in_folds(np.random.default_rng(4), 900, 4)
+    found = principal_components(rows, 0.999999)
+    distances = ((rows[:60, None] - rows[None, :60]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(((found[:60, None] - found[None, :60]) ** 2).sum(axis=-1), distances, atol=1e-4)
+    assert found.shape == (900, 12)
+    few = principal_components(rows, 0.5)
+    assert 6 < few.shape[1] < 12
+    assert np.all((few[0] != 0) + (few[1] != 0) + (few[2] != 0) == 1)

@@ -88,6 +88,26 @@ def test_sums_over_tiles_and_blocks() -> None:
     np.testing.assert_allclose(across.blocks, members.T @ expected @ other_members, rtol=1e-5)
 
 
+def test_sums_over_vectors_of_folds_with_dimensions_of_their_own() -> None:
+    rng = np.random.default_rng(3)
+    first, second = np.zeros((1300, 6)), np.zeros((700, 6))
+    for side in (first, second):
+        for fold in range(3):
+            own = slice(fold * 200, (fold + 1) * 200 if fold < 2 else None)
+            side[own, 2 * fold : 2 * fold + 2] = rng.normal(size=side[own, :2].shape) + 1
+    second[second[:, 4] != 0, 4:] = 0.0  # no vector of the third fold: only zeros
+    blocks, others = rng.permutation(np.arange(1300) % 9), rng.permutation(np.arange(700) % 5)
+    own_of, across = own_sums(first, blocks), cross_sums(first, blocks, second, others)
+    members, other_members = np.eye(9)[blocks], np.eye(5)[others]
+    for found, expected, right in (
+        (own_of, kernel(first, first) - np.eye(1300), members),
+        (across, kernel(first, second), other_members),
+    ):
+        np.testing.assert_allclose(found.rows, expected.sum(axis=1), rtol=1e-5)
+        np.testing.assert_allclose(found.columns, expected.sum(axis=0), rtol=1e-5)
+        np.testing.assert_allclose(found.blocks, members.T @ expected @ right, rtol=1e-5)
+
+
 def test_range() -> None:
     alike, apart = np.zeros((2, 1)), np.array([[0.0], [100.0]])
     assert of(np.full((9, 1), 1e6), normal(3, 9, n_dimensions=1) / 1e3).value == pytest.approx(1.6, abs=0.4)

@@ -36,6 +36,7 @@ from textassay.discriminator.cnn import pooled_by_look_up as pooled_by_look_up
 from textassay.discriminator.cross_fitting import CrossFit as CrossFit
 from textassay.discriminator.cross_fitting import ThresholdRule as ThresholdRule
 from textassay.discriminator.cross_fitting import cross_fit as cross_fit
+from textassay.discriminator.dense_logistic import dense_logistic_path as dense_logistic_path
 from textassay.discriminator.dense_logistic import fit_dense_logistic as fit_dense_logistic
 from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator as EmbeddingLogisticDiscriminator
 from textassay.discriminator.family import BLEND as BLEND

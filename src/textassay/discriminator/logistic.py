@@ -88,6 +88,7 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
 
     with_ends: ClassVar[bool] = True  # whether beginnings and ends are tokens
     overfit: ClassVar[float] = 1.05  # no weaker regularisation once validation cross-entropy is so far above its best
+    ahead: ClassVar[float] = 0.7  # how far a fit starts along the way from the last fit but one to the last
 
     max_order: int = setting(4, "the longest n-grams", least=1)
     min_sentences: int = setting(2, "an n-gram is a feature if so many training sentences hold it", least=1)
@@ -111,9 +112,17 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
         for name, weights, strengths in self.weightings(counts):
             features = weights(all_counts)
             valid_features = [weights(side) for side in valid_counts]
-            lowest, theta = math.inf, None
+            lowest, known = math.inf, list[tuple[float, FloatArray]]()
             for c in strengths:
-                theta = fit_logistic(features, is_real, c=c, tolerance=_TOLERANCE, start=theta)
+                theta = fit_logistic(
+                    features,
+                    is_real,
+                    c=c,
+                    tolerance=_TOLERANCE,
+                    start=_start(known, c, self.ahead),
+                    full_steps=self.ahead == 0,
+                )
+                known = [*known[-1:], (c, theta)]
                 losses = []
                 for variant, coefficients in self.variants(theta[:-1]):
                     model = NgramLogistic(index, weights, self.with_ends, coefficients, float(theta[-1]))
@@ -127,6 +136,17 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
                 if min(losses) > self.overfit * lowest:
                     break
         return best_model, chosen
+
+
+def _start(known: Sequence[tuple[float, FloatArray]], c: float, ahead: float) -> FloatArray | None:
+    """Return where the fit for `c` starts, from up to two strengths before it and what was fitted with them."""
+    if len(known) < 2:
+        return known[0][1] if known else None
+    (before, first), (last, second) = known
+    if last == before or ahead == 0:
+        return second
+    ratio = math.log(c / last) / math.log(last / before)
+    return np.asarray(second + ahead * ratio * (second - first), dtype=np.float64)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -203,6 +223,7 @@ class PlainLogistic(NgramLogisticDiscriminator):
     name = "plain"
     with_ends: ClassVar[bool] = False
     overfit: ClassVar[float] = math.inf
+    ahead: ClassVar[float] = 0.0
 
     @property
     def features(self) -> str:

@@ -17,17 +17,25 @@ FloatArray = npt.NDArray[np.float64]
 _MAX_NEWTON_STEPS = 100
 _MAX_CG_STEPS = 200
 _CG_TOLERANCE = 0.1
+_CG_SHARE = 0.5  # of the tolerance of the fit: no step is more exact than that needs
 _SUFFICIENT_DECREASE = 1e-4
 _MAX_HALVINGS = 40
 
 
 def fit_logistic(
-    features: csr_matrix, is_real: npt.NDArray[np.bool_], *, c: float, tolerance: float, start: FloatArray | None = None
+    features: csr_matrix,
+    is_real: npt.NDArray[np.bool_],
+    *,
+    c: float,
+    tolerance: float,
+    start: FloatArray | None = None,
+    full_steps: bool = False,
 ) -> FloatArray:
     """Return the coefficients of the logistic regression, the intercept last.
 
-    `features`: shape (n_rows, n_features), float64; `is_real`: class of each row, shape (n_rows,); `start`: where to
-    start, shape (n_features + 1,): the solution for a smaller `c`, or none for zeros.
+    `features`: shape (n_rows, n_features), taken in float32; `is_real`: class of each row, shape (n_rows,); `start`:
+    where to start, shape (n_features + 1,): near the solution for a smaller `c`, or none for zeros; `full_steps`:
+    whether steps are found more exactly than `tolerance` needs.
 
     Shape (n_features + 1,), the minimum of ``|coefficients|^2 / 2 + c * sum of weight * cross-entropy``, intercept not
     counted in the first part; weights have a mean of 1. The same bits whatever else runs.
@@ -38,19 +46,20 @@ def fit_logistic(
     signs = np.where(is_real, 1.0, -1.0)
     first = np.zeros(n_features + 1) if start is None else start.astype(np.float64)
     solution: FloatArray = _minimise(
-        features.data,
+        features.data.astype(np.float32),
         features.indices.astype(np.uint32),  # unsigned: no check for negative indices, twice as fast
         features.indptr.astype(np.uint32),
         signs,
         weights,
         first,
         float(tolerance),
+        0.0 if full_steps else _CG_SHARE,
     )
     return solution
 
 
 @njit(cache=True, nogil=True)
-def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type: ignore[no-untyped-def]
+def _minimise(data, indices, indptr, signs, weights, start, tolerance, cg_share):  # type: ignore[no-untyped-def]
     n_rows = len(indptr) - 1
     n_features = len(start) - 1
     theta = start.copy()
@@ -84,7 +93,7 @@ def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type:
             diagonal[n_features] += curvatures[row]
         if _length(gradient) <= goal:
             break
-        step = _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient)
+        step = _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient, cg_share * goal)
         _products(data, indices, indptr, step, along)
         downhill = 0.0
         for feature in range(n_features + 1):
@@ -108,8 +117,11 @@ def _minimise(data, indices, indptr, signs, weights, start, tolerance):  # type:
 
 
 @njit(cache=True, nogil=True)
-def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient):  # type: ignore[no-untyped-def]
-    """Return a step s with (I + X' diag(curvatures) X) s near -gradient; the intercept's column of X is all ones."""
+def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient, least):  # type: ignore[no-untyped-def]
+    """Return a step s with (I + X' diag(curvatures) X) s near -gradient; the intercept's column of X is all ones.
+
+    It ends where the residual is a share of the gradient, or as short as `least`.
+    """
     n_features = len(gradient) - 1
     step = np.zeros(n_features + 1)
     residual = np.empty(n_features + 1)
@@ -119,7 +131,7 @@ def _conjugate_gradients(data, indices, indptr, curvatures, diagonal, gradient):
         scaled[feature] = residual[feature] / diagonal[feature]
     direction = scaled.copy()
     image = np.empty(n_features + 1)
-    goal = _CG_TOLERANCE * _length(gradient)
+    goal = max(_CG_TOLERANCE * _length(gradient), least)
     energy = 0.0
     for feature in range(n_features + 1):
         energy += residual[feature] * scaled[feature]

@@ -167,6 +167,7 @@ class StackDiscriminator(BaseDiscriminator):
         scores = features.scores(valid, tops)
         best = int(np.argmin([balanced_cross_entropy(*of_top) for of_top in scores]))
         (c, bend), valid_scores = settings[best], scores[best]
+        start = tops[best]
         del features, scores
         counts.count(valid.numbers)
         if skips is not None:
@@ -176,7 +177,7 @@ class StackDiscriminator(BaseDiscriminator):
         features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
         n_columns, emphasis = features.used(bend)
         of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
-        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, **of_top)
+        top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, start=start, **of_top)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
             chosen[FIT] = self.most_fitted

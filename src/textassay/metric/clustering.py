@@ -2,7 +2,8 @@
 
 Source: Lloyd, "Least squares quantization in PCM", IEEE Transactions on Information Theory 28, 1982.
 Departs from it: a centre that lost no row and gained none is not compared again with rows whose own centre did not
-recede from them, which leaves the assignments as they would be; a centre without rows stays where it is.
+recede from them, nor are points with centres that share no dimension with them, which leaves the assignments as they
+would be; a centre without rows stays where it is.
 
 Scores of rows and centres are matrix products in float32, means are taken in float64. One BLAS thread: its sums would
 otherwise depend on how many there are. Several clusterings run on the threads of `parallel_map`.
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+from textassay.metric.neighbours import parts_of
 
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
@@ -55,19 +58,51 @@ def _row_hashes(words: npt.NDArray[np.uint32]) -> HashArray:  # pragma: no cover
 def principal_components(rows: Float32Array, variance: float) -> Float32Array:
     """Return `rows`, shape (N, d), in the fewest principal components that hold a share `variance` of their variance.
 
-    Shape (N, m), m at least 1.
+    Shape (N, m), m at least 1. Parts of the rows that have dimensions of their own keep such: each has components
+    around its mean, and one more along that mean, which holds the parts as far apart as they are; the variance that
+    this distance adds is kept.
     """
-    mean = rows.mean(axis=0, dtype=np.float64)
-    blocks = [rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS)]
-    scatter = np.zeros((rows.shape[1], rows.shape[1]))
-    for block in blocks:
-        centred = block - mean
+    parts = parts_of(rows)
+    found = [_components(rows, used, own) for used, (own,) in parts]
+    values = np.concatenate([of_part for _, of_part, _ in found])
+    order = np.argsort(-values, kind="stable")
+    means, sizes = [mean for mean, _, _ in found], [len(own) for _, (own,) in parts]
+    squares = [float(mean @ mean) for mean in means]
+    apart = sum(size * square * (1 - size / len(rows)) for size, square in zip(sizes, squares, strict=True))
+    shares = (apart if len(parts) > 1 else 0.0) + np.cumsum(np.maximum(values[order], 0.0))
+    n_components = min(int(np.searchsorted(shares, variance * shares[-1])) + 1, len(shares))
+    kept = np.zeros(len(values), dtype=np.bool_)
+    kept[order[:n_components]] = True
+    projected: list[Float32Array] = []
+    first = 0
+    for (used, (own,)), (mean, of_part, vectors) in zip(parts, found, strict=True):
+        directions = vectors[:, kept[first : first + len(of_part)]]
+        first += len(of_part)
+        if len(parts) > 1:
+            directions, mean = np.linalg.qr(np.column_stack([mean, directions]))[0], np.zeros(len(mean))
+        blocks = [own[start : start + _ROWS] for start in range(0, len(own), _ROWS)]
+        projected.append(
+            np.concatenate([((rows[np.ix_(block, used)] - mean) @ directions).astype(np.float32) for block in blocks])
+        )
+    if len(parts) == 1:
+        return projected[0]
+    points = np.zeros((len(rows), sum(part.shape[1] for part in projected)), dtype=np.float32)
+    column = 0
+    for (_, (own,)), part in zip(parts, projected, strict=True):
+        points[own, column : column + part.shape[1]] = part
+        column += part.shape[1]
+    return points
+
+
+def _components(rows: Float32Array, used: IntArray, own: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean, the variances and the directions of some rows in some dimensions."""
+    mean = rows[np.ix_(own, used)].mean(axis=0, dtype=np.float64)
+    scatter = np.zeros((len(used), len(used)))
+    for start in range(0, len(own), _ROWS):
+        centred = rows[np.ix_(own[start : start + _ROWS], used)] - mean
         scatter += centred.T @ centred
     values, vectors = np.linalg.eigh(scatter)
-    shares = np.cumsum(np.maximum(values[::-1], 0.0))
-    n_components = min(int(np.searchsorted(shares, variance * shares[-1])) + 1, len(shares))
-    directions = vectors[:, ::-1][:, :n_components]
-    return np.concatenate([((block - mean) @ directions).astype(np.float32) for block in blocks])
+    return mean, values[::-1], vectors[:, ::-1]
 
 
 def is_clustered_together(n_points: int, n_clusters: int) -> bool:
@@ -110,13 +145,23 @@ def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.ran
     _, first = np.unique(kinds[order], return_index=True)
     centres = points[order[np.sort(first)[:n_clusters]]].astype(np.float64)
     n_clusters = len(centres)
-    extended = np.concatenate((points, np.ones((len(points), 1), dtype=np.float32)), axis=1)
+    parts = parts_of(points)
+    order = np.concatenate([own for _, (own,) in parts])
+    points = points[order]
+    pieces = []
+    begin = 0
+    for used, (own,) in parts:
+        rows = slice(begin, begin + len(own))
+        ones = np.ones((len(own), 1), dtype=np.float32)
+        pieces.append((used, rows, np.concatenate((points[rows][:, used], ones), axis=1)))
+        begin += len(own)
     labels = np.zeros(len(points), dtype=np.int64)
     scores, bounds = np.zeros((2, len(points)), dtype=np.float32)
     changed = np.arange(n_clusters)
     for iteration in range(_MAX_ITERATIONS):
         before = labels.copy()
-        _assign(extended, centres, changed, labels, scores, bounds)
+        for used, rows, extended in pieces:
+            _assign(extended, centres, used, changed, labels[rows], scores[rows], bounds[rows])
         moved = labels != before
         if iteration > 0 and not moved.any():
             break
@@ -125,12 +170,15 @@ def k_means(points: Float32Array, kinds: HashArray, n_clusters: int, rng: np.ran
         sums, sizes = _sums(points, labels, affected)
         changed = np.flatnonzero(affected & (sizes > 0))
         centres[changed] = sums[changed] / sizes[changed, None]
-    return labels
+    labels_in_order = np.empty_like(labels)
+    labels_in_order[order] = labels
+    return labels_in_order
 
 
 def _assign(
     extended: Float32Array,
     centres: FloatArray,
+    used: IntArray,
     changed: IntArray,
     labels: IntArray,
     scores: Float32Array,
@@ -138,25 +186,39 @@ def _assign(
 ) -> None:
     """Give each point the centre of the highest score ``x c - |c|^2 / 2``, that is, the nearest one.
 
-    `scores` holds that score, `bounds` what no other centre's score is above. While the score of a point's own centre
-    stays above the bound, and no changed centre has a higher one, there is no need to look at the other centres.
+    The points have nothing outside the dimensions `used`. `scores` holds that score, `bounds` what no other centre's
+    score is above. While the score of a point's own centre stays above the bound, and no changed centre has a higher
+    one, there is no need to look at the other centres.
     """
     halves = -0.5 * np.einsum("kd,kd->k", centres, centres)
-    columns = np.concatenate((centres, halves[:, None]), axis=1).astype(np.float32)
+    is_changed = np.zeros(len(centres), dtype=np.bool_)
+    is_changed[changed] = True
+    every = np.arange(len(centres))
+    if len(used) < centres.shape[1]:
+        needed: npt.NDArray[np.bool_] = np.asarray(centres[:, used].any(axis=1))
+        needed[labels] = True
+        # of centres at right angles to all points, the shortest is the nearest; of those that changed, too
+        for apart in (np.flatnonzero(~needed), np.flatnonzero(~needed & is_changed)):
+            needed[apart[halves[apart].argmax(keepdims=True)] if len(apart) > 0 else apart] = True
+        every = np.flatnonzero(needed)
+    some = every[is_changed[every]]
     column_of = np.full(len(centres), -1)
-    column_of[changed] = np.arange(len(changed))
-    every = columns.T.copy()
-    some = columns[changed].T.copy()
+    column_of[some] = np.arange(len(some))
+    columns = np.concatenate((centres[:, used], halves[:, None]), axis=1).astype(np.float32)
+    all_columns, some_columns = columns[every].T.copy(), columns[some].T.copy()
     for start in range(0, len(extended), _BLOCK):
         block = slice(start, start + _BLOCK)
         if len(changed) == len(centres):
-            _highest(extended[block] @ every, labels[block], scores[block], bounds[block])
+            _highest(extended[block] @ all_columns, every, labels[block], scores[block], bounds[block])
             continue
-        open_rows = _improve(extended[block] @ some, changed, column_of, labels[block], scores[block], bounds[block])
+        if len(some) == 0:
+            continue
+        products = extended[block] @ some_columns
+        open_rows = _improve(products, some, column_of, labels[block], scores[block], bounds[block])
         if len(open_rows):
             rows = start + open_rows
             updated = labels[rows], scores[rows], bounds[rows]
-            _highest(extended[rows] @ every, *updated)
+            _highest(extended[rows] @ all_columns, every, *updated)
             labels[rows], scores[rows], bounds[rows] = updated
 
 
@@ -180,16 +242,16 @@ def _maximum(values: Float32Array, lanes: Float32Array) -> np.float32:  # pragma
 
 @njit(cache=True, nogil=True)
 def _highest(
-    new: Float32Array, labels: IntArray, scores: Float32Array, bounds: Float32Array
+    new: Float32Array, centres: IntArray, labels: IntArray, scores: Float32Array, bounds: Float32Array
 ) -> None:  # pragma: no cover (compiled)
-    """Set label, score and bound of each row of `new`, which is overwritten."""
+    """Set label, score and bound of each row of `new`, the scores of `centres`; it is overwritten."""
     lanes = np.empty(_LANES, dtype=np.float32)
     for row in range(len(labels)):
         best = _maximum(new[row], lanes)
         at = 0
         while new[row, at] != best:
             at += 1
-        labels[row] = at
+        labels[row] = centres[at]
         scores[row] = best
         new[row, at] = -np.inf
         bounds[row] = _maximum(new[row], lanes)

@@ -101,7 +101,7 @@ def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", s
         (real_ids, of_real), (generated_ids, of_generated) = (
             np.unique(side, return_inverse=True) for side in (blocks.real, blocks.generated)
         )
-        within_real, within_generated, across = state.all_sums(of_real, state.scaled(vectors), of_generated, seed)
+        within_real, within_generated, across = state.all_sums(of_real, vectors, of_generated, seed)
         sums = np.zeros((len(blocks.strata), len(blocks.strata)))
         sums[np.ix_(real_ids, real_ids)] = within_real.blocks
         sums[np.ix_(generated_ids, generated_ids)] = within_generated.blocks
@@ -149,7 +149,7 @@ class _RealSide:
         key = blocks.tobytes()
         with self.lock:
             if key not in self.known:
-                self.known[key] = own_sums(self.scaled(self.vectors), blocks)
+                self.known[key] = own_sums(self.vectors / self.bandwidth, blocks)
             return self.known[key]
 
     def feature_sums(self, blocks: IntArray, frequencies: npt.NDArray[np.float32], seed: int) -> FeatureSums:
@@ -159,14 +159,15 @@ class _RealSide:
                 self.known_features[key] = FeatureSums(self.scaled(self.vectors), blocks, frequencies)
             return self.known_features[key]
 
-    def all_sums(self, of_real: IntArray, vectors: FloatArray, of_generated: IntArray, seed: int) -> list[KernelSums]:
+    def all_sums(self, of_real: IntArray, vectors: Vectors, of_generated: IntArray, seed: int) -> list[KernelSums]:
         """Return the sums within the real text, within the generated one, and across."""
         if _is_exact(of_real, of_generated):
-            across = cross_sums(self.scaled(self.vectors), of_real, vectors, of_generated)
-            return [self.sums(of_real), own_sums(vectors, of_generated), across]
+            scaled = vectors / self.bandwidth
+            across = cross_sums(self.vectors / self.bandwidth, of_real, scaled, of_generated)
+            return [self.sums(of_real), own_sums(scaled, of_generated), across]
         frequencies = orthogonal_frequencies(vectors.shape[1], N_FREQUENCIES, stream(seed, "mmd", "frequencies"))
         real = self.feature_sums(of_real, frequencies, seed)
-        generated = FeatureSums(vectors, of_generated, frequencies)
+        generated = FeatureSums(self.scaled(vectors), of_generated, frequencies)
         return [real.with_itself(), generated.with_itself(), real.with_other(generated)]
 
 

@@ -20,6 +20,7 @@ Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 
 _ROWS, _COLUMNS = 512, 2048  # a block of distances: 4 MB
+_MOST_PATTERNS = 16  # of zeros in the rows of a block, looked for one by one
 _ROUNDING = np.float32(1e-6)  # of a squared distance, relative to the squared lengths of the two vectors
 
 
@@ -64,20 +65,23 @@ def centred(features: npt.NDArray[Any], mean: npt.NDArray[np.float64]) -> Vector
     return Vectors(rows, np.einsum("nd,nd->n", rows, rows, dtype=np.float64).astype(np.float32))
 
 
-def parts_of(*sides: Float32Array) -> list[tuple[IntArray, list[IntArray]]]:
+def parts_of(*sides: npt.NDArray[np.floating[Any]]) -> list[tuple[IntArray, list[IntArray]]]:
     """Return groups of columns such that each row is zero outside one of them, and the rows of each side in each.
 
     Rows of different groups are at right angles, so that no product of them need be computed: a cross-fitted encoder
     has dimensions of its own for each fold.
     """
     n_columns = sides[0].shape[1]
-    together = np.zeros((n_columns, n_columns), dtype=np.float32)  # in how many rows two columns are both not zero
+    together = np.zeros((n_columns, n_columns), dtype=np.bool_)  # whether a row has both columns not zero
     group_of_column = np.zeros(n_columns, dtype=np.int64)
     for side in sides:
-        for start in range(0, len(side), _ROWS):
-            filled = (side[start : start + _ROWS] != 0).astype(np.float32)
-            together += filled.T @ filled
-            n_groups, numbers = connected_components(together > 0, directed=False)
+        for start in range(0, len(side), _COLUMNS):
+            filled = _patterns(side[start : start + _COLUMNS]).astype(np.float32)
+            both = filled.T @ filled > 0
+            if np.all(both <= together):
+                continue
+            together |= both
+            n_groups, numbers = connected_components(together, directed=False)
             group_of_column = numbers.astype(np.int64)
             if n_groups == 1:
                 return [(np.arange(n_columns), [np.arange(len(rows)) for rows in sides])]
@@ -86,6 +90,16 @@ def parts_of(*sides: Float32Array) -> list[tuple[IntArray, list[IntArray]]]:
         (np.flatnonzero(group_of_column == group), [np.flatnonzero(of_rows == group) for of_rows in group_of_rows])
         for group in np.unique(np.concatenate(group_of_rows))
     ]
+
+
+def _patterns(rows: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.bool_]:
+    """Return where rows are not zero, without most repetitions."""
+    left = rows != 0
+    kinds: list[npt.NDArray[np.bool_]] = []
+    while len(left) > 0 and len(kinds) < _MOST_PATTERNS:
+        kinds.append(left[:1])
+        left = left[(left != left[0]).any(axis=1)]
+    return np.concatenate([*kinds, left])
 
 
 def find_neighbours(vectors: Vectors, n_kept: int) -> Neighbours:
