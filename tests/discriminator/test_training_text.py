@@ -161,3 +161,15 @@ def test_log_probabilities_that_the_text_to_learn_from_lacks() -> None:
     assert abs(without.value - given.value) < 0.03
     alone = dd(corpora["generated"], corpora["real"], effort="quick", fit_real=corpora["more"])
     assert alone.value < without.value
+
+
+def test_the_models_of_a_text_serve_another_vocabulary() -> None:
+    first = corpora_from_texts({"train": TRAIN})["train"]
+    fitted = TrainingText.of(first)
+    corpora = corpora_from_texts({"texts": ["q a b z", "x y x y", "<unk> g"], "train": TRAIN})
+    again = TrainingText.of(corpora["train"])
+    assert again.models is fitted.models
+    column, expected = (
+        one.described(corpora["texts"]).columns["training_text"] for one in (again, TrainingText.fit(corpora["train"]))
+    )
+    assert np.array_equal(column, expected)

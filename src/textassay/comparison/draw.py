@@ -14,11 +14,11 @@ Stopped = Literal["level", "budget", "time", "ended", "no dd"]
 class Draw:
     """What was drawn from one generator, and why no more.
 
-    `curve` is dd (effort ``quick``, without log-probabilities) against all real texts by the number of draws; `gain` is
-    what the last enlargement added to it, with its interval at the level of the comparison; None where dd was not
-    measured twice. `stopped`: ``level`` (the last doubling raised dd by no more than its standard error), ``budget``,
-    ``time``, ``ended`` (the command printed no more) or ``no dd`` (it is not measured: as many as real texts).
-    `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not.
+    `curve` is dd (effort ``quick``, with log-probabilities where `log_probs`) against all real texts by the number of
+    draws; `gain` is what the last enlargement added to it, with its interval at the level of the comparison; None where
+    dd was not measured twice. `stopped`: ``level`` (the last doubling raised dd by no more than its standard error),
+    ``budget``, ``time``, ``ended`` (the command printed no more) or ``no dd`` (it is not measured: as many as real
+    texts). `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not.
     """
 
     generator: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from textassay.comparison import FLAT, Draw
+from textassay.comparison import FLAT, LITTLE, TIMES_REAL, Draw
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Figure, Row, Section, Table, notes, section
 from textassay.report.number import count, number, span
@@ -63,9 +63,10 @@ def drawn_section(draws: Sequence[Draw]) -> Section:
     )  # fmt: skip
     table = Table("drawn", columns, tuple(rows))
     told = (
-        "Texts were drawn until the last doubling raised dd of none of these generators by more than its standard "
-        "error, or the budget was spent. This dd is measured at the effort quick, without log-probabilities and "
-        "against the same real text, so it differs from that of the other tables."
+        f"{TIMES_REAL} times as many texts as real ones were drawn in any case, where that is at most {count(LITTLE)} "
+        "of all generators together, or as many as the budget allows; beyond that, until the last doubling raised dd "
+        "of none of them by more than its standard error, or the budget was spent. This dd learns from what the "
+        "final one learns from, but is measured at the effort quick, so it may differ from that of the other tables."
     )
     unused = dict.fromkeys(draw.no_log_probs for draw in draws if draw.no_log_probs)
     why = [f"Log-probabilities of models were not used: {reason}." for reason in unused]
