@@ -149,10 +149,10 @@ def test_fail_if_says_who_and_exits_with_1(run: Run) -> None:
 @pytest.mark.usefixtures("folder")
 def test_a_metric_without_a_value_meets_every_condition(run: Run) -> None:
     Path("few.txt").write_text("a b c .\nd e f .\ng h .\n", encoding="utf-8")
-    outcome = run("compare", "--real", "real.txt", "few.txt", "--fail-if", "dd>2", "--quiet")
+    outcome = run("compare", "--real", "real.txt", "few.txt", "--fail-if", "dd>2", "--json", "--quiet")
     assert outcome.status == 1
     assert "few (no value)" in outcome.stderr
-    document = json.loads(run("compare", "--real", "real.txt", "few.txt", "--json", "--quiet").stdout)
+    document = json.loads(outcome.stdout)
     (result,) = [result for result in document["results"] if (result["generator"], result["metric"]) == ("few", "dd")]
     assert result["value"] is None
     assert result["error"]

@@ -40,7 +40,7 @@ def test_explain_gives_the_numbers_of_compare(run: Run) -> None:
 
 
 def test_explain_writes_and_resumes(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ("explain", "--real", "real.txt", "lstm.txt", "--out", "r")
+    arguments = ("explain", "--real", "real.txt", "lstm.txt", "--effort", "quick", "--out", "r")
     first = run(*arguments)
     assert first.status == 0
     assert "explain.txt" in first.stderr

@@ -32,7 +32,7 @@ def pair() -> tuple[Corpus, Corpus]:
 
 @pytest.fixture(scope="module")
 def explanation(pair: tuple[Corpus, Corpus]) -> Explanation:
-    return explain(*pair[::-1], name="far", seed=3)
+    return explain(*pair[::-1], name="far", effort="quick", seed=3)
 
 
 @pytest.mark.slow
@@ -139,7 +139,8 @@ def test_examples_are_distinct_and_in_order() -> None:
 
 
 def test_nobody_is_mistaken_where_all_is_told() -> None:
-    found = explain(*_corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR])[::-1], folds=2)
+    corpora = _corpora([f"{text} x" for text in REAL], [f"{text} y" for text in FAR])
+    found = explain(*corpora[::-1], effort="quick", folds=2)
     assert found.value == 1
     assert found.mistaken == ()
     assert found.rising is False

@@ -152,8 +152,8 @@ def test_the_same_bits_in_any_number_of_threads(kind: str) -> None:
     train, valid, test = pairs(0.6, 0.4, 60)
     judge = made(kind)
     alone = judge.fit(train, valid).prob_real(test[0])
-    with workers(4):
-        again = parallel_map(lambda _: judge.fit(train, valid).prob_real(test[0]), range(4))
+    with workers(2):
+        again = parallel_map(lambda _: judge.fit(train, valid).prob_real(test[0]), range(2))
     assert all(np.array_equal(alone, other) for other in again)
 
 
