@@ -5,10 +5,10 @@
 TEXT is a file of one sentence a line; the picture was made from 170,153 reviews. Of 20,000 real sentences and 20,000,
 40,000 and 100,000 generated ones, each line is the mean share of the truth that dd at effort ``quick`` finds over the
 worlds, with 80,000 more real sentences to learn from (``fit_real``), with the text that the generator was trained on,
-with its log-probabilities, with all of these, or with none. Every point is what ``textassay bench TEXT --generated N
---fit-real M --estimators quick+train+log-probs --worlds learnt`` prints. Prints the shares and, at each size, the
-values world by world. With ``--cells`` what was measured is kept there, and a second run goes on from it. IMAGE is
-``docs/images/dd-knowledge.svg`` by default.
+with both of these, with its log-probabilities, with all, or with none. Every point is what ``textassay bench TEXT
+--generated N --fit-real M --estimators quick+train+log-probs --worlds learnt`` prints. Prints the shares and, at each
+size, the values world by world. With ``--cells`` what was measured is kept there, and a second run goes on from it.
+IMAGE is ``docs/images/dd-knowledge.svg`` by default.
 """
 
 import argparse
@@ -29,6 +29,7 @@ SOURCES: Mapping[str, tuple[str, bool, Colour]] = {
     "all of these": ("quick+train+log-probs", True, "ink"),
     "training text": ("quick+train", False, "real"),
     "more real text": ("quick", True, "third"),
+    "both texts": ("quick+train", True, "fourth"),
     "log-probabilities": ("quick+log-probs", False, "generated"),
     "nothing else": ("quick", False, "muted"),
 }
