@@ -219,26 +219,26 @@ def test_a_member_whose_extra_is_missing_is_left_out_and_said(monkeypatch: pytes
 
 @pytest.fixture
 def sized(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a family of one stack for few texts, another for more, and a network where there is a GPU and plenty."""
-    registry = {name: partial(Oracle, name, 0.1) for name in ("few", "more", "always", "network")}
+    """Make a family of which one member needs more texts, and a network a GPU and plenty."""
+    registry = {name: partial(Oracle, name, 0.1) for name in ("always", "also", "more", "network")}
     monkeypatch.setattr(catalog, "DISCRIMINATORS", registry)
-    members = (Member("few", most=99), Member("more", least=100), Member("always"))
+    members = (Member("always"), Member("also"), Member("more", least=100))
     network = Member("network", least=1000, needs_gpu=True)
-    monkeypatch.setattr(catalog, "FAMILIES", {"default": members, "max": (*members, network), "quick": (members[2],)})
+    monkeypatch.setattr(catalog, "FAMILIES", {"default": members, "max": (*members, network), "quick": (members[0],)})
 
 
 @pytest.mark.usefixtures("sized")
 def test_how_much_text_there_is_decides_who_is_a_member(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_family("default", n_texts=99).name == "best of few, always"
-    assert make_family("default", n_texts=100).name == make_family("default").name == "best of more, always"
+    assert make_family("default", n_texts=99).name == "best of always, also"
+    assert make_family("default", n_texts=100).name == make_family("default").name == "best of always, also, more"
     assert family_sizes("default") == [0, 100]
     assert family_sizes("quick") == [0]
     assert decided_by_size("default", 99) == "up to 99 texts a side"
     assert decided_by_size("default", 100) is None
     assert decided_by_size("quick", 1) is None
     monkeypatch.setattr(catalog, "_has_gpu", lambda: True)
-    assert make_family("max", n_texts=999).name == make_family("max").name == "best of more, always"
-    assert make_family("max", n_texts=1000).name == "best of more, always, network"
+    assert make_family("max", n_texts=999).name == make_family("max").name == "best of always, also, more"
+    assert make_family("max", n_texts=1000).name == "best of always, also, more, network"
     assert decided_by_size("max", 1000) == "1,000 texts a side or more"
     assert decided_by_size("max", 50) == "up to 99 texts a side"
     assert family_sizes("max") == [0, 100, 1000]
@@ -250,14 +250,14 @@ def test_a_network_that_needs_a_gpu_joins_only_where_there_is_one(monkeypatch: p
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: there))
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(catalog, "find_spec", lambda name: SimpleNamespace(name=name))
-    assert make_family("max", n_texts=1000).name == "best of more, always, network"
+    assert make_family("max", n_texts=1000).name == "best of always, also, more, network"
     with device("cpu"):
-        assert make_family("max", n_texts=1000).name == "best of more, always"
+        assert make_family("max", n_texts=1000).name == "best of always, also, more"
     there = False
-    assert make_family("max", n_texts=1000).name == "best of more, always"
+    assert make_family("max", n_texts=1000).name == "best of always, also, more"
     monkeypatch.setattr(catalog, "find_spec", lambda name: None)
     there = True
-    assert make_family("max", n_texts=1000).name == "best of more, always"
+    assert make_family("max", n_texts=1000).name == "best of always, also, more"
 
 
 def test_the_families_are_the_documented_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,5 +268,4 @@ def test_the_families_are_the_documented_ones(monkeypatch: pytest.MonkeyPatch) -
             names = {n: catalog._names(effort, n, has_prior) for n in (19_999, 20_000)}
             assert ("transformer" in names[20_000]) == (effort == "max")
             assert names[20_000][: len(names[19_999])] == names[19_999]
-    assert catalog._names("default", 500, False) == ["stack-quick", "logistic"]
-    assert catalog._names("default", 501, False) == ["stack", "logistic"]
+    assert catalog._names("default", 100, False) == catalog._names("default", None, False) == ["stack", "logistic"]

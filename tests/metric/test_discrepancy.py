@@ -192,8 +192,7 @@ def test_details_are_complete_and_json_ready(estimate: Estimate) -> None:
 def test_the_signature_names_everything_that_matters(estimate: Estimate) -> None:
     settings = estimate.signature.settings
     assert settings["metric"] == "dd"
-    assert settings["clf"] == "best of stack-quick, logistic"
-    assert settings["clf_for"] == "up to 500 texts a side"
+    assert settings["clf"] == "best of stack, logistic"
     assert "logistic: 1-4-grams" in settings["feats"]
     assert settings["effort"] == "default"
     for key, value in {

@@ -207,12 +207,12 @@ def test_the_size_decides_on_members_and_all_say_so(
     corpora: dict[str, Corpus], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = parse_metric("dd").key
-    members = (Member("small", most=150), Member("logistic", least=151))
+    members = (Member("small"), Member("logistic", least=151))
     monkeypatch.setitem(catalog.FAMILIES, "default", members)
     assert parse_metric("dd").key != key
     few = {name: corpora[name].take(np.arange(150)) for name in ("far", "real")}
     at_150, at_200 = dd(few["far"], few["real"]), dd(corpora["far"], corpora["real"])
-    assert (at_150.signature.settings["clf"], at_200.signature.settings["clf"]) == ("small", "logistic")
+    assert (at_150.signature.settings["clf"], at_200.signature.settings["clf"]) == ("small", "best of small, logistic")
     assert at_150.details["by_size"] == at_150.signature.settings["clf_for"] == "up to 150 texts a side"
     assert "by_size" not in at_200.details
     assert "clf_for" not in at_200.signature.settings
@@ -221,11 +221,11 @@ def test_the_size_decides_on_members_and_all_say_so(
 
 
 def test_text_to_learn_from_counts_to_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalog.FAMILIES, "default", (Member("small", most=150), Member("logistic", least=151)))
+    monkeypatch.setitem(catalog.FAMILIES, "default", (Member("small"), Member("logistic", least=151)))
     texts = {"real": sentences(100, 1), "more": sentences(60, 3), "far": sentences(160, 2, shift=0.5)}
     corpora = corpora_from_texts(texts)
     names = {
         fit_real is not None: dd(corpora["far"], corpora["real"], fit_real=fit_real).signature.settings["clf"]
         for fit_real in (None, corpora["more"])
     }
-    assert names == {False: "small", True: "logistic"}
+    assert names == {False: "small", True: "best of small, logistic"}

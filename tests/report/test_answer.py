@@ -250,10 +250,10 @@ def test_classifiers_that_the_size_decided_on_are_told(sized: tuple[str, ...], w
     document = make_comparison(("a", "b")).to_dict()
     for result in document["results"]:
         if result["metric"] == "dd" and result["generator"] in sized:
-            result["details"] = {**result["details"], "by_size": "up to 500 texts a side"}
+            result["details"] = {**result["details"], "by_size": "up to 99 texts a side"}
     told = judge_statements(Digest(Comparison.from_dict(document)), "dd")
     decided = f"The size of the text decided between which classifiers{whose} to choose"
-    assert told == (f"{decided}: those for up to 500 texts a side.",)
+    assert told == (f"{decided}: those for up to 99 texts a side.",)
 
 
 def test_who_was_chosen_in_how_many_folds_is_told() -> None:

@@ -56,30 +56,26 @@ class Member:
     """A discriminator of a family, and for how much text it is one."""
 
     name: str
-    # Texts of the smaller side
-    least: int = 0
-    most: int | None = None
+    least: int = 0  # texts of the smaller side
     needs_gpu: bool = False
 
     def joins(self, n_texts: int | None) -> bool:
         """Return whether it is a member for so many texts, where a GPU is not looked for; None: for plenty."""
         if n_texts is None:
-            return self.most is None and not self.needs_gpu
-        return self.least <= n_texts and (self.most is None or n_texts <= self.most)
+            return not self.needs_gpu
+        return self.least <= n_texts
 
 
-_FEW = 500  # texts a side, up to which a stack of fewer columns finds as much or more, in half the time
 _PLENTY = 20_000  # texts a side, from which on a network is worth its time on a GPU
 
-_STACKS = (Member("stack-quick", most=_FEW), Member("stack", least=_FEW + 1))
 _NETWORKS = (Member("ngram-network"), Member("transformer", least=_PLENTY, needs_gpu=True))
 
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
 # family does without it, and its name and signature say so.
 FAMILIES: Mapping[str, Sequence[Member]] = {
     "quick": (Member("stack-quick"),),
-    "default": (*_STACKS, Member("logistic")),
-    "max": (*_STACKS, Member("logistic"), *_NETWORKS),
+    "default": (Member("stack"), Member("logistic")),
+    "max": (Member("stack"), Member("logistic"), *_NETWORKS),
 }
 # The same where there is a prior; the blend is preferred to any of them.
 FAMILIES_WITH_PRIOR: Mapping[str, Sequence[Member]] = {
@@ -136,9 +132,7 @@ def missing_members(effort: str, *, n_texts: int | None = None, has_prior: bool 
 
 def family_sizes(effort: str, *, has_prior: bool = False) -> list[int]:
     """Return the sizes from which on an effort's family has other members, in texts of the smaller side, 0 first."""
-    members = _families(has_prior)[effort]
-    borders = {member.least for member in members} | {member.most + 1 for member in members if member.most is not None}
-    return sorted({0, *borders})
+    return sorted({0, *(member.least for member in _families(has_prior)[effort])})
 
 
 def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False) -> str | None:
