@@ -29,7 +29,7 @@ from textassay.comparison.drawing import has_log_probs, least_drawn, sizes_to
 from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
-from textassay.comparison.sources import MOST, Budget, Source, is_source, open_source
+from textassay.comparison.sources import MOST, Budget, Source, command_of, is_source, open_source
 from textassay.corpus import Corpus, TextOptions, Texts, as_texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.execution import default_workers
@@ -232,7 +232,7 @@ def _draws(
 ) -> dict[str, DrawCost]:
     """Return what drawing from each generator will cost."""
     models = {name: _opened(source) for name, source in sources.items()}
-    scored = scored and not any(_is_command(source) for source in sources.values())
+    scored = scored and all(command_of(source) is None for source in sources.values())
     found = {}
     for name, source in sources.items():
         rate, of_scores = _rate_of(name, out), 0.0 if not scored else None
@@ -249,7 +249,7 @@ def _draws(
         seconds = None if rate is None else rate * n_most
         if scored and model is not None and has_log_probs(model):
             of_scores = _seconds_of_scores(model, real) * (len(real) + n_most)
-        calls = math.ceil(n_most / CALL) if _is_command(source) and "{n}" in _command(source) else None
+        calls = math.ceil(n_most / CALL) if "{n}" in (command_of(source) or "") else None
         found[name] = DrawCost(name, n_least, n_most, seconds, of_scores, calls)
     return found
 
@@ -268,17 +268,6 @@ def _opened(source: Any) -> Any:
     if isinstance(source, str | os.PathLike):
         return open_source(source) if Path(source).is_dir() else None
     return source if callable(getattr(getattr(source, "model", source), "arrays", None)) else None
-
-
-def _command(source: Any) -> str:
-    name = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    return name.removeprefix("command:") if name.startswith("command:") else getattr(
-        getattr(source, "model", None), "command", ""
-    )  # fmt: skip
-
-
-def _is_command(source: Any) -> bool:
-    return bool(_command(source))
 
 
 def _rate_of(name: str, out: Path | str | None) -> float | None:

@@ -27,7 +27,7 @@ from textassay.comparison.draw import TIMES_REAL, Draw, Stopped
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.kept_draws import KeptDraws, kept_draws, score_kept
 from textassay.comparison.measure import Progress
-from textassay.comparison.sources import Budget, Source
+from textassay.comparison.sources import Budget, Source, command_of
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError, TextassayError
 from textassay.seeding import stream
@@ -350,7 +350,7 @@ class Score:
 def _named(given: Any, source: Source) -> str | None:
     """Return how the command line names a generator; None for what Python alone knows."""
     name = given if isinstance(given, str | os.PathLike) else getattr(source, "source", None)
-    if name is None and (command := getattr(getattr(source, "model", None), "command", None)) is not None:
+    if name is None and (command := command_of(source)) is not None:
         return f"command:{command}"
     return None if name is None else os.fspath(name)
 

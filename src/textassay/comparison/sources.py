@@ -86,6 +86,14 @@ def is_source(value: Any) -> bool:
     return names_model(value) or (callable(getattr(value, "sample", None)) and not hasattr(value, "__len__"))
 
 
+def command_of(value: Any) -> str | None:
+    """Return the shell command that `value`, a generator or the name of one, stands for; None for a model."""
+    if isinstance(value, str | os.PathLike):
+        name = os.fspath(value)
+        return name.removeprefix("command:") if name.startswith("command:") else None
+    return getattr(getattr(value, "model", None), "command", None)
+
+
 def open_source(value: Any) -> Source:
     """Return the generator that `value` is or names."""
     if not names_model(value):
