@@ -49,7 +49,7 @@ class Differences:
     in_order: Sequence[FloatArray]  # of the prompts of one fold after another, by judges that learnt from those before
     scores: FloatArray  # probabilities of being real of all answers, real ones first
     called_real: Mask  # and whether they were called real
-    columns: FloatArray  # those of all answers, as the judge saw them, shape (n, 1 + len(COLUMNS))
+    columns: FloatArray  # those of all answers, as the judge saw them, shape (n, 1 + len(PROMPT_COLUMNS))
     texts: Prompted
 
 

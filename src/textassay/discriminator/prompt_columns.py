@@ -237,7 +237,7 @@ class Prompted:
         return [*means, means[0] - means[1]]
 
 
-COLUMNS = (
+PROMPT_COLUMNS = (
     "share of its words in the prompt", "share of its rare words in the prompt", "share of the prompt's words taken up",
     "log length", "log length over the prompt's", "begins with the prompt's first word",
     "begins with the prompt's last word", "association, real over generated", "association, per word",

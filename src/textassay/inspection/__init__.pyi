@@ -6,6 +6,8 @@ from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.finding import Findings as Findings
 from textassay.inspection.inspection import inspect as inspect
 from textassay.inspection.inspection import inspect_corpus as inspect_corpus
+from textassay.inspection.prompts import prompt_findings as prompt_findings
+from textassay.inspection.prompts import prompts_unused as prompts_unused
 from textassay.inspection.sentence_keys import expected_repeats as expected_repeats
 from textassay.inspection.sentence_keys import n_distinct as n_distinct
 from textassay.inspection.sentence_keys import occurs_elsewhere as occurs_elsewhere
