@@ -33,6 +33,7 @@ from textassay.discriminator.cnn import cnn_loss as cnn_loss
 from textassay.discriminator.cnn import cnn_weights as cnn_weights
 from textassay.discriminator.cnn import pooled_by_convolution as pooled_by_convolution
 from textassay.discriminator.cnn import pooled_by_look_up as pooled_by_look_up
+from textassay.discriminator.conditional import COLUMNS as COLUMNS
 from textassay.discriminator.conditional import Differences as Differences
 from textassay.discriminator.conditional import cross_fit_prompts as cross_fit_prompts
 from textassay.discriminator.cross_fitting import CrossFit as CrossFit
@@ -80,7 +81,6 @@ from textassay.discriminator.ngram_network import NgramNetworkDiscriminator as N
 from textassay.discriminator.prior import Prior as Prior
 from textassay.discriminator.prior import check_prior as check_prior
 from textassay.discriminator.prior import with_prior as with_prior
-from textassay.discriminator.prompt_columns import PROMPT_COLUMNS as PROMPT_COLUMNS
 from textassay.discriminator.random_forest import RandomForestDiscriminator as RandomForestDiscriminator
 from textassay.discriminator.random_search import EVALUATORS as EVALUATORS
 from textassay.discriminator.random_search import SPACES as SPACES

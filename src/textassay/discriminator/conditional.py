@@ -20,9 +20,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from textassay.corpus import Corpus, fold_numbers
+from textassay.discriminator.answer_likeness import LIKENESS_COLUMNS, Likeness, Space
 from textassay.discriminator.base import Discriminator, Part, Pool, fit_part, prob_real_of
 from textassay.discriminator.family import log_odds
-from textassay.discriminator.prompt_columns import Association, Prompted
+from textassay.discriminator.prompt_columns import PROMPT_COLUMNS, Association, Prompted
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution import map_parts
@@ -37,6 +38,7 @@ _VALIDATION = 5  # one in so many training prompts is the stack's validation tex
 _STRENGTHS = (0.003, 0.03, 0.3)  # inverse, of regularisation
 _FIRST = 2  # folds that the first judge of `in_order` learns from
 MIN_PROMPTS = 20
+COLUMNS = ("log-odds of the answer alone", *PROMPT_COLUMNS, *LIKENESS_COLUMNS)  # what the judge sees of an answer
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Differences:
     in_order: Sequence[FloatArray]  # of the prompts of one fold after another, by judges that learnt from those before
     scores: FloatArray  # probabilities of being real of all answers, real ones first
     called_real: Mask  # and whether they were called real
-    columns: FloatArray  # those of all answers, as the judge saw them, shape (n, 1 + len(PROMPT_COLUMNS))
+    columns: FloatArray  # those of all answers, as the judge saw them, shape (n, len(COLUMNS))
     texts: Prompted
 
 
@@ -116,13 +118,14 @@ def _judge(judge: Discriminator, texts: Prompted, pool: Pool, learns: Mask, test
     part = np.full(texts.n_prompts, -1)
     part[chosen] = fold_numbers(len(chosen), min(_INNER, len(chosen)), stream(seed, "prompts", "inner"))
     columns = np.full((len(texts), 0), np.nan)
+    space = Space(texts, train)
     for number in range(int(part.max()) + 1):
         out = (part == number)[texts.prompt]
-        described = _describe(judge, texts, pool, train & ~out, out, seed)
+        described = _describe(judge, texts, pool, space, train & ~out, out, seed)
         if not columns.shape[1]:
             columns = np.full((len(texts), described.shape[1]), np.nan)
         columns[out] = described
-    columns[test] = _describe(judge, texts, pool, train, test, seed)
+    columns[test] = _describe(judge, texts, pool, space, train, test, seed)
     rows, labels = np.flatnonzero(train), texts.is_real[train]
     weights, groups = texts.weights[train], part[texts.prompt[train]]
     out_of_part = np.empty((len(_STRENGTHS), len(rows)))
@@ -139,7 +142,9 @@ def _judge(judge: Discriminator, texts: Prompted, pool: Pool, learns: Mask, test
     return _Judged(rows, _prob_real(model, columns[rows]), threshold, columns[rows])
 
 
-def _describe(judge: Discriminator, texts: Prompted, pool: Pool, train: Mask, wanted: Mask, seed: int) -> FloatArray:
+def _describe(
+    judge: Discriminator, texts: Prompted, pool: Pool, space: Space, train: Mask, wanted: Mask, seed: int
+) -> FloatArray:
     """Return the columns of some answers by models that learnt from others."""
     n_real = len(texts.sides[0])
     prompts = np.unique(texts.prompt[train])
@@ -153,7 +158,8 @@ def _describe(judge: Discriminator, texts: Prompted, pool: Pool, train: Mask, wa
     fitted = fit_part(judge, part(train & ~valid), part(train & valid))
     alone = log_odds(np.concatenate(prob_real_of(fitted, part(wanted))))
     beside = texts.columns(train, Association(texts, train))[wanted]
-    return np.column_stack([alone, beside])
+    likeness = np.column_stack(Likeness(space, texts, train).columns())[wanted]
+    return np.column_stack([alone, beside, likeness])
 
 
 def _fit(columns: FloatArray, is_real: Mask, weights: FloatArray, strength: float) -> Pipeline:

@@ -170,7 +170,13 @@ class Prompted:
         """Return the columns of all answers, shape (n, n_columns); `train`: the answers that are learnt from."""
         background = Background.of(self, train)
         return np.column_stack(
-            [*self._overlap(background), *association.columns(), *self._others(background), *self._vectors(background)]
+            [
+                *self._overlap(background),
+                self._continued(train, background),
+                *association.columns(),
+                *self._others(background),
+                *self._vectors(background),
+            ]
         )
 
     def _overlap(self, background: "Background") -> list[FloatArray]:
@@ -194,6 +200,29 @@ class Prompted:
         first, last = _edge_words(self.prompts)
         opening = np.concatenate([_edge_words(side)[0] for side in self.sides])
         return [(opening == edge[self.prompt]) & (opening >= 0) for edge in (first, last)]
+
+    def _continued(self, train: Mask, background: "Background") -> FloatArray:
+        """Return how much likelier the first word of an answer is after the last word of its prompt than anywhere."""
+        n_words = len(background.share)
+        _, last = _edge_words(self.prompts)
+        first = np.concatenate([_edge_words(side)[0] for side in self.sides])
+        learnt = np.split(train, [len(self.sides[0])])
+        asked = np.zeros(self.n_prompts, dtype=np.bool_)
+        asked[self.prompt[train]] = True
+        bigrams = np.concatenate(
+            [_bigrams(side, mask) for side, mask in zip((*self.sides, self.prompts), (*learnt, asked), strict=True)]
+        )
+        keys, counts = np.unique(bigrams, return_counts=True)
+        befores = np.bincount(bigrams // n_words, minlength=n_words)
+        known = (first >= 0) & (last[self.prompt] >= 0)
+        before = last[self.prompt][known]
+        wanted = before * n_words + first[known]
+        places = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        together = np.where(keys[places] == wanted, counts[places], 0) if len(keys) else np.zeros(len(wanted))
+        share = background.share[first[known]]
+        result = np.zeros(len(self))
+        result[known] = np.log((together + _SHRINKAGE * share) / (befores[before] + _SHRINKAGE) / share)
+        return result
 
     def _others(self, background: "Background") -> list[FloatArray]:
         """Return how much likelier an answer is under other real answers than under other generated ones."""
@@ -240,7 +269,7 @@ class Prompted:
 PROMPT_COLUMNS = (
     "share of its words in the prompt", "share of its rare words in the prompt", "share of the prompt's words taken up",
     "log length", "log length over the prompt's", "begins with the prompt's first word",
-    "begins with the prompt's last word", "association, real over generated", "association, per word",
+    "begins with the prompt's last word", "goes on from the prompt's last word", "association, real over generated", "association, per word",
     "association of both, per word", "other answers, real over generated (10)", "the same per word (10)",
     "other answers, real over generated (100)", "the same per word (100)", "share of its words in other real answers",
     "share of its words in other generated answers", "length unlike other real answers",
@@ -373,6 +402,16 @@ def _places(ids: IntArray, wanted: IntArray) -> IntArray:
     """Return where each of `wanted` stands in `ids`."""
     order = np.argsort(ids, kind="stable")
     return order[np.searchsorted(ids[order], wanted)]
+
+
+def _bigrams(corpus: Corpus, chosen: Mask) -> IntArray:
+    """Return the pairs of neighbouring words of the chosen texts, as one number each."""
+    tokens = corpus.tokens.astype(np.int64)
+    inside = np.repeat(chosen, corpus.lengths)
+    follows = np.ones(len(tokens), dtype=np.bool_)
+    follows[corpus.offsets[:-1][corpus.lengths > 0]] = False
+    ends = np.flatnonzero(follows & inside)
+    return tokens[ends - 1] * len(corpus.vocabulary) + tokens[ends]
 
 
 def _edge_words(corpus: Corpus) -> tuple[IntArray, IntArray]:

@@ -20,7 +20,7 @@ from scipy.stats import ttest_1samp
 from textassay.corpus import Corpus
 from textassay.discriminator import (
     AUTO,
-    PROMPT_COLUMNS,
+    COLUMNS,
     Differences,
     Discriminator,
     as_discriminator,
@@ -205,7 +205,7 @@ def _columns(found: Differences) -> list[dict[str, Any]]:
     real = found.texts.is_real
     n_real, n_generated = np.count_nonzero(real), np.count_nonzero(~real)
     rows = []
-    for name, column in zip(("log-odds of the answer alone", *PROMPT_COLUMNS), found.columns.T, strict=True):
+    for name, column in zip(COLUMNS, found.columns.T, strict=True):
         auc = (rankdata(column)[real].sum() - n_real * (n_real + 1) / 2) / (n_real * n_generated)
         rows.append(
             {
