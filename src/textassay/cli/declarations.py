@@ -188,9 +188,7 @@ class Reading(Tokens):
     group_column: Annotated[
         str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
     ] = None
-    prompt_column: Annotated[
-        str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)
-    ] = None
+    prompt_column: Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)] = None
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -266,9 +266,7 @@ def compare(
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = tasks_of(
-        real_corpus, {**references, **rows}, seed, metrics=chosen, by_prompt=PROMPTS in corpora
-    )
+    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, metrics=chosen, by_prompt=PROMPTS in corpora)
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (

@@ -99,7 +99,9 @@ class Likeness:
         square = (given * weights).T @ given
         held = np.full(given.shape[1], _RIDGE)
         held[-1] = 1e-6
-        return np.asarray(self._asked @ np.linalg.solve(square + np.diag(held), (given * weights).T @ self.space.answers[mine]))
+        return np.asarray(
+            self._asked @ np.linalg.solve(square + np.diag(held), (given * weights).T @ self.space.answers[mine])
+        )
 
     def columns(self) -> list[FloatArray]:
         """Return the columns of all answers; the others of an answer are those that it sees."""

@@ -79,7 +79,9 @@ class Prompted:
             raise InputError("prompts and answers must have group numbers, which say what answers which prompt")
         shared = np.intersect1d(np.intersect1d(real.groups, generated.groups), prompts.groups)
         if not len(shared):
-            raise TooFewSentencesError("no prompt has answers on both sides: real and generated text must share prompts")
+            raise TooFewSentencesError(
+                "no prompt has answers on both sides: real and generated text must share prompts"
+            )
         self.rows = tuple(np.flatnonzero(np.isin(side.groups, shared)) for side in (real, generated))
         self.sides = tuple(
             side if len(rows) == len(side) else side.take(rows)
@@ -230,9 +232,7 @@ class Prompted:
         length = np.maximum(words.lengths, 1)
         for strength in _STRENGTHS:
             logs = [
-                np.log(
-                    (seen + strength * share) / (tokens[words.text] + strength)
-                )
+                np.log((seen + strength * share) / (tokens[words.text] + strength))
                 for seen, tokens in zip(self._seen, self._seen_tokens, strict=True)
             ]
             ratio = words.sums(words.count * (logs[0] - logs[1]))
@@ -381,7 +381,9 @@ class Association:
         from_words = np.bincount(pairs.entry, weights=known, minlength=len(words.text))
         rest = _SHRINKAGE / (totals[pairs.words] + _SHRINKAGE)
         rests = np.concatenate([[0.0], np.cumsum(rest)])
-        of_prompt = np.where(pairs.n_prompt_words > 0, (rests[pairs.starts[1:]] - rests[pairs.starts[:-1]]) / n_beside, 1.0)
+        of_prompt = np.where(
+            pairs.n_prompt_words > 0, (rests[pairs.starts[1:]] - rests[pairs.starts[:-1]]) / n_beside, 1.0
+        )
         prompt = self._texts.prompt[words.text]
         share = self._share[words.word]
         given = from_words / n_beside[prompt] + share * of_prompt[prompt]

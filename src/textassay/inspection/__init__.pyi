@@ -14,6 +14,7 @@ from textassay.inspection.sentence_keys import occurs_elsewhere as occurs_elsewh
 from textassay.inspection.sentence_keys import occurs_in as occurs_in
 from textassay.inspection.sentence_keys import sentence_keys as sentence_keys
 from textassay.inspection.surface import Trait as Trait
+from textassay.inspection.surface import excerpt as excerpt
 from textassay.inspection.surface import gap as gap
 from textassay.inspection.surface import marker_traits as marker_traits
 from textassay.inspection.surface import severity_of as severity_of

@@ -10,9 +10,9 @@ it from a real one: only what goes with which prompt does. The generators are n-
 - ``answers-same``: a control: both sides are of the kind that the prompt is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -62,8 +62,8 @@ class PromptedWorld:
     name: str
     make: Maker
     n_answers: int = N_ANSWERS
-    family: str = "answers"
     kind: str = "prompted"
+    family: str = "answers"
     grows: bool = False
     train: None = None
 
@@ -112,9 +112,7 @@ class _Kinds:
             wanted = np.where(other, (wanted + rng.integers(1, n_kinds, size=len(wanted))) % n_kinds, wanted)
             answers = self._draw(wanted, seed=int(rng.integers(2**63)))
             sides.append(replace(answers, groups=np.repeat(np.arange(n_prompts), size)))
-        log_ratios = tuple(
-            self._log_prob(side, of_real) - self._log_prob(side, of_generated) for side in sides
-        )
+        log_ratios = tuple(self._log_prob(side, of_real) - self._log_prob(side, of_generated) for side in sides)
         return Answered(_numbered(prompts), sides[0], sides[1], (log_ratios[0], log_ratios[1]))
 
     def _draw(self, kinds: IntArray, *, seed: int) -> Corpus:
@@ -175,7 +173,9 @@ class _Continued:
         texts = self._corpus_of(joined, _PREFIX + lengths, None)
         scores = self._model.token_log_probs(texts)
         text = np.repeat(np.arange(len(texts)), texts.lengths + 1)
-        place = np.arange(len(scores)) - np.repeat(np.cumsum(texts.lengths + 1) - (texts.lengths + 1), texts.lengths + 1)
+        place = np.arange(len(scores)) - np.repeat(
+            np.cumsum(texts.lengths + 1) - (texts.lengths + 1), texts.lengths + 1
+        )
         used = (place >= _PREFIX) & (place < _PREFIX + _MOST_TOKENS)
         return np.bincount(text[used], weights=scores[used], minlength=len(texts))
 
@@ -192,12 +192,12 @@ def _numbered(prompts: Corpus) -> Corpus:
     return replace(prompts, groups=np.arange(len(prompts)))
 
 
-_MAKERS: dict[str, Callable[[Corpus], Maker]] = {
-    "answers-topic": lambda corpus: _Kinds(corpus, shown=True),
-    "answers-hidden": lambda corpus: _Kinds(corpus, shown=False),
-    "answers-continued": lambda corpus: _Continued(corpus),
-    "answers-half": lambda corpus: _Continued(corpus, share_right=0.5),
-    "answers-same": lambda corpus: _Kinds(corpus, shown=True, same=True),
+_MAKERS: Mapping[str, tuple[str, Callable[[Corpus], Maker]]] = {
+    "answers-topic": ("prompted", partial(_Kinds, shown=True)),
+    "answers-hidden": ("prompted", partial(_Kinds, shown=False)),
+    "answers-continued": ("prompted", _Continued),
+    "answers-half": ("prompted", partial(_Continued, share_right=0.5)),
+    "answers-same": ("identical", partial(_Kinds, shown=True, same=True)),
 }
 PROMPTED_NAMES = tuple(_MAKERS)
 
@@ -213,7 +213,6 @@ def prompted_worlds(
     for name in names:
         if name not in _MAKERS:
             raise unknown_name("world", name, _MAKERS)
-        worlds.append(PromptedWorld(name, _MAKERS[name](shuffled), n_answers))
+        kind, maker = _MAKERS[name]
+        worlds.append(PromptedWorld(name, maker(shuffled), n_answers, kind))
     return worlds
-
-
