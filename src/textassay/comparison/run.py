@@ -508,8 +508,8 @@ def _prompted(texts: dict[str, Any], prompts: Any, sources: Collection[str]) -> 
     if PROMPTS in grouped:
         if sources:
             raise OptionError(
-                f"{next(iter(sources))} is a generator that does not see the prompts: let it answer them first, and give "
-                "its answers with their prompts"
+                f"{next(iter(sources))} is a generator that does not see the prompts: let it answer "
+                "them first, and give its answers with their prompts"
             )
         if FIT_REAL in beside:
             raise OptionError("more real text to learn from cannot be used beside prompts: leave --fit-real out")

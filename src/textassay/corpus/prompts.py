@@ -65,8 +65,8 @@ def _given(texts: Mapping[str, Any], prompts: Any) -> Mapping[str, Any]:
         if isinstance(prompts, str) or not isinstance(prompts, Sequence):
             prompts = list(as_texts(prompts, "prompts").texts)
         return dict.fromkeys(texts, prompts)
-    names = {name.strip("()"): name for name in texts}
+    names: dict[str, str] = {name.strip("()"): name for name in texts}
     for name in prompts:
         if name not in texts and name not in names:
             raise OptionError(f"prompts are given for '{name}', which is none of {', '.join(names)}")
-    return {names.get(name, name): value for name, value in prompts.items()}
+    return {name if name in texts else names[name]: value for name, value in prompts.items()}

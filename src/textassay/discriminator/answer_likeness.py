@@ -112,8 +112,7 @@ class Likeness:
         within, between = self._spreads(own)
         scales, turn = _diagonalised(within, between)
         turned = [side @ turn for side in rest]
-        alone, beside, together = [], [], []
-        seen_sums = []
+        alone, beside, seen_sums = [], [], []
         for side, of_side in zip((True, False), turned, strict=True):
             mine = texts.is_real == side
             sums = np.stack(

@@ -59,7 +59,7 @@ class Words:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sum of `values`, one an entry, over each text, shape (n_texts,)."""
-        return np.bincount(self.text, weights=values, minlength=self.n_texts)
+        return _sums(self.text, values, self.n_texts)
 
     @cached_property
     def lengths(self) -> FloatArray:
@@ -77,19 +77,22 @@ class Prompted:
         """
         if prompts.groups is None or real.groups is None or generated.groups is None:
             raise InputError("prompts and answers must have group numbers, which say what answers which prompt")
-        shared = np.intersect1d(np.intersect1d(real.groups, generated.groups), prompts.groups)
+        groups = real.groups, generated.groups
+        shared = np.intersect1d(np.intersect1d(*groups), prompts.groups)
         if not len(shared):
             raise TooFewSentencesError(
                 "no prompt has answers on both sides: real and generated text must share prompts"
             )
-        self.rows = tuple(np.flatnonzero(np.isin(side.groups, shared)) for side in (real, generated))
+        self.rows = tuple(np.flatnonzero(np.isin(of_side, shared)) for of_side in groups)
         self.sides = tuple(
             side if len(rows) == len(side) else side.take(rows)
             for side, rows in zip((real, generated), self.rows, strict=True)
         )
         self.ids = shared
         self.prompts = prompts.take(_places(prompts.groups, shared))
-        self.prompt = np.concatenate([np.searchsorted(shared, side.groups) for side in self.sides])
+        self.prompt = np.concatenate(
+            [np.searchsorted(shared, of_side[rows]) for of_side, rows in zip(groups, self.rows, strict=True)]
+        )
         self.is_real = np.repeat([True, False], [len(side) for side in self.sides])
         self.words = Words.of(self.sides)
         self.prompt_words = Words.of([self.prompts])
@@ -134,7 +137,7 @@ class Prompted:
         in_prompt = self.prompt[words.text] * n_words + words.word
         keys, where = np.unique(in_prompt, return_inverse=True)
         real = self.is_real[words.text]
-        totals = [np.bincount(where, weights=words.count * (real == side), minlength=len(keys)) for side in (1, 0)]
+        totals = [_sums(where, words.count * (real == side), len(keys)) for side in (True, False)]
         of_texts = words.text * n_words + words.word
         wanted = self.hidden[words.text] * n_words + words.word
         places = np.searchsorted(of_texts, wanted).clip(max=len(of_texts) - 1)
@@ -148,7 +151,7 @@ class Prompted:
         lengths = self.words.lengths
         seen = []
         for side in (True, False):
-            total = np.bincount(self.prompt, weights=lengths * (self.is_real == side), minlength=self.n_prompts)
+            total = _sums(self.prompt, lengths * (self.is_real == side), self.n_prompts)
             seen.append(total[self.prompt] - np.where(self.is_real == side, lengths, lengths[self.hidden]))
         return seen[0], seen[1]
 
@@ -269,12 +272,12 @@ class Prompted:
 PROMPT_COLUMNS = (
     "share of its words in the prompt", "share of its rare words in the prompt", "share of the prompt's words taken up",
     "log length", "log length over the prompt's", "begins with the prompt's first word",
-    "begins with the prompt's last word", "goes on from the prompt's last word", "association, real over generated", "association, per word",
-    "association of both, per word", "other answers, real over generated (10)", "the same per word (10)",
-    "other answers, real over generated (100)", "the same per word (100)", "share of its words in other real answers",
-    "share of its words in other generated answers", "length unlike other real answers",
-    "length unlike other generated answers", "cosine with other real answers", "cosine with other generated answers",
-    "difference of cosines",
+    "begins with the prompt's last word", "goes on from the prompt's last word", "association, real over generated",
+    "association, per word", "association of both, per word", "other answers, real over generated (10)",
+    "the same per word (10)", "other answers, real over generated (100)", "the same per word (100)",
+    "share of its words in other real answers", "share of its words in other generated answers",
+    "length unlike other real answers", "length unlike other generated answers", "cosine with other real answers",
+    "cosine with other generated answers", "difference of cosines",
 )  # fmt: skip
 
 
@@ -354,8 +357,8 @@ class Association:
         used = train[words.text[pairs.entry]]
         entry, key = pairs.entry[used], pairs.key[used]
         n_words = len(self._share)
-        together = np.bincount(key, weights=words.count[entry], minlength=len(pairs.prompt_word))
-        totals = np.bincount(pairs.prompt_word, weights=together, minlength=n_words)
+        together = _sums(key, words.count[entry], len(pairs.prompt_word))
+        totals = _sums(pairs.prompt_word, together, n_words)
         for _ in range(_ITERATIONS):
             own = self._given_word(together, totals)[key]
             n_beside = pairs.n_prompt_words[self._texts.prompt[words.text[entry]]]
@@ -363,8 +366,8 @@ class Association:
             share = self._share[words.word[entry]]
             likely = (1 - _BACKGROUND) * from_prompt + _BACKGROUND * share
             part = words.count[entry] * (1 - _BACKGROUND) * own / n_beside / likely
-            together = np.bincount(key, weights=part, minlength=len(pairs.prompt_word))
-            totals = np.bincount(pairs.prompt_word, weights=together, minlength=n_words)
+            together = _sums(key, part, len(pairs.prompt_word))
+            totals = _sums(pairs.prompt_word, together, n_words)
         return together, totals
 
     def _given_word(self, together: FloatArray, totals: FloatArray) -> FloatArray:
@@ -394,10 +397,15 @@ class Association:
         words = self._texts.words
         length = np.maximum(words.lengths, 1)
         logs = [self._log_probs(*counts) for counts in self._counts]
-        both = self._log_probs(*(sum(parts) for parts in zip(*self._counts, strict=True)))  # type: ignore[arg-type]
+        both = self._log_probs(*(sum(parts) for parts in zip(*self._counts, strict=True)))
         ratio = words.sums(words.count * (logs[0] - logs[1]))
         gain = words.sums(words.count * (both - np.log(self._share[words.word])))
         return [ratio, ratio / length, gain / length]
+
+
+def _sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Return the sum of the values at each of `n` places."""
+    return np.asarray(np.bincount(places, weights=values, minlength=n), dtype=np.float64)
 
 
 def _places(ids: IntArray, wanted: IntArray) -> IntArray:

@@ -20,10 +20,12 @@ def prompt_findings(prompts: Corpus, real: Corpus, generated: Mapping[str, Corpu
     All come with group numbers, which say what answers which prompt; `prompts` holds each once.
     """
     assert prompts.groups is not None
+    assert real.groups is not None
     texts = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
     of_real = set(np.unique(real.groups).tolist())
     findings = []
     for name, corpus in generated.items():
+        assert corpus.groups is not None
         own = set(np.unique(corpus.groups).tolist())
         only_real, only_own = sorted(of_real - own), sorted(own - of_real)
         if not (only_real or only_own):
@@ -36,8 +38,8 @@ def prompt_findings(prompts: Corpus, real: Corpus, generated: Mapping[str, Corpu
         )
         if not of_real & own:
             raise InputError(
-                f"no prompt of {name} ({len(own)}) is a prompt of the real text ({len(of_real)}){near}: give answers to "
-                "the same prompts, written in the same way"
+                f"no prompt of {name} ({len(own)}) is a prompt of the real text ({len(of_real)}){near}: give "
+                "answers to the same prompts, written in the same way"
             )
         n_all = len(of_real | own)
         share = (len(only_real) + len(only_own)) / n_all

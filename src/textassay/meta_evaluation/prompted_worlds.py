@@ -13,6 +13,7 @@ it from a real one: only what goes with which prompt does. The generators are n-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -177,15 +178,19 @@ class _Continued:
             np.cumsum(texts.lengths + 1) - (texts.lengths + 1), texts.lengths + 1
         )
         used = (place >= _PREFIX) & (place < _PREFIX + _MOST_TOKENS)
-        return np.bincount(text[used], weights=scores[used], minlength=len(texts))
+        return _sums(text[used], scores[used], len(texts))
 
     def _corpus_of(self, rows: IntArray, lengths: IntArray, groups: IntArray | None) -> Corpus:
         vocabulary, name = self._model.vocabulary, self._model.tokenizer
         tokens = rows[np.arange(rows.shape[1]) < lengths[:, None]].astype(np.int32)
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         words = vocabulary.decode(tokens)
-        texts = [join_tokens(name, words[begin:end]) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+        texts = [join_tokens(name, words[begin:end]) for begin, end in pairwise(offsets.tolist())]
         return Corpus(tokens, offsets, vocabulary, PackedTexts.of(texts), tokenizer=name, groups=groups)
+
+
+def _sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:
+    return np.asarray(np.bincount(places, weights=values, minlength=n), dtype=np.float64)
 
 
 def _numbered(prompts: Corpus) -> Corpus:

@@ -120,6 +120,8 @@ def conditional_dd(
     """
     check_corpora(generated, real, metric="conditional-dd", at_least=1)
     assert prompts is not None  # checked by the base, since it is needed
+    assert real.groups is not None
+    assert generated.groups is not None
     judge = _judge(discriminator, effort)
     found = compute_once(_differences, generated, real, prompts, judge, folds, seed)
     value, factor = float(found.values.mean()), variance_factor(folds)

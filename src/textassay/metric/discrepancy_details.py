@@ -138,8 +138,8 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
     """Return the certified bound and the e-value of the certifying fold, which has the whole error rate."""
     bound: dict[str, Any] = {"value": None, "level": level, "fold": CERTIFYING_FOLD}
     if any(corpus.groups is not None for corpus in sides):
-        certified, e_value_of_groups = _certified_by_group(fit, sides, level=level, seed=seed)
-        return {"certified_bound": {**bound, **certified}, "e_value": e_value_of_groups}
+        of_groups, evidence = _certified_by_group(fit, sides, level=level, seed=seed)
+        return {"certified_bound": {**bound, **of_groups}, "e_value": evidence}
     model = fit.folds[CERTIFYING_FOLD]
     test = (
         fit.real_scores[fit.real_folds == CERTIFYING_FOLD],
@@ -180,10 +180,10 @@ def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int)
         shares.append(np.bincount(members, weights=scores[rows] > threshold) / np.bincount(members))
     both = all(corpus.groups is not None for corpus in sides)
     known: dict[str, Any] = {"threshold": threshold, "kind": "betting", "exact": True, "n_groups": min(map(len, names))}
-    if both and np.array_equal(*names):
+    if both and np.array_equal(names[0], names[1]):
         bets = BoundedMean([shares[0] - shares[1]], alpha=1 - level, rng=stream(seed, "dd", "bets"))
         return {**known, "value": max(0.0, bets.lower_bound)}, bets.e_value
-    if both and np.isin(*names).any():
+    if both and np.isin(names[0], names[1]).any():
         return {"reason": "some groups have texts on both sides, and others on one"}, None
     low, high = (
         BoundedMean([sign * (2 * side - 1)], alpha=(1 - level) / 2, rng=stream(seed, "dd", "bets", name)).lower_bound

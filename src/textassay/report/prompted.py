@@ -41,13 +41,15 @@ def prompted_parts(digest: Digest, generator: str) -> list[Part]:
         for one in prompts
     ]  # fmt: skip
     if shown:
-        heads = ("prompt", "difference", "generated answer", "real answer")
+        of_prompts = ("prompt", "difference", "generated answer", "real answer")
         parts.append(
-            Table.of(f"prompts-{name}", heads, shown, texts=(2, 3), extra=True, title="Prompts that give it away most")
+            Table.of(
+                f"prompts-{name}", of_prompts, shown, texts=(2, 3), extra=True, title="Prompts that give it away most"
+            )
         )
     words = digest.detail(generator, metric, "prompt_words") or []
     if words:
-        heads = ("word of the prompt", "prompts", "difference", "elsewhere", "p adjusted")
+        of_word = ("word of the prompt", "prompts", "difference", "elsewhere", "p adjusted")
         of_words = [
             (
                 one["word"], Cell(count(one["n_prompts"]), one["n_prompts"]), number_cell(one["difference"], 2),
@@ -55,7 +57,7 @@ def prompted_parts(digest: Digest, generator: str) -> list[Part]:
             )
             for one in words
         ]  # fmt: skip
-        parts.append(Table.of(f"prompt-words-{name}", heads, of_words, title="Prompts with which it is given away"))
+        parts.append(Table.of(f"prompt-words-{name}", of_word, of_words, title="Prompts with which it is given away"))
     left = digest.detail(generator, metric, "left_out") or {}
     n_left = sum(left.values())
     told = f"{count(n_left)} prompts that only one side answers are left out of {metric}." if n_left else ""
