@@ -27,6 +27,7 @@ from textassay.cli.declarations import (
     Output,
     Paper,
     Prior,
+    PromptColumn,
     Ratings,
     Reading,
     Real,
@@ -70,6 +71,7 @@ class Compare(Reading, Running, Clustered, Output):
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
+    prompt_column: PromptColumn = None
     features: Features = None
     log_probs: LogProbs = None
     no_log_probs: NoLogProbs = False
