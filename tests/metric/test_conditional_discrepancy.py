@@ -5,6 +5,7 @@ import pytest
 from textassay.corpus import PROMPTS, Corpus, corpora_from_texts, with_prompts
 from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
+from textassay.execution import workers
 from textassay.metric import conditional_dd, parse_metric
 
 N_WORDS = 300
@@ -110,6 +111,37 @@ def test_the_same_seed_gives_the_same_bits(overlapping: Estimate) -> None:
     again = measured(answers("overlap", 120, (2, 3), seed=1))
     assert again.value == overlapping.value
     assert again.details["certified_bound"] == overlapping.details["certified_bound"]
+
+
+def test_any_number_of_threads_gives_the_same_bits(overlapping: Estimate) -> None:
+    with workers(2):
+        assert measured(answers("overlap", 120, (2, 3), seed=1)).value == overlapping.value
+
+
+def test_terms_have_the_variance_of_the_interval(overlapping: Estimate) -> None:
+    assert overlapping.evidence is not None
+    assert overlapping.interval is not None
+    terms = overlapping.evidence.real_terms
+    assert terms is not None
+    half_width = overlapping.value - overlapping.interval.low
+    assert half_width == pytest.approx(1.98 * np.std(terms, ddof=1) / np.sqrt(len(terms)), rel=0.01)
+
+
+def test_groups_get_the_same_bound() -> None:
+    """dd of texts in groups is certified, too, where it looks at the texts alone."""
+    rng = np.random.default_rng(0)
+    real = [" ".join(rng.choice(WORDS[:40], 8)) for _ in range(300)]
+    generated = [" ".join(rng.choice(WORDS[20:60], 8)) for _ in range(300)]
+    groups = np.repeat(np.arange(100), 3)
+    for shift in (0, 1000):  # the same groups on both sides, or others
+        corpora = corpora_from_texts(
+            {"real": real, "generated": generated}, groups={"real": groups, "generated": groups + shift}
+        )
+        found = parse_metric("dd", effort="quick").estimate(corpora["generated"], corpora["real"])
+        bound = found.details["certified_bound"]
+        assert bound["kind"] == "betting"
+        assert 0.2 < bound["value"] < found.value
+        assert (found.details["e_value"] is None) == bool(shift)
 
 
 def test_too_few_prompts() -> None:

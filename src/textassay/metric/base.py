@@ -503,7 +503,8 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
 def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
     """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
     if text is None:
-        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+        remedy = "--prompt-column NAME, or texts that come with them" if name == "prompts" else f"--{name} FILE"
+        raise UnavailableError(f"{metric} needs the {kind}: give {remedy}")
     if len(text) == 0:
         raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
     if text.vocabulary is not real.vocabulary:
