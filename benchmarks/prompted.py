@@ -51,8 +51,8 @@ def main() -> None:
                 assert interval is not None
                 points.append(Point(float(n), found.value, interval.low, interval.high))
                 print(
-                    f"{name}, {n} answers: truth {truth.value:.3f}, conditional dd {found.value:.3f} [{interval.low:.3f}, "
-                    f"{interval.high:.3f}], at least {found.details['certified_bound']['value']:.3f}; dd "
+                    f"{name}, {n} answers: truth {truth.value:.3f}, conditional dd {found.value:.3f} "
+                    f"[{interval.low:.3f}, {interval.high:.3f}], at least {found.details['certified_bound']['value']:.3f}; dd "
                     f"{alone.estimate(drawn.generated, drawn.real, seed=SEED).value:.3f}; {seconds:.0f} s",
                     flush=True,
                 )
