@@ -11,7 +11,7 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPLIT_AT_SPACES, Corpus
+from textassay.corpus import SPLIT_AT_SPACES, Corpus, finds_letters
 from textassay.inspection.finding import REAL, Finding, Severity
 from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, Trait, excerpt, gap, severity_of
@@ -51,6 +51,8 @@ _ARTEFACTS = {
     Trait.MOJIBAKE: "wrongly decoded characters",
     Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
 }
+# what tokens are where words have no spaces between them: found by ICU, or not
+_FOUND = ("words that were found there", "single letters there")
 _NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
@@ -221,22 +223,26 @@ def _everything(pair: Pair) -> tuple[Mask, Mask]:
 def unspaced_text(side: Surface, name: str) -> Finding | None:
     """Return a finding if words of one side have no spaces between them, but the tokeniser splits at spaces.
 
-    If tokens are characters for this reason, it is a note that says so.
+    If tokens are characters, letters or found words for this reason, it is a note that says so.
     """
     spacing, tokenizer = side.spacing, side.corpus.tokenizer.split("+")[0]
     n_texts = len(side)
-    if tokenizer == "chars" and spacing.needs_characters:
+    is_unspaced = spacing.tokenizer != "whitespace"
+    if is_unspaced and (tokenizer == "chars" or finds_letters(tokenizer)):
+        tokens = "characters" if tokenizer == "chars" else f"{_FOUND[tokenizer == 'mixed']}, and words elsewhere,"
         message = (
-            f"{_count_of(spacing.n_lacking, n_texts)} have no spaces between words: tokens are characters on all sides."
+            f"{_count_of(spacing.n_lacking, n_texts)} have no spaces between words: tokens are {tokens} on all sides."
         )
-        remedy = "Nothing to repair. To compare words, segment both sides into words and use --tokenizer whitespace."
+        remedy = "Nothing to repair. To compare words, use --tokenizer segment, or segment both sides into words."
+        if tokenizer not in ("chars", "mixed"):
+            remedy = "Nothing to repair."
         return own_finding(CHARACTERS, "note", name, message, spacing.n_lacking, n_texts, None, remedy)
     if tokenizer not in SPLIT_AT_SPACES:
         return None
-    n_lacking, lacking = spacing.n_lacking, spacing.lacking
+    n_lacking, lacking, better = spacing.n_lacking, spacing.lacking, spacing.tokenizer
     what = f"have no spaces between words, and {tokenizer} makes whole texts or phrases single tokens"
     if spacing.n_alone > n_lacking:
-        n_lacking, lacking = spacing.n_alone, spacing.single
+        n_lacking, lacking, better = spacing.n_alone, spacing.single, "chars"
         what = "are one token each, and most of these tokens occur only once"
     severity = severity_of(n_lacking / max(1, spacing.n_filled), warning=_UNSPACED_WARNING)
     if severity is None:
@@ -249,7 +255,8 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
         n_lacking,
         n_texts,
         excerpt(side.corpus.texts[int(np.argmax(lacking))]),
-        "Use --tokenizer chars, which compares characters on all sides, or segment both sides into words.",
+        f"Use --tokenizer {better if is_unspaced else 'chars'}, which takes such text apart on all sides, or segment "
+        "both sides into words.",
     )
 
 
