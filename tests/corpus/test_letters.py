@@ -11,7 +11,7 @@ from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.generator import n_characters
 
 LETTERS = {
-    "我昨天用iPhone，很好。": ["我", "昨", "天", "用", "iPhone", "，", "很", "好", "。"],
+    "我昨天用iPhone、很好。": ["我", "昨", "天", "用", "iPhone", "、", "很", "好", "。"],
     "กินข้าวที่น้ำ": ["กิ", "น", "ข้", "า", "ว", "ที่", "น้ำ"],
     "ខ្ញុំ\u200bទៅ": ["ខ្", "ញុំ", "ទៅ"],
     "か\u3099き": ["か\u3099", "き"],
@@ -63,7 +63,7 @@ def test_nothing_is_lost_but_spaces(text: str) -> None:
 @pytest.mark.parametrize("tokenizer", ["mixed", "segment"])
 def test_text_with_spaces_has_the_tokens_of_white_space(tokenizer: str) -> None:
     pytest.importorskip("icu4py")
-    texts = ["Don't, said Zoë.", "привет мир", "สวัสดี", ""]
+    texts = ["Don't, said Zoë.", "привет мир", "안녕 세계", ""]
     spaced, named = (
         Corpus.from_texts(texts[:2], tokenizer=resolve_tokenizer(one)) for one in ("whitespace", tokenizer)
     )

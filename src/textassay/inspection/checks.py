@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import SPLIT_AT_SPACES, Corpus, finds_letters
+from textassay.inspection.character_checks import sees_space
 from textassay.inspection.finding import REAL, Finding, Severity
 from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, Trait, excerpt, gap, severity_of
@@ -51,8 +52,8 @@ _ARTEFACTS = {
     Trait.MOJIBAKE: "wrongly decoded characters",
     Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
 }
-# what tokens are where words have no spaces between them: found by ICU, or not
-_FOUND = ("words that were found there", "single letters there")
+# tokeniser: what tokens are where words have no spaces between them
+_FOUND = {"chars": "characters", "mixed": "single letters there, and words elsewhere,"}
 _NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
@@ -113,7 +114,7 @@ def empty_sentences(pair: Pair) -> Finding | None:
 
 def outer_space(pair: Pair) -> Finding | None:
     """Return a finding if white space in texts differs and the tokeniser lets metrics see it."""
-    if pair.real.words is pair.real.corpus:
+    if not sees_space(pair.real.corpus):
         return None
     contrast = pair.contrast((spaced(pair.generated.corpus), spaced(pair.real.corpus)))
     severity = severity_of(contrast.gap)
@@ -229,13 +230,12 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
     n_texts = len(side)
     is_unspaced = spacing.tokenizer != "whitespace"
     if is_unspaced and (tokenizer == "chars" or finds_letters(tokenizer)):
-        tokens = "characters" if tokenizer == "chars" else f"{_FOUND[tokenizer == 'mixed']}, and words elsewhere,"
-        message = (
-            f"{_count_of(spacing.n_lacking, n_texts)} have no spaces between words: tokens are {tokens} on all sides."
-        )
-        remedy = "Nothing to repair. To compare words, use --tokenizer segment, or segment both sides into words."
-        if tokenizer not in ("chars", "mixed"):
-            remedy = "Nothing to repair."
+        tokens = _FOUND.get(tokenizer, "words that ICU finds there, and words elsewhere,")
+        lacking = _count_of(spacing.n_lacking, n_texts)
+        remedy = "Nothing to repair."
+        if tokenizer in _FOUND:
+            remedy += " To compare words, use --tokenizer segment, or segment both sides into words."
+        message = f"{lacking} have no spaces between words: tokens are {tokens} on all sides."
         return own_finding(CHARACTERS, "note", name, message, spacing.n_lacking, n_texts, None, remedy)
     if tokenizer not in SPLIT_AT_SPACES:
         return None
@@ -452,8 +452,8 @@ def special_tokens(pair: Pair) -> Finding | None:
     )
 
 
-def alphabet(pair: Pair) -> Finding | None:
-    """Return a finding if one side has characters or tokeniser marks that the other lacks.
+def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | None:
+    """Return a finding if one side has characters or tokeniser marks that the other lacks, besides `explained` ones.
 
     Letters are compared without case; ASCII letters and digits, markers such as ``<unk>`` and numbers such as ``1,600``
     have checks of their own. A side lacks a character if it is less than a tenth as frequent there.
@@ -465,7 +465,7 @@ def alphabet(pair: Pair) -> Finding | None:
     types = np.repeat(np.arange(len(words)), [len(word) for word in words])
     counts = [_occurrences(side, codes, types) for side in pair.sides]
     for here, there, sign in ((0, 1, 1), (1, 0, -1)):
-        lacking = _lacking(counts[here], counts[there])
+        lacking = [code for code in _lacking(counts[here], counts[there]) if code not in explained]
         chosen = np.zeros(len(words), dtype=np.bool_)
         chosen[types[np.isin(codes, lacking)]] = True
         artefacts = []
