@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, TextForm, corpora_from_texts, join_tokens, resolve_tokenizer
+from textassay.corpus import Corpus, TextForm, corpora_from_texts, is_unspaced, join_tokens, resolve_tokenizer
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.generator import n_characters
 
@@ -76,6 +76,11 @@ def test_text_of_letters_has_no_space_between_them() -> None:
     corpora = corpora_from_texts({"x": ["我昨天 在 北京"]}, tokenizer="mixed", max_tokens=4)
     assert list(corpora["x"].texts) == ["我昨天在"]
     assert n_characters(Corpus.from_texts(["我用 iPhone"], tokenizer="mixed"), ends=False) == len("我用 iPhone")
+
+
+def test_what_a_space_less_script_is() -> None:
+    assert [is_unspaced(character) for character in "我ก\u0e34😀。"] == [True] * 5
+    assert [is_unspaced(character) for character in "aé가я1 .\u0431"] == [False] * 8
 
 
 def test_found_words_are_saved_with_the_version_that_found_them() -> None:

@@ -43,6 +43,8 @@ from textassay.corpus.encoding import Unit as Unit
 from textassay.corpus.encoding import Vocabulary as Vocabulary
 from textassay.corpus.kept_texts import kept_texts as kept_texts
 from textassay.corpus.kept_texts import no_texts_of_refused_input as no_texts_of_refused_input
+from textassay.corpus.letters import is_unspaced as is_unspaced
+from textassay.corpus.letters import join_letters as join_letters
 from textassay.corpus.letters import tokenize_mixed as tokenize_mixed
 from textassay.corpus.letters import tokenize_segment as tokenize_segment
 from textassay.corpus.limits import InputLimits as InputLimits

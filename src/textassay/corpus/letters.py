@@ -85,13 +85,16 @@ def _joined(texts: Sequence[str]) -> str:
 def join_letters(tokens: Iterable[str]) -> str:
     """Return the text of tokens: no space between two in scripts without spaces, one between all others."""
     pieces: list[str] = []
-    before = ""
     for token in tokens:
-        if before and not _adjoin(before, token):
+        if pieces and not _adjoin(pieces[-1], token):
             pieces.append(" ")
         pieces.append(token)
-        before = token
     return "".join(pieces)
+
+
+def is_unspaced(character: str) -> bool:
+    """Return whether a character is a letter or sign of a script without spaces, or a mark in it."""
+    return _ENDS.search(f"\u4e00{character}") is not None
 
 
 @lru_cache(maxsize=1 << 16)
