@@ -100,7 +100,8 @@ class Characters:
 
     def mostly(self, script: str) -> npt.NDArray[np.bool_]:
         """Return which texts are mostly in a script, shape (N,)."""
-        return self.scripts == (self.names.index(script) if script in self.names else -1)
+        mask: npt.NDArray[np.bool_] = self.scripts == (self.names.index(script) if script in self.names else -1)
+        return mask
 
 
 def script_of(character: str) -> str:
@@ -151,8 +152,8 @@ def _note(
     used = np.flatnonzero(occurrences)
     sign_of, script_numbers = np.zeros(len(occurrences), np.uint8), np.zeros(len(occurrences), np.int64)
     for code in used.tolist():
-        bits, script = _looked_up(code)
-        sign_of[code], script_numbers[code] = bits, names.setdefault(script, len(names))
+        bits, name = _looked_up(code)
+        sign_of[code], script_numbers[code] = bits, names.setdefault(name, len(names))
         for sign in _SINGLE:
             if bits & sign:
                 counts[sign][code] += int(occurrences[code])

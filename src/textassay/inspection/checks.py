@@ -231,11 +231,11 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
     is_unspaced = spacing.tokenizer != "whitespace"
     if is_unspaced and (tokenizer == "chars" or finds_letters(tokenizer)):
         tokens = _FOUND.get(tokenizer, "words that ICU finds there, and words elsewhere,")
-        lacking = _count_of(spacing.n_lacking, n_texts)
+        how_many = _count_of(spacing.n_lacking, n_texts)
         remedy = "Nothing to repair."
         if tokenizer in _FOUND:
             remedy += " To compare words, use --tokenizer segment, or segment both sides into words."
-        message = f"{lacking} have no spaces between words: tokens are {tokens} on all sides."
+        message = f"{how_many} have no spaces between words: tokens are {tokens} on all sides."
         return own_finding(CHARACTERS, "note", name, message, spacing.n_lacking, n_texts, None, remedy)
     if tokenizer not in SPLIT_AT_SPACES:
         return None
