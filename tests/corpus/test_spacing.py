@@ -53,6 +53,7 @@ SPACED = {
     "English with a Chinese name": [f"{text} {HAN[:4]}" for text in sentences(ENGLISH_WORDS, " ", N, shortest=6)],
     "English with emoji": [f"{text} 😂😂😂" for text in ENGLISH],
     "Chinese split into words": cut(CHINESE, 2, " "),
+    "Chinese split into words, and a tenth of one long word": cut(CHINESE, 2, " ") + [line[:4] for line in CHINESE[:6]],
     "Thai split into words": sentences(words(THAI, 100, 2, 6), " ", N),
     "Japanese split into words": sentences(words(KANA, 100, 1, 3), " ", N),
     "Korean": sentences(words(HANGUL, 100, 2, 5), " ", N),

@@ -244,8 +244,9 @@ _PHRASE = re.compile(f"[{HAN}]{{12}}|[{SOUTHEAST_ASIAN}]{{30}}")
 _USUAL_IDEOGRAPHS, _USUAL_LETTERS, _USUAL_OTHERS = 2, 4, 5
 _MAX_IDEOGRAPHS, _MAX_LETTERS = 3, 7
 
-_UNSPACED_SHARE = 0.02  # of the texts; from here on letters without spaces are taken apart
-_SINGLE_TOKEN_SHARE = 0.2  # of the texts; from here on tokens are characters for all texts
+# Shares of the texts from which letters without spaces are taken apart: the first, where not more texts were segmented
+# into words, whose words would be lost; and from which tokens are characters for all texts
+_UNSPACED_SHARE, _UNSPACED_BESIDE_WORDS, _SINGLE_TOKEN_SHARE = 0.02, 0.2, 0.2
 # Texts of one long token: at least 10 of them, 80 % of all, half of them distinct, at least 16 characters on average
 _MIN_SINGLE, _SINGLE_SHARE, _DISTINCT_SHARE, _LONG_TOKEN = 10, 0.8, 0.5, 16
 
@@ -263,6 +264,7 @@ class Spacing:
     # Texts without white space inside, so that each is one token, shape (N,)
     single: npt.NDArray[np.bool_]
     n_filled: int  # Texts that are not blank
+    n_segmented: int  # Texts of several words in such a script, with spaces between them
     # Of the single ones: distinct texts, and characters altogether
     n_distinct: int
     n_characters: int
@@ -274,7 +276,7 @@ class Spacing:
 
         unspaced = np.zeros(len(texts), dtype=np.bool_)
         single = np.zeros(len(texts), dtype=np.bool_)
-        n_done = n_filled = n_characters = 0
+        n_done = n_filled = n_segmented = n_characters = 0
         distinct = set()
         for block in PackedTexts.of(texts).blocks():
             n_words = count_words(block.data, block.lengths)
@@ -287,9 +289,11 @@ class Spacing:
                     n_characters += len(stripped)
                     distinct.add(stripped)
                 if not is_ascii[place]:
-                    unspaced[n_done + place] = _is_unspaced(stripped)
+                    is_unspaced, is_segmented = _is_unspaced(stripped)
+                    unspaced[n_done + place] = is_unspaced
+                    n_segmented += is_segmented
             n_done += len(block)
-        return cls(unspaced, single, n_filled, len(distinct), n_characters)
+        return cls(unspaced, single, n_filled, n_segmented, len(distinct), n_characters)
 
     @cached_property
     def lacking(self) -> npt.NDArray[np.bool_]:
@@ -305,7 +309,8 @@ class Spacing:
     def tokenizer(self) -> str:
         """The tokeniser that suits these texts: ``whitespace``, ``mixed`` or ``chars``."""
         n_unspaced = int(np.count_nonzero(self.unspaced))
-        if n_unspaced and n_unspaced >= max(_UNSPACED_SHARE * self.n_filled, self.n_lacking / 2):
+        least = _UNSPACED_SHARE if n_unspaced >= self.n_segmented else _UNSPACED_BESIDE_WORDS
+        if n_unspaced and n_unspaced >= max(least * self.n_filled, self.n_lacking / 2):
             return "mixed"
         return "chars" if self.n_filled and self.n_lacking >= _SINGLE_TOKEN_SHARE * self.n_filled else "whitespace"
 
@@ -357,15 +362,17 @@ def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
         )
 
 
-def _is_unspaced(text: str) -> bool:
+def _is_unspaced(text: str) -> tuple[bool, bool]:
     """Return whether `text` has words without spaces between them: a phrase, or most of it in longer tokens than words.
+
+    And whether, instead, most of it is several words in such a script, with spaces between them.
 
     Letters are weighted by the length of a typical word, so that a Chinese text with an English name counts as Chinese.
     """
     if _IDEOGRAPHS.search(text) is None and _ALPHABETS.search(text) is None:
-        return False
+        return False, False
     if _PHRASE.search(text) is not None:
-        return True
+        return True, False
     ideographs = letters = others = n_tokens = 0
     for token in text.split():
         n_ideographs = len(_IDEOGRAPHS.findall(token))
@@ -375,4 +382,5 @@ def _is_unspaced(text: str) -> bool:
         others += sum(map(str.isalpha, token)) - sum(map(str.isalpha, _IDEOGRAPHS.findall(token))) - n_letters
         n_tokens += n_ideographs + n_letters > 0
     is_mostly_unspaced = ideographs / _USUAL_IDEOGRAPHS + letters / _USUAL_LETTERS >= others / _USUAL_OTHERS
-    return is_mostly_unspaced and ideographs / _MAX_IDEOGRAPHS + letters / _MAX_LETTERS > n_tokens
+    is_unspaced = is_mostly_unspaced and ideographs / _MAX_IDEOGRAPHS + letters / _MAX_LETTERS > n_tokens
+    return is_unspaced, is_mostly_unspaced and not is_unspaced and n_tokens > 1
