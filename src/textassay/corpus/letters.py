@@ -41,7 +41,7 @@ def _marks() -> str:
 _MARKS = _marks()
 _LETTER = rf"[{HAN}{SOUTHEAST_ASIAN}{_FULL_WIDTH_PUNCTUATION}{EMOJI}]"
 _UNIT = rf"(?:[{_REGIONAL}]{{2}}|{_LETTER}(?:[{_MARKS}]*{_JOINER}[{EMOJI}])*[{_MARKS}]*)"
-_UNITS = re.compile(_UNIT)
+_UNITS = re.compile(f"({_UNIT})")
 _RUNS = re.compile(rf"{_UNIT}+")
 _BEGINS = re.compile(rf"(?![{_MARKS}]){_LETTER}")
 _ENDS = re.compile(rf"{_LETTER}[{_MARKS}]*\Z")
@@ -61,7 +61,8 @@ def tokenize_segment(text: str) -> list[str]:
 def space_letters(texts: Sequence[str]) -> list[str]:
     """Return `texts` with spaces between the tokens of `tokenize_mixed`."""
     joined = _joined(texts)
-    return (joined if joined.isascii() else _UNITS.sub(r" \g<0> ", joined)).split("\n")
+    # splitting at what is captured keeps it, in half the time of a substitution
+    return (joined if joined.isascii() else " ".join(_UNITS.split(joined))).split("\n")
 
 
 def space_segments(texts: Sequence[str]) -> list[str]:
