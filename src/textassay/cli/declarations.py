@@ -87,7 +87,9 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by
 # How texts are read
 Tokenizer = Annotated[
     str,
-    option("auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a.", "NAME", TEXTS),
+    option(
+        "auto (whitespace; mixed for unspaced text), whitespace, words, mixed, segment, chars or 13a.", "NAME", TEXTS
+    ),
     Check("textassay.corpus.tokenizer:check_tokenizer"),
 ]
 Lowercase = Annotated[bool, option("Lower-case all texts.", panel=TEXTS, show_default=False)]
