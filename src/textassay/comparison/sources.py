@@ -74,7 +74,7 @@ def names_model(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     name = os.fspath(source)
-    if name.startswith(("pretrained:", "command:")):
+    if name.startswith(("pretrained:", "command:", "openai:")):
         return True
     if re.fullmatch(r"random-lstm(:\d+)?", name):
         return not Path(name).exists()
