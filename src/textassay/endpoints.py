@@ -153,7 +153,7 @@ def _check_known(kind: type[Connection], key: str, where: str) -> None:
     if key in known:
         return
     if "key" in key.lower() or "token" in key.lower() or "auth" in key.lower():
-        raise OptionError(f"{where}: a key is read from the environment only: set {KEY_VARIABLE}, or name key_variable")
+        raise OptionError(f"'{key}': a key is read from the environment only: set {KEY_VARIABLE}, or name key_variable")
     raise unknown_name(f"setting of {where.rstrip(':')}", key, known)
 
 
@@ -279,6 +279,7 @@ class Client:
         if status == 404:
             names = self.models()
             known = f"; it has {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}" if names else ""
+            known = known or f"; {_ASK_ADDRESS}"
             raise EndpointError(f"{place}: no such model or address (status 404){said}{known}")
         kind = FilteredError if code in _OF_FILTERS else EndpointError
         raise kind(f"{place}: refused the request (status {status}){said}")

@@ -963,9 +963,7 @@ class Endpoint(_Ready):
         """Raises: an endpoint has no tokens of its own that are known here."""
         raise InputError(f"{self.model.name} is at an endpoint: its tokens are not known here")
 
-    def answers(
-        self, prompts: Texts = None, n_per_prompt: int = 1, *, seed: int = 0
-    ) -> EndpointAnswers:
+    def answers(self, prompts: Texts = None, n_per_prompt: int = 1, *, seed: int = 0) -> EndpointAnswers:
         """Return `n_per_prompt` answers to each prompt, of those of the settings where none are given.
 
         Raises

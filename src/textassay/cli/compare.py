@@ -103,6 +103,7 @@ class Compare(Reading, Running, Clustered, Output):
         models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
+        from textassay.cli.endpoints import say_requests
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
@@ -122,6 +123,7 @@ class Compare(Reading, Running, Clustered, Output):
             return self._say_cost(written, models, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
+            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

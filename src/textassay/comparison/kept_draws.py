@@ -1,8 +1,9 @@
 """Texts that were drawn from one generator, and their log-probabilities: kept in a folder, and continued there.
 
 A model draws blocks of `BLOCK` texts, each with a seed of its own; a command is called for as many as are needed, or
-read as long as they are; an endpoint is asked for each, and its answers are in a file of their own at once. A file of JSON lines stands beside a document with its checksum, seed and the key of the
-generator: what draws the same goes on from it, and what a killed run had begun is cut off.
+read as long as they are; an endpoint is asked for each text, and its answers are at once in a file of their own. A file
+of JSON lines stands beside a document with its checksum, seed and the key of the generator: what draws the same goes on
+from it, and what a killed run had begun is cut off.
 """
 
 import hashlib

@@ -86,6 +86,13 @@ def is_source(value: Any) -> bool:
     return names_model(value) or (callable(getattr(value, "sample", None)) and not hasattr(value, "__len__"))
 
 
+def is_endpoint(value: Any) -> bool:
+    """Return whether `value`, a generator or the name of one, is a model of an endpoint."""
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value).startswith("openai:")
+    return getattr(value, "kind", None) == "openai"
+
+
 def command_of(value: Any) -> str | None:
     """Return the shell command that `value`, a generator or the name of one, stands for; None for a model."""
     if isinstance(value, str | os.PathLike):

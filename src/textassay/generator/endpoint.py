@@ -72,7 +72,7 @@ class EndpointSettings(Connection):
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of an endpoint; `finish` is its reason to stop, `served` what it calls the model, tokens as counted there."""
+    """One answer; `finish` is the endpoint's reason to stop, `served` what it calls the model."""
 
     text: str
     finish: str | None = None
@@ -114,7 +114,10 @@ class KeptAnswers:
 
     def add(self, number: int, answer: Answer) -> None:
         """Keep an answer; it is in the file when this returns."""
-        row = {"number": number, **{name: value for name, value in asdict(answer).items() if value not in (None, False)}}
+        row = {
+            "number": number,
+            **{name: value for name, value in asdict(answer).items() if value not in (None, False)},
+        }
         line = (json.dumps(row, ensure_ascii=True) + "\n").encode()
         with self._lock:
             self._answers[number] = answer
@@ -148,7 +151,7 @@ class KeptAnswers:
 
 @dataclass(frozen=True)
 class Requests:
-    """What asking for answers takes: requests and tokens; tokens of answers are the most, None where they have no limit."""
+    """What asking for answers takes; `completion_tokens` and `price` are the most, None where nothing limits them."""
 
     requests: int
     prompt_tokens: int
@@ -414,7 +417,9 @@ def _answer_of(document: Mapping[str, Any], is_chat: bool, place: str) -> Answer
     except (KeyError, TypeError, ValueError, AttributeError):
         raise EndpointError(f"{place}: its answer is not of the form of a completion") from None
     usage = document.get("usage")
-    tokens = [usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")]
+    tokens = [
+        usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
+    ]
     counted = [number if isinstance(number, int) else None for number in tokens]
     served = document.get("model")
     return Answer(
