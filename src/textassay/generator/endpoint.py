@@ -417,18 +417,20 @@ def _answer_of(document: Mapping[str, Any], is_chat: bool, place: str) -> Answer
     except (KeyError, TypeError, ValueError, AttributeError):
         raise EndpointError(f"{place}: its answer is not of the form of a completion") from None
     usage = document.get("usage")
-    tokens = [
-        usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
-    ]
-    counted = [number if isinstance(number, int) else None for number in tokens]
     served = document.get("model")
     return Answer(
         text,
         finish if isinstance(finish, str) else None,
-        *counted,
+        _number(usage, "prompt_tokens"),
+        _number(usage, "completion_tokens"),
         served=served if isinstance(served, str) else None,
         refused=bool(refusal),
     )
+
+
+def _number(usage: Any, name: str) -> int | None:
+    number = usage.get(name) if isinstance(usage, Mapping) else None
+    return number if isinstance(number, int) else None
 
 
 def _with_new_name(body: Mapping[str, Any]) -> dict[str, Any]:

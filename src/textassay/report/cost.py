@@ -50,9 +50,10 @@ def requests_line(draw: DrawCost) -> str:
     most = f"{least}to {counted(draw.n_most, 'request')}" if least else counted(draw.n_most, "request")
     each = f"about {requests.prompt_tokens / max(1, draw.n_most):.0f} prompt tokens each"
     if requests.completion_tokens is None:
-        tokens = f"{count(requests.prompt_tokens)} together, and answers of any length, since max_tokens is not set"
+        most_tokens = "answers of any length, since max_tokens is not set"
     else:
-        tokens = f"{count(requests.prompt_tokens)} together, and at most {count(requests.completion_tokens)} tokens of answers"
+        most_tokens = f"at most {count(requests.completion_tokens)} tokens of answers"
+    tokens = f"{count(requests.prompt_tokens)} together, and {most_tokens}"
     price = "" if requests.price is None else f"; {requests.price:.4g} at the prices given, at most"
     return f"{draw.generator}: {most}, {each}, {tokens}{price}; answers that are kept are not asked for again"
 
