@@ -46,7 +46,6 @@ __all__ = [
     "C2s",
     "CoT",
     "Endpoint",
-    "EndpointAnswers",
     "External",
     "GatedC2s",
     "Gpt2",
@@ -961,7 +960,7 @@ class Endpoint(_Ready):
     @property
     def form(self) -> TextForm:
         """Raises: an endpoint has no tokens of its own that are known here."""
-        raise InputError(f"{self.model.name} is at an endpoint: its tokens are not known here")
+        raise InputError(f"{self.model.name} is at an endpoint, which tells neither tokens nor probabilities")
 
     def answers(self, prompts: Texts = None, n_per_prompt: int = 1, *, seed: int = 0) -> EndpointAnswers:
         """Return `n_per_prompt` answers to each prompt, of those of the settings where none are given.

@@ -123,7 +123,8 @@ class Compare(Reading, Running, Clustered, Output):
             return self._say_cost(written, models, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
-            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet)
+            n_real = len(files[FLOOR].texts)
+            say_requests(models, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

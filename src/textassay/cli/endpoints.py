@@ -1,6 +1,6 @@
 """What commands say and do where a generator is a model of an endpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +10,24 @@ if TYPE_CHECKING:
     from textassay.generator import EndpointModel
 
 
-def say_requests(models: Mapping[str, str], n_real: int, budget: str | None, *, quiet: bool) -> None:
-    """Say what drawing from endpoints will take, before anything is asked of them."""
+def say_requests(
+    models: Mapping[str, str],
+    n_real: int,
+    budget: str | None,
+    *,
+    quiet: bool,
+    metrics: Sequence[str] | None = None,
+    out: Path | None = None,
+) -> None:
+    """Say what drawing from endpoints will take, before anything is asked of them; `metrics`: None where dd is one."""
     from textassay.endpoints import names_endpoint
 
     if quiet or not any(map(names_endpoint, models.values())):
         return
-    from textassay.comparison import Budget, request_costs
+    from textassay.comparison import draw_limit, request_costs
     from textassay.report import requests_line
 
-    for draw in request_costs(models, n_real, Budget.of(budget, n_real)).values():
+    for draw in request_costs(models, n_real, draw_limit(budget, n_real, metrics), out).values():
         print_line(requests_line(draw))
 
 

@@ -175,12 +175,7 @@ def cost(
     draws: dict[str, DrawCost] = {}
     if sources:
         scored = own_log_probs and all(name in sources or name in with_log_probs for name in generated)
-        names = default_metrics(()) if metrics is None else metrics
-        if any(metric.declaration.family == "dd" for metric in parse_metrics(names)):
-            limit = Budget.of(budget, len(real.texts))
-        else:
-            limit = Budget(min(len(real.texts), Budget.of(budget, len(real.texts)).texts or len(real.texts)), None)
-        draws = _draws(sources, real.texts, limit, scored, out)
+        draws = _draws(sources, real.texts, draw_limit(budget, len(real.texts), metrics), scored, out)
         like_real = {name: list(islice(cycle(real.texts), draw.n_most)) for name, draw in draws.items()}
         generated = {name: like_real.get(name, source) for name, source in generated.items()}
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
@@ -213,6 +208,15 @@ def cost(
         work.append(("dd quick" if prior is None else "dd quick prior", "dd while drawing", deciding))
     stages = [_stage(key, name, runs, factor, n_threads) for key, name, runs in work if runs]
     return Cost(n_texts, n_tokens, tuple(stages), n_threads, factor, tuple(draws.values()))
+
+
+def draw_limit(budget: int | str | None, n_real: int, metrics: Sequence[MetricLike] | None) -> Budget:
+    """Return how much may be drawn: without dd among the metrics (None: the default ones), as many as real texts."""
+    limit = Budget.of(budget, n_real)
+    names = default_metrics(()) if metrics is None else metrics
+    if any(metric.declaration.family == "dd" for metric in parse_metrics(names)):
+        return limit
+    return Budget(min(n_real, limit.texts or n_real), None)
 
 
 def _sizes(draw: DrawCost, n_real: int) -> list[int]:

@@ -46,10 +46,7 @@ class Draw:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        data = asdict(self)
-        if self.note is None:
-            del data["note"]
-        return data
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Draw":

@@ -172,7 +172,7 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
         return encoder
     names = ", ".join(_NAMES)
     raise OptionError(
-        f"encoder must be {names}, a model's name or folder, openai:MODEL@URL or an Encoder, got {encoder!r}"
+        f"encoder must be {names}, a model's name or folder, openai:MODEL@URL, or an Encoder, got {encoder!r}"
     )
 
 
