@@ -31,6 +31,11 @@ def _name(server: Endpoint, more: str = "prompt=Write a review.") -> str:
     return f"openai:{MODEL}@{server.url}?retries=1&{more}"
 
 
+def _drawn(comparison: ta.Comparison) -> list[str]:
+    assert comparison.texts is not None
+    return list(comparison.texts["api"])
+
+
 def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, tmp_path: Path) -> None:
     file = tmp_path / "prompts.jsonl"
     file.write_text('{"prompt": "one"}\n{"prompt": "two"}\n')
@@ -47,17 +52,18 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     server.always = None
     server.bodies.clear()
     comparison = ta.compare({"api": name}, REAL, out=out, **LENGTH)
+    drawn = _drawn(comparison)
     assert len(server.bodies) == 20
     again = ta.compare({"api": name}, REAL, out=out, **LENGTH)
     assert len(server.bodies) == 20
-    assert list(again.texts["api"]) == list(comparison.texts["api"])
+    assert _drawn(again) == drawn
     more = ta.compare({"api": name}, REAL, out=out, budget=30, **LENGTH)
-    assert list(more.texts["api"]) == list(comparison.texts["api"])[:30]
+    assert _drawn(more) == drawn[:30]
     assert len(server.bodies) == 20
     (draw,) = comparison.draws
     rows = [json.loads(line) for line in (out / str(draw.file)).read_text().splitlines()]
     assert [row["prompt"] for row in rows] == ["one", "two"] * 30
-    assert [row["text"] for row in rows] == list(comparison.texts["api"])
+    assert [row["text"] for row in rows] == drawn
     assert draw.source == name
     assert "60 answers of" in str(draw.note)
     assert "endpoints need not heed a seed" in str(draw.note)

@@ -76,7 +76,13 @@ def _numbered() -> Any:
 
 
 def test_what_is_asked_is_what_the_settings_say(server: Endpoint) -> None:
-    settings = {"system": "Be brief.", "temperature": 0.5, "top_p": 0.9, "max_tokens": 20, "extra": {"stop": ["\n"]}}
+    settings: dict[str, Any] = {
+        "system": "Be brief.",
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "max_tokens": 20,
+        "extra": {"stop": ["\n"]},
+    }
     _model(server, **settings).answers(1, seed=0)
     (body,) = server.bodies
     assert {name: body[name] for name in ("temperature", "top_p", "max_tokens", "stop", "model")} == {
@@ -314,7 +320,7 @@ def test_no_one_waits_for_a_request_after_an_interruption(server: Endpoint) -> N
     assert time.monotonic() - begun < 5
 
 
-NAMES = {
+NAMES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "openai:gpt-4o-mini?prompt=Say & go.": ("gpt-4o-mini", None, {"prompt": "Say & go."}),
     "openai:m@http://h:1/v1?prompt=a=b&temperature=0.5": ("m", "http://h:1/v1", {"prompt": "a=b", "temperature": 0.5}),
     "openai:@cf/meta/llama@https://h/v1?max_tokens=5&send_seed=no": (
@@ -385,7 +391,7 @@ def test_an_endpoint_does_not_do_what_only_models_can(server: Endpoint) -> None:
 
 
 def test_what_answers_will_take_is_told_before(server: Endpoint) -> None:
-    prices = {"input_price": 2.0, "output_price": 8.0}
+    prices: dict[str, Any] = {"input_price": 2.0, "output_price": 8.0}
     model = _model(server, prompts=("a" * 40, "b" * 80), max_tokens=100, mode="completions", **prices)
     requests = model.estimate(5)
     assert (requests.requests, requests.prompt_tokens, requests.completion_tokens) == (5, 10 * 3 + 20 * 2, 500)

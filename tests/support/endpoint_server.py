@@ -6,7 +6,7 @@ An answer depends on the prompt and the seed of its request alone, as that of an
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -26,9 +26,10 @@ class Endpoint(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, *, key: str | None = KEY) -> None:
+    def __init__(self, *, key: str | None = KEY, models: Sequence[str] = (MODEL,)) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.key = key
+        self.models = models
         self.bodies: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.faults: list[Fault | None] = []
@@ -54,7 +55,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path == "/v1/models":
-            return self.answer(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
+            return self.answer(
+                200, {"object": "list", "data": [{"id": name, "object": "model"} for name in self.server.models]}
+            )
         return self.answer(404, {"error": {"message": "no such path"}})
 
     def do_POST(self) -> None:
@@ -70,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.key is not None and self.headers.get("Authorization") != f"Bearer {self.server.key}":
             said = f"Incorrect API key provided: {self.headers.get('Authorization')}"
             self.answer(401, {"error": {"message": said, "code": "invalid_api_key"}})
-        elif body.get("model") != MODEL:
+        elif body.get("model") not in self.server.models:
             self.answer(404, {"error": {"message": f"The model '{body.get('model')}' does not exist"}})
         else:
             made = {"/v1/chat/completions": _chat, "/v1/completions": _completion, "/v1/embeddings": _embeddings}
@@ -100,13 +103,18 @@ def _chat(body: dict[str, Any]) -> dict[str, Any]:
     prompt = body["messages"][-1]["content"]
     text = _text(prompt, body.get("seed", 0))
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    return {"object": "chat.completion", "model": MODEL, "choices": [choice], "usage": _usage(prompt, text)}
+    return {"object": "chat.completion", "model": body["model"], "choices": [choice], "usage": _usage(prompt, text)}
 
 
 def _completion(body: dict[str, Any]) -> dict[str, Any]:
     text = _text(body["prompt"], body.get("seed", 0))
     choice = {"index": 0, "text": text, "finish_reason": "stop"}
-    return {"object": "text_completion", "model": MODEL, "choices": [choice], "usage": _usage(body["prompt"], text)}
+    return {
+        "object": "text_completion",
+        "model": body["model"],
+        "choices": [choice],
+        "usage": _usage(body["prompt"], text),
+    }
 
 
 def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +123,12 @@ def _embeddings(body: dict[str, Any]) -> dict[str, Any]:
     width = body.get("dimensions", 8)
     rows = [np.random.default_rng([*text.encode()]).normal(size=width).tolist() for text in body["input"]]
     data = [{"object": "embedding", "index": number, "embedding": row} for number, row in enumerate(rows)]
-    return {"object": "list", "model": MODEL, "data": data[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    return {
+        "object": "list",
+        "model": body["model"],
+        "data": data[::-1],
+        "usage": {"prompt_tokens": 1, "total_tokens": 1},
+    }
 
 
 # Faults
