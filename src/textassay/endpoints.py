@@ -186,7 +186,6 @@ class Client:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.n_requests = 0  # sent, those that were tried again counted each time
         self._lock = threading.Lock()
         self._sessions = threading.local()
         self._begin = 0.0  # of the next request, by the clock of `time.monotonic`
@@ -195,8 +194,12 @@ class Client:
     def __reduce__(self) -> tuple[type["Client"], tuple[Connection]]:
         return Client, (self.connection,)
 
-    def post(self, path: str, body: Mapping[str, Any], stop: threading.Event | None = None) -> dict[str, Any]:
-        """Return the JSON object that the endpoint answers; raise an `EndpointError` where it gives none.
+    def post(
+        self, path: str, body: Mapping[str, Any], stop: threading.Event | None = None
+    ) -> tuple[dict[str, Any], int]:
+        """Return the JSON object that the endpoint answers, and after how many tries.
+
+        Raises an `EndpointError` where it gives none.
 
         `stop`: ends waiting for another try.
         """
@@ -206,7 +209,7 @@ class Client:
             self._wait_for_turn(stop)
             tries += 1
             try:
-                return self._once(path, body)
+                return self._once(path, body), tries
             except _TryAgain as problem:
                 if tries > self.connection.retries:
                     often = "" if tries == 1 else f", {tries} times"
@@ -245,7 +248,6 @@ class Client:
                 now = time.monotonic()
                 if now >= self._begin:
                     self._begin = now if limit is None else now + 60 / limit
-                    self.n_requests += 1
                     return
                 seconds = self._begin - now
             if stop.wait(seconds):

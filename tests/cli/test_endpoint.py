@@ -37,7 +37,8 @@ def test_sample_draws_from_an_endpoint(folder: Path, server: Endpoint, run: Run)
     assert len(done.stdout.splitlines()) == 5
     told = done.stderr.splitlines()
     assert "5 requests, about 9 prompt tokens each, 45 together, and at most 45 tokens of answers" in told[0]
-    assert f"5 answers of {MODEL}@{server.url}; 5 prompt and" in told[1]
+    assert f"5 answers of {MODEL}@{server.url} in 5 requests, " in told[1]
+    assert "; 5 prompt and" in told[1]
     (folder / "prompts.txt").write_text("one\ntwo\n")
     file = folder / "answers.jsonl"
     done = run("sample", _name(server, "prompts=prompts.txt"), "--out", "answers.jsonl", "--temperature", 0.5)
@@ -97,7 +98,7 @@ def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, ser
     assert done.status == 0
     assert "api: 40 requests, about 12 prompt tokens each" in done.stderr
     (draw,) = json.loads(done.stdout)["draws"]
-    assert draw["note"].startswith(f"40 answers of {MODEL}@{server.url}; ")
+    assert draw["note"].startswith(f"40 answers of {MODEL}@{server.url} in 40 requests, ")
     assert draw["source"] == _name(server)
     assert len(server.bodies) == 40
     assert KEY not in done.stdout + done.stderr

@@ -134,8 +134,11 @@ def test_what_may_pass_is_tried_again(server: Endpoint, fault: faults.Fault) -> 
     expected = _texts(_model(server), 3)
     server.faults = [None, fault, fault]
     server.bodies.clear()
-    assert _texts(_model(server, timeout=0.25), 3) == expected
+    model = _model(server, timeout=0.25)
+    assert _texts(model, 3) == expected
     assert len(server.bodies) == 5
+    assert "3 answers of" in model.note(model.kept(0).first(3))
+    assert "in 5 requests" in model.note(model.kept(0).first(3))
 
 
 def test_tries_have_an_end_and_the_message_says_what_is_there(server: Endpoint) -> None:

@@ -118,7 +118,7 @@ class FittedEndpointEncoder:
         body["encoding_format"] = "float"
         if settings.dimensions is not None:
             body["dimensions"] = settings.dimensions
-        document = self._client.post("embeddings", body, stop)
+        document, _ = self._client.post("embeddings", body, stop)
         usage = document.get("usage")
         n_tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
         self._client.spend(n_tokens if isinstance(n_tokens, int) else sum(map(about_tokens, texts)))

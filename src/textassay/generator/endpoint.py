@@ -79,6 +79,7 @@ class Answer:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     seconds: float = 0.0
+    tries: int = 1
     served: str | None = None
     refused: bool = False
 
@@ -120,6 +121,8 @@ class KeptAnswers:
         }
         line = (json.dumps(row, ensure_ascii=True) + "\n").encode()
         with self._lock:
+            if number in self._answers:
+                return
             self._answers[number] = answer
             if self.path is None:
                 return
@@ -236,7 +239,8 @@ class EndpointModel:
         asked = {} if temperature == 1 else {"temperature": float(temperature)}
         if top_p is not None:
             asked["top_p"] = float(top_p)
-        return Corpus.from_texts([answer.text for answer in self.changed(**asked).answers(n, seed=seed)])
+        answers = self.changed(**asked).answers(n, seed=seed)
+        return Corpus.from_texts([answer.text for answer in answers], tokenizer="whitespace")
 
     def answers(self, n: int, *, seed: int, kept: KeptAnswers | None = None) -> list[Answer]:
         """Return the first `n` answers."""
@@ -271,8 +275,10 @@ class EndpointModel:
                 if now := ready():
                     yield now
         except EndpointError as error:
-            where = "" if kept.path is None else ", kept on disk: the same command goes on from there"
-            raise type(error)(f"{kept.n_of(end)} of {end} answers are there{where}; {error}") from None
+            n_there = kept.n_of(end)
+            is_kept = n_there > 0 and kept.path is not None
+            where = ", kept on disk: the same command goes on from there" if is_kept else ""
+            raise type(error)(f"{n_there} of {end} answers are there{where}; {error}") from None
 
     def estimate(self, n: int, start: int = 0) -> Requests:
         """Return what answers from `start` to before `n` will take; tokens by the lengths of prompts."""
@@ -296,7 +302,9 @@ class EndpointModel:
         if silent:
             tokens = "tokens not told" if silent == len(answers) else f"{tokens} ({silent:,} answers without a count)"
         price = self._price(prompt, completion) if not silent else None
-        parts = [f"{len(answers):,} answers of {self.settings.place}", tokens]
+        tries, seconds = sum(answer.tries for answer in answers), sum(answer.seconds for answer in answers)
+        each = f"{seconds / max(1, len(answers)):.2g} s each"
+        parts = [f"{len(answers):,} answers of {self.settings.place} in {tries:,} requests, {each}", tokens]
         parts += [] if price is None else [f"{price:.4g} at the prices given"]
         served = sorted({answer.served for answer in answers if answer.served} - {self.settings.model})
         parts += [f"answered as {', '.join(served)}"] if served else []
@@ -339,14 +347,14 @@ class EndpointModel:
         is_chat = self.settings.mode == "chat"
         path = "chat/completions" if is_chat else "completions"
         try:
-            document = self._post(path, self._body(number, seed), stop)
+            document, tries = self._post(path, self._body(number, seed), stop)
         except FilteredError:
             return Answer("", "content_filter", seconds=round(time.perf_counter() - begun, 3))
         answer = _answer_of(document, is_chat, self.settings.place)
         self._client.spend((answer.prompt_tokens or 0) + (answer.completion_tokens or 0))
-        return replace(answer, seconds=round(time.perf_counter() - begun, 3))
+        return replace(answer, seconds=round(time.perf_counter() - begun, 3), tries=tries)
 
-    def _post(self, path: str, body: dict[str, Any], stop: threading.Event) -> dict[str, Any]:
+    def _post(self, path: str, body: dict[str, Any], stop: threading.Event) -> tuple[dict[str, Any], int]:
         """Send a request, with max_tokens by its other name where the endpoint asks for that."""
         try:
             return self._client.post(path, _with_new_name(body) if self._renamed else body, stop)
