@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -35,7 +36,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.decoder = decoders.ByteLevel()
     trainer = BpeTrainer(vocab_size=300, special_tokens=["<|end|>"], initial_alphabet=bytes_of.alphabet())
     tokenizer.train_from_iterator(["the food was good .", "the place was loud ."] * 10, trainer)
-    saved = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", pad_token="<|end|>")
+    made: Any = PreTrainedTokenizerFast
+    saved = made(tokenizer_object=tokenizer, eos_token="<|end|>", pad_token="<|end|>")
     saved.chat_template = "{% for message in messages %}{{ message['content'] }}\n{% endfor %}"
     config = GPT2Config(
         vocab_size=len(saved), n_positions=128, n_embd=32, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0,
