@@ -112,3 +112,12 @@ def test_mistakes_are_one_line(folder: Path, server: Endpoint, refused: Refused)
     assert "has no probabilities" in refused("likelihood", _name(server), "real.txt")
     server.key = "another"
     assert "the key in OPENAI_API_KEY is refused" in refused("sample", _name(server), "-n", 1, "--quiet")
+
+
+def test_a_traceback_holds_no_key(server: Endpoint, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("sk-wrong-0123456789", "sk-in-two\nlines-0123456789", "sk-ключ-0123456789"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        done = run("--debug", "sample", _name(server), "-n", 1)
+        assert done.status == 2
+        assert "Traceback" in done.stderr
+        assert "0123456789" not in done.stdout + done.stderr

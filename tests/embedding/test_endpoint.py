@@ -1,5 +1,6 @@
 """Embeddings of endpoints: batches, their order, what is kept, and what goes wrong."""
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import endpoint_server as faults
 import textassay as ta
 from endpoint_server import KEY, MODEL, Endpoint, serving
 from textassay.corpus import Corpus
-from textassay.embedding import Encoder, feature_store, features, fit_encoder, resolve_encoder
+from textassay.embedding import Encoder, endpoint_encoder, feature_store, features, fit_encoder, resolve_encoder
 from textassay.endpoints import EndpointError
 from textassay.errors import OptionError
 
@@ -45,6 +46,10 @@ def test_each_text_gets_its_vector_and_is_sent_once(server: Endpoint) -> None:
     assert vectors.dtype == np.float32
     assert np.array_equal(vectors, [_of(text or " ") for text in corpus.texts])
     assert sum(len(body["input"]) for body in server.bodies) == 51
+    half = Corpus.from_texts(TEXTS[10:20])
+    assert np.array_equal(encoder.fit(half).encode(half), [_of(text) for text in half.texts])
+    assert pickle.loads(pickle.dumps(encoder)).fit(half).encode(half).shape == (10, 8)  # as for another process
+    assert sum(len(body["input"]) for body in server.bodies) == 51 + 10
     lower = Corpus.from_texts(["A b", "a B"], lowercase=True)
     assert np.array_equal(encoder.fit(lower).encode(lower), [_of("a b")] * 2)
     assert resolve_encoder(_name(server, "dimensions=3")).fit(lower).encode(lower).shape == (2, 3)
@@ -58,6 +63,7 @@ def test_batches_that_came_are_kept_where_there_is_a_folder(server: Endpoint, tm
     told = "embeddings of 32 of 50 texts are there, kept on disk: the same command goes on from there; "
     with feature_store(tmp_path), pytest.raises(EndpointError, match=told):
         features(fit_encoder(name, corpus), corpus)
+    endpoint_encoder.cache_clear()  # as another process
     (part,) = tmp_path.iterdir()
     part.write_bytes(part.read_bytes()[:-10])  # killed while it wrote
     server.always = None
@@ -89,7 +95,7 @@ def test_vectors_that_cannot_be_are_refused(server: Endpoint) -> None:
     server.change = lambda document: {
         "data": [{**row, "embedding": [1.0] * len(document["data"])} for row in document["data"]]
     }
-    with pytest.raises(EndpointError, match=r"gave vectors of \[2, 8\] numbers"):
+    with pytest.raises(EndpointError, match=r"gave vectors of \[2, 8\] numbers, which must be equal"):
         fitted.encode(corpus)
     with pytest.raises(OptionError, match="unknown setting of openai 'prompt'"):
         resolve_encoder(_name(server, "prompt=a"))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
-from textassay.embedding.endpoint import FittedEndpointEncoder, endpoint_encoder
+from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
 from textassay.embedding.model_files import MINILM
 from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.endpoints import URL_VARIABLE, names_endpoint
@@ -80,8 +80,7 @@ class FeatureStore:
             in_parts = encoder if isinstance(encoder, FittedEndpointEncoder) else None
             vectors = encoder.encode(corpus) if in_parts is None else in_parts.encode_beside(corpus, path)
             _write(path, vectors)
-            for part in path.parent.glob(f"{name}.*.part"):
-                part.unlink(missing_ok=True)
+            path.with_suffix(PART).unlink(missing_ok=True)
         return _read_only(vectors)
 
 
