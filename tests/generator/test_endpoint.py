@@ -290,8 +290,9 @@ def test_kept_answers_survive_a_torn_file(server: Endpoint, tmp_path: Path) -> N
     assert len(json.loads(lines[0])["text"]) > 0
     kept = KeptAnswers(file)
     assert (kept.n_of(4), kept.n_without_gap(9)) == (4, 4)
-    kept.add(7, Answer("later"))
+    kept.add(7, Answer("later", "stop", 0, 0))
     assert (kept.n_of(9), kept.n_without_gap(9)) == (5, 4)
+    assert KeptAnswers(file)[7] == Answer("later", "stop", 0, 0)
 
 
 def test_an_endpoint_that_dies_goes_on_where_it_was(server: Endpoint, tmp_path: Path) -> None:

@@ -115,11 +115,8 @@ class KeptAnswers:
 
     def add(self, number: int, answer: Answer) -> None:
         """Keep an answer; it is in the file when this returns."""
-        row = {
-            "number": number,
-            **{name: value for name, value in asdict(answer).items() if value not in (None, False)},
-        }
-        line = (json.dumps(row, ensure_ascii=True) + "\n").encode()
+        told = {name: value for name, value in asdict(answer).items() if value is not None and value is not False}
+        line = (json.dumps({"number": number, **told}, ensure_ascii=True) + "\n").encode()
         with self._lock:
             if number in self._answers:
                 return
@@ -132,6 +129,7 @@ class KeptAnswers:
                     file.write(b"\n" + line if self._broken else line)
                 self._broken = False
             except OSError as error:
+                self._broken = True
                 raise OutputError(f"cannot write to {self.path}: {error.strerror or error}") from error
 
     def _load(self, path: Path) -> None:
