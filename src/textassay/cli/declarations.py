@@ -55,7 +55,7 @@ Drawable = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="NAME=GEN...",
-        help="Files of generated text; folders of 'train', pretrained:NAME or command:... are drawn from.",
+        help="Files of generated text; folders of 'train', pretrained:NAME, command:... and openai:... are drawn from.",
         show_default=False,
     ),
 ]
@@ -110,7 +110,9 @@ Effort = Annotated[
 Encoder = Annotated[
     str | None,
     option(
-        "Sentence embedding: lsa+lm (the default), lsa, minilm or a sentence-transformers model.", "NAME", MEASURING
+        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL.",
+        "NAME",
+        MEASURING,
     ),
 ]
 Paper = Annotated[

@@ -719,6 +719,8 @@ def _repeat(digest: Digest) -> Section:
         "With the same texts, version and seed, this gives the same numbers on the same kind of processor. Put each "
         f"text's or array's file for FILE{model}."
     )
+    if any(draw.note is not None for draw in digest.comparison.draws):
+        told += " Answers of an endpoint are the same only with the same --out, where they are kept."
     rows = [
         (result.generator, result.metric, str(result.estimate.signature))
         for result in digest.comparison.results
