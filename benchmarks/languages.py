@@ -1,8 +1,8 @@
 """What dd finds in languages without spaces between words, by the tokeniser: `python benchmarks/languages.py`.
 
 Texts are chains of names of countries and languages, from Babel, in which each word decides how likely the next are;
-the two sides share the words and differ in the chances. ``known`` gives dd the words themselves, parted by spaces. Each dd
-is the mean over pairs of new texts, with its standard error. Needs the extra ``segment`` and Babel.
+the two sides share the words and differ in the chances. ``known`` gives dd the words themselves, parted by spaces. Each
+dd is the mean over pairs of new texts, with its standard error. Needs the extra ``segment`` and Babel.
 """
 
 import unicodedata
