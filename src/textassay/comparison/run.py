@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from textassay.comparison.answers import answered, asked_endpoints, split_prompts
 from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
@@ -215,6 +216,13 @@ def compare(
         "seed": seed,
     }
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
+    told_of_answers: list[str] = []
+    if isinstance(real, TextFile):
+        real, prompts = split_prompts(prompts, real, generated)
+        endpoints = asked_endpoints(generated, real.prompts, out)
+        answers, told_of_answers = answered(endpoints, seed=seed, progress=progress)
+        generated = {name: answers.get(name, source) for name, source in generated.items()}
+        given[FLOOR] = real
     sources = open_sources(generated, budget)
     check_beside(sources, beside)
     order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL, PROMPTS)
@@ -329,6 +337,7 @@ def compare(
             *not_learnt_from,
             *unexplained,
             *drawn.warnings,
+            *told_of_answers,
         ),
         level=level,
         seed=seed,
