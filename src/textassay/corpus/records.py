@@ -92,8 +92,9 @@ class _Gathered:
                 self._add_prompt(number, record, answer.prompt)
             elif columns.prompt is not None:
                 self._add_prompt(number, record, None)
-            self._add_label(number, record)
-            yield _string(text, f"'{key}'", place, number)
+            if columns.group is not None:
+                self._add_label(number, record)
+            yield text if isinstance(text, str) and text.isascii() else _string(text, f"'{key}'", place, number)
 
     def _answers(self, form: AnswerFormat, key: str | None, number: int, record: Mapping[str, Any]) -> Iterator[str]:
         """Yield the texts of a record in the format `form`, or of its column `key`."""
@@ -153,7 +154,7 @@ class _Gathered:
             self._prompts = None
         elif self._prompts is not None:
             _check_characters(prompt, self.place, number)
-            self._prompts.add((prompt,))
+            self._prompts.add_one(prompt)
             self._n_prompts += 1
 
     def raise_problems(self, n_texts: int) -> None:

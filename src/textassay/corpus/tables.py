@@ -111,7 +111,7 @@ def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
             if group is not None:
                 labels.append(row[group])
             if prompt is not None:
-                prompts.add((row[prompt],))
+                prompts.add_one(row[prompt])
             yield row[text]
 
     texts = PackedTexts.of(read())

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from textassay.corpus import CUT_OFF, PackedTexts
-from textassay.inspection.finding import Finding
+from textassay.inspection.finding import Finding, Severity
 from textassay.inspection.surface import Mask, Pair, Surface
 
 _WARNING = 0.05  # gap from which a finding is a warning
@@ -83,7 +83,7 @@ def _by_start(pair: Pair, pattern: re.Pattern[str], kind: str, title: str, what:
     if not shown[0].any():
         return None
     contrast = pair.contrast(shown)
-    severity = "warning" if contrast.gap >= _WARNING else "note"
+    severity: Severity = "warning" if contrast.gap >= _WARNING else "note"
     return pair.finding(kind, severity, f"{title}: {contrast} {what}.", contrast, remedy)
 
 
