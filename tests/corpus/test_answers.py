@@ -2,12 +2,15 @@
 
 import json
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from textassay.corpus import CUT_OFF, corpora_from_texts, has_prompts, read_texts
+from textassay.corpus import CUT_OFF, as_texts, corpora_from_texts, has_prompts, read_texts
 from textassay.errors import InputError
 
 QUESTION = {"role": "user", "content": "Why?"}
@@ -123,6 +126,11 @@ def test_responses_without_requests_have_no_prompts(tmp_path: Path) -> None:
             "line 2 holds no answer but an error of the endpoint (too many): ask again, or leave the row out",
         ),
         (
+            [{"error": {"message": "too many"}}, {"choices": [choice("a")]}, {"error": {"message": "late"}}],
+            "line 1 holds no answer but an error of the endpoint (too many) (2 of 3 answers are missing; also an error "
+            "of the endpoint (late)): ask again, or leave the row out",
+        ),
+        (
             [{"choices": [choice("a")]}, {"choices": [choice(None)]}, {"choices": []}],
             "line 2 holds no answer but null (2 of 3 answers are missing; also no choice): ask again, or leave the row "
             "out",
@@ -149,6 +157,37 @@ def test_responses_without_requests_have_no_prompts(tmp_path: Path) -> None:
 )
 def test_missing_answers_are_named_and_counted(tmp_path: Path, rows: list[Any], message: str) -> None:
     assert message_of(write(tmp_path / "answers.jsonl", rows)) == message
+
+
+def test_a_column_called_error_is_no_failure(tmp_path: Path) -> None:
+    assert read_texts(write(tmp_path / "a.jsonl", [{"messages": CHAT, "error": "grammar"}])).texts == ("So.",)
+    assert read_texts(write(tmp_path / "b.jsonl", [{"text": "a", "error": "grammar"}])).texts == ("a",)
+
+
+KEYS = ("messages", "choices", "message", "content", "role", "response", "body", "request", "prompt", "error", "doc",
+        "arguments", "resps", "filtered_resps", "filter", "id", "epoch", "input", "target", "output",
+        "text")  # fmt: skip
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(0, 600), st.sampled_from(("user", "assistant", "a b", "")))
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6)
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(KEYS), JSON, min_size=1, max_size=8)
+        | st.fixed_dictionaries(dict.fromkeys(("doc", "arguments", "resps", "filtered_resps", "filter"), JSON))
+        | st.fixed_dictionaries(dict.fromkeys(("id", "epoch", "input", "target", "output"), JSON)),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from((None, "text", "choices[0].message.content", "target")),
+)
+def test_odd_rows_give_texts_or_one_line(rows: list[Any], column: str | None) -> None:
+    with suppress(InputError):
+        file = as_texts(rows, "m", column=column)
+        assert len(file) >= 1
 
 
 def test_paths_into_rows(tmp_path: Path) -> None:

@@ -61,9 +61,8 @@ class AnswerFormat:
         body = _body(record)
         if body is None:
             chat = _chat(record)
-            if chat is None or problem is not None:
-                return [Answer(None, prompt_of(record), problem=problem or "no text")]
-            return [Answer(*split_answer(chat))]
+            text, prompt = (None, prompt_of(record)) if chat is None else split_answer(chat)
+            return [Answer(text, prompt, problem=problem or "no text")]
         return [_of_choice(choice, prompt_of(record)) for choice in body["choices"]] or [
             Answer(None, prompt_of(record), problem=problem or "no choice")
         ]
@@ -72,7 +71,8 @@ class AnswerFormat:
 def answer_format(record: Mapping[str, Any], column: str | None) -> AnswerFormat | None:
     """Return the format of a file whose first record is `record`; None if it is none of these."""
     known = has_lm_eval_keys(record) or has_inspect_keys(record) or _body(record) is not None or _chat(record)
-    if known or (_is_batch(record) and error_in(record) is not None):
+    has_failed = _is_batch(record) or isinstance(record.get("error"), Mapping)
+    if known or (has_failed and error_in(record) is not None):
         return AnswerFormat(record, column)
     return None
 
