@@ -246,7 +246,7 @@ def test_columns_of_any_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
         "--quiet",
     ]
     columns = ["--rating-column", "Answer.a", "--rating-column", "Answer.b"]
-    assert main([*arguments, *columns, "--system-column", "who", "--json"]) == 0
+    assert main([*arguments, *columns, "--system-column", "who", "--json", "--quiet"]) == 0
     golds = json.loads(capsys.readouterr().out)["golds"]
     assert [gold["name"] for gold in golds] == ["Answer.a", "Answer.b"]
     assert [row["generator"] for row in golds[0]["values"]] == ["good", "fair", "poor"]

@@ -37,7 +37,7 @@ def test_real_and_generated_text_may_be_columns_of_one_file(tmp_path: Path) -> N
     check_sources(f"{path}::a", {"m": f"{path}::b", "n": str(path)}, {})
     with pytest.raises(InputError, match=r"^--real and m are the same file, .*::a: give real text on one side"):
         check_sources(f"{path}::a", {"m": f"{path}::a"}, {})
-    with pytest.raises(InputError, match="^no file"):
+    with pytest.raises(InputError, match=r"^no file"):
         check_sources(f"{path}::a", {"m": f"{tmp_path}/none.jsonl::b"}, {})
 
 

@@ -27,6 +27,7 @@ from textassay.cli.declarations import (
     Output,
     Paper,
     Prior,
+    PromptColumn,
     Ratings,
     Reading,
     Real,
@@ -70,6 +71,7 @@ class Compare(Reading, Running, Clustered, Output):
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
+    prompt_column: PromptColumn = None
     features: Features = None
     log_probs: LogProbs = None
     no_log_probs: NoLogProbs = False
@@ -231,7 +233,12 @@ class Compare(Reading, Running, Clustered, Output):
             paper=self.paper,
             prior=self.prior,
         )
-        extras = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
+        extras = {
+            "train": self.train,
+            "log-probs": self.log_probs,
+            "ratings": self.ratings,
+            "prompts": self.prompt_column,
+        }
         names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics
         chosen = [metric.name for metric in parse_metrics(names, **settings)]
         full_names = [parse_metric(condition.metric, **settings).name for condition in conditions]
@@ -250,6 +257,8 @@ class Compare(Reading, Running, Clustered, Output):
             {name: source for name, source in sources.items() if source is not None},
             column=self.column,
             group_column=self.group_column,
+            prompt_column=self.prompt_column,
+            without_prompts=("--train", "--fit-real"),
             remedies=_REMEDIES,
         )
 

@@ -64,6 +64,7 @@ Heldout = Annotated[str | None, option("More real text: a second row that shows 
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
 FitReal = Annotated[str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")]
 Prior = Annotated[str | None, option("What dd knows of a language: english (needs the extra prior).", "NAME")]
+PromptColumn = Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)]
 Features = Annotated[
     list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
 ]

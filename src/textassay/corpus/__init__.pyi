@@ -57,6 +57,8 @@ from textassay.corpus.packed_texts import PackedTexts as PackedTexts
 from textassay.corpus.parallel import ParallelText as ParallelText
 from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form
+from textassay.corpus.prompts import PROMPTS as PROMPTS
+from textassay.corpus.prompts import with_prompts as with_prompts
 from textassay.corpus.rare_words import is_mark as is_mark
 from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
@@ -68,6 +70,7 @@ from textassay.corpus.split import contiguous_bounds as contiguous_bounds
 from textassay.corpus.split import contiguous_split as contiguous_split
 from textassay.corpus.split import fold_numbers as fold_numbers
 from textassay.corpus.split import halves as halves
+from textassay.corpus.split import halves_within as halves_within
 from textassay.corpus.split import nested_fractions as nested_fractions
 from textassay.corpus.split import random_split as random_split
 from textassay.corpus.split import split_last as split_last
