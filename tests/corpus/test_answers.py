@@ -301,6 +301,15 @@ def test_a_column_of_texts_wins_over_a_conversation(tmp_path: Path) -> None:
     assert (file.texts, file.prompts) == (("mine",), ("system: Be brief.\n\nuser: Why?",))
 
 
+def test_a_chat_beside_a_table_has_its_own_prompt(tmp_path: Path) -> None:
+    chat = write(tmp_path / "chat.jsonl", [{"messages": [QUESTION, CHAT[-1]]}])
+    table = write(tmp_path / "table.jsonl", [{"prompt": "Why?", "answer": "Because."}])
+    files = [read_texts(path, prompt_column="prompt") for path in (chat, table)]
+    assert [file.prompts for file in files] == [("Why?",), ("Why?",)]
+    responses = write(tmp_path / "responses.jsonl", [{"choices": [choice("a")]}])
+    assert "has no column 'prompt'" in message_of(responses, prompt_column="prompt")
+
+
 def test_a_column_is_named_after_the_file(tmp_path: Path) -> None:
     path = write(tmp_path / "data.jsonl", [{"reference": "r", "answer": "a"}])
     assert read_texts(f"{path}::answer").texts == ("a",)

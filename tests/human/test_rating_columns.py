@@ -1,5 +1,6 @@
 """Ratings from any CSV file by the names of its columns: several criteria, numbered columns, and what is missing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from textassay.human import read_rating_columns
 TURK = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Input.system", "Answer.fluency", "Answer.sense")
 
 
-def write(path: Path, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Path:
+def write(path: Path, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Path:
     path.write_text(csv_text(columns, rows))
     return path
 

@@ -144,9 +144,10 @@ class _Gathered:
         self._labels.append(label)
 
     def _add_prompt(self, number: int, record: Mapping[str, Any], prompt: str | None) -> None:
-        """Keep the prompt of the column that was asked for, or the one that the format has."""
+        """Keep the prompt of the column that was asked for; else, or where there is none, the one of the format."""
         column = self.columns.prompt
-        if column is not None:
+        has_own = prompt is not None and self._form is not None
+        if column is not None and not (has_own and _value_at(record, column) is _ABSENT):
             value = self._value(record, column, number)
             text = prompt_text(value) if is_conversation(value) else value
             prompt = _string(text, f"'{column}'", self.place, number)
