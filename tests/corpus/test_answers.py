@@ -301,6 +301,12 @@ def test_a_column_of_texts_wins_over_a_conversation(tmp_path: Path) -> None:
     assert (file.texts, file.prompts) == (("mine",), ("system: Be brief.\n\nuser: Why?",))
 
 
+def test_an_export_of_label_studio(tmp_path: Path) -> None:
+    tasks = [{"id": 1, "data": {"text": "a b", "generator": "m"}, "annotations": [{"result": []}]}]
+    (tmp_path / "export.json").write_text(json.dumps(tasks))
+    assert read_texts(f"{tmp_path}/export.json::data.text").texts == ("a b",)
+
+
 def test_a_chat_beside_a_table_has_its_own_prompt(tmp_path: Path) -> None:
     chat = write(tmp_path / "chat.jsonl", [{"messages": [QUESTION, CHAT[-1]]}])
     table = write(tmp_path / "table.jsonl", [{"prompt": "Why?", "answer": "Because."}])
