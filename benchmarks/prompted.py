@@ -47,12 +47,12 @@ def main() -> None:
                 metric = conditional_dd.declaration.with_settings(prompts=drawn.prompts)
                 found = metric.estimate(drawn.generated, drawn.real, seed=SEED)
                 seconds = time.process_time() - begun
-                interval = found.interval
+                interval, bound = found.interval, found.details["certified_bound"]["value"]
                 assert interval is not None
                 points.append(Point(float(n), found.value, interval.low, interval.high))
                 print(
-                    f"{name}, {n} answers: truth {truth.value:.3f}, conditional dd {found.value:.3f} [{interval.low:.3f}, "
-                    f"{interval.high:.3f}], at least {found.details['certified_bound']['value']:.3f}; dd "
+                    f"{name}, {n} answers: truth {truth.value:.3f}, conditional dd {found.value:.3f} "
+                    f"[{interval.low:.3f}, {interval.high:.3f}], at least {bound:.3f}; dd "
                     f"{alone.estimate(drawn.generated, drawn.real, seed=SEED).value:.3f}; {seconds:.0f} s",
                     flush=True,
                 )

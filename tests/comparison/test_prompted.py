@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from textassay.comparison import FLOOR, Comparison, compare
 from textassay.corpus import halves_within
 from textassay.errors import OptionError

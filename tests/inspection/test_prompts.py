@@ -1,6 +1,7 @@
 """Prompts of one side, prompts that nearly agree, and prompts that were not used are named."""
 
 import pytest
+
 from textassay.comparison import compare
 from textassay.corpus import TextFile
 from textassay.errors import InputError

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from textassay.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.meta_evaluation import PROMPTED_NAMES, parse_estimators, prompted_worlds

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from textassay.corpus import PROMPTS, Corpus, corpora_from_texts, with_prompts
 from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate

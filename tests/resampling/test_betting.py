@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from textassay.errors import InputError, OptionError
 from textassay.resampling import BoundedMean
 
@@ -89,7 +90,7 @@ def test_the_order_of_values_hardly_matters() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.2], [math.nan]])
 def test_values_that_are_none(values: list[float]) -> None:
-    with pytest.raises(InputError, match="at least one value|between -1 and 1"):
+    with pytest.raises(InputError, match=r"at least one value|between -1 and 1"):
         BoundedMean([values], alpha=0.05, rng=np.random.default_rng(0))
 
 
