@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textassay.corpus import CUT_OFF, as_texts, corpora_from_texts, has_prompts, read_texts
+from textassay.corpus import CUT_OFF, as_texts, corpora_from_texts, read_texts
 from textassay.errors import InputError
 
 QUESTION = {"role": "user", "content": "Why?"}
@@ -79,7 +79,6 @@ def test_a_chat_is_its_last_answer_and_what_came_before(tmp_path: Path) -> None:
         "Why?",
         "[image_url]Why?",
     )
-    assert has_prompts(file)
     (tmp_path / "chat.json").write_text(json.dumps(rows))
     assert read_texts(tmp_path / "chat.json").texts == file.texts
 
@@ -115,7 +114,6 @@ def test_responses_of_endpoints(tmp_path: Path, wrap: Any) -> None:
 def test_responses_without_requests_have_no_prompts(tmp_path: Path) -> None:
     file = read_texts(write(tmp_path / "answers.jsonl", [{"choices": [choice("a")]}, {"choices": [choice("b")]}]))
     assert (file.texts, file.prompts) == (("a", "b"), None)
-    assert not has_prompts(file)
 
 
 @pytest.mark.parametrize(

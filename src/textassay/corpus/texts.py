@@ -190,11 +190,6 @@ def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str]
     return file, column
 
 
-def has_prompts(file: TextFile) -> bool:
-    """Return whether it is known what each text answers."""
-    return file.prompts is not None
-
-
 def _read_lines(source: Source) -> TextFile:
     packer = TextPacker()
     for block in source.text_blocks(max_line=current_limits().max_text):
