@@ -27,7 +27,7 @@ COLOURS: dict[str, Colour] = {
     "answers-continued": "ink",
     "answers-topic": "generated",
     "answers-hidden": "muted",
-    "answers-same": "rule",
+    "answers-same": "real",
 }
 
 

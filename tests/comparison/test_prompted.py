@@ -9,7 +9,6 @@ import pytest
 from textassay.comparison import FLOOR, Comparison, compare
 from textassay.corpus import halves_within
 from textassay.errors import OptionError
-from textassay.one_call import compare as in_one_call
 from textassay.report import comparison_document, document_files
 
 WORDS = [f"w{number}" for number in range(200)]
@@ -32,7 +31,7 @@ def answered(right: float, n_prompts: int, n_answers: int, seed: int) -> tuple[l
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     sides = {"real": answered(1, 80, 2, 1), "good": answered(0.8, 80, 2, 2), "bad": answered(0.1, 80, 2, 3)}
-    return in_one_call(
+    return compare(
         {name: sides[name][0] for name in ("good", "bad")},
         sides["real"][0],
         prompts={name: asked for name, (_, asked) in sides.items()},

@@ -40,6 +40,8 @@ def test_each_prompt_has_its_answers(sentences: list[str]) -> None:
     (world,) = prompted_worlds(Corpus.from_texts(sentences), 7, ["answers-topic"], n_answers=3)
     drawn = world.answered(60, seed=1, n_generated=100)
     assert len(drawn.prompts) == 20
+    assert drawn.real.groups is not None
+    assert drawn.generated.groups is not None
     assert np.bincount(drawn.real.groups).tolist() == [3] * 20
     assert np.bincount(drawn.generated.groups).tolist() == [5] * 20
     again = world.answered(60, seed=1, n_generated=100)

@@ -105,6 +105,7 @@ class Compare(Reading, Running, Clustered, Output):
         models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
+        from textassay.cli.endpoints import say_requests
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
@@ -124,6 +125,8 @@ class Compare(Reading, Running, Clustered, Output):
             return self._say_cost(written, models, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
+            n_real = len(files[FLOOR].texts)
+            say_requests(models, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

@@ -44,6 +44,10 @@ from textassay.corpus.encoding import Unit as Unit
 from textassay.corpus.encoding import Vocabulary as Vocabulary
 from textassay.corpus.kept_texts import kept_texts as kept_texts
 from textassay.corpus.kept_texts import no_texts_of_refused_input as no_texts_of_refused_input
+from textassay.corpus.letters import is_unspaced as is_unspaced
+from textassay.corpus.letters import join_letters as join_letters
+from textassay.corpus.letters import tokenize_mixed as tokenize_mixed
+from textassay.corpus.letters import tokenize_segment as tokenize_segment
 from textassay.corpus.limits import InputLimits as InputLimits
 from textassay.corpus.limits import current_limits as current_limits
 from textassay.corpus.limits import input_limits as input_limits
@@ -90,6 +94,7 @@ from textassay.corpus.tokenizer import Spacing as Spacing
 from textassay.corpus.tokenizer import SpacingWarning as SpacingWarning
 from textassay.corpus.tokenizer import Tokenizer as Tokenizer
 from textassay.corpus.tokenizer import check_tokenizer as check_tokenizer
+from textassay.corpus.tokenizer import finds_letters as finds_letters
 from textassay.corpus.tokenizer import join_tokens as join_tokens
 from textassay.corpus.tokenizer import resolve_tokenizer as resolve_tokenizer
 from textassay.corpus.tokenizer import tokenize_13a as tokenize_13a

@@ -35,6 +35,7 @@ N_ANSWERS = 5  # to a prompt, of each side
 _ORDER = 4  # of the models
 _PREFIX = 6  # tokens of a prompt that answers go on from
 _MOST_TOKENS = 200  # of an answer that goes on from a prompt
+_LONGEST = 5000  # tokens; longer than any answer of the others
 _OWN_KIND = 0.9  # share of the answers that are of the kind of their prompt
 
 
@@ -97,7 +98,9 @@ class _Kinds:
 
     @cached_property
     def _models(self) -> list[NgramModel]:
-        return [NgramModel(_ORDER).fit(self._corpus.take(rows)) for rows in four_kinds(self._corpus)]
+        return [
+            NgramModel(_ORDER, max_length=_LONGEST).fit(self._corpus.take(rows)) for rows in four_kinds(self._corpus)
+        ]
 
     def __call__(self, n_prompts: int, sizes: tuple[int, int], *, seed: int) -> Answered:
         rng = stream(seed, "kinds")

@@ -19,7 +19,7 @@ from textassay.comparison import (
     PairDifference,
     check_same_comparison,
 )
-from textassay.corpus import parse_json, read_document
+from textassay.corpus import join_letters, parse_json, read_document
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
 from textassay.metric import CATALOG
@@ -719,6 +719,8 @@ def _repeat(digest: Digest) -> Section:
         "With the same texts, version and seed, this gives the same numbers on the same kind of processor. Put each "
         f"text's or array's file for FILE{model}."
     )
+    if any(draw.note is not None for draw in digest.comparison.draws):
+        told += " Answers of an endpoint are the same only with the same --out, where they are kept."
     rows = [
         (result.generator, result.metric, str(result.estimate.signature))
         for result in digest.comparison.results
@@ -781,7 +783,7 @@ def _quoted(ngram: str, width: int) -> str:
         return "an empty text"
     tokens = ngram.split(" ")
     where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
-    words = " ".join(token for token in tokens if token not in _ENDS) if where else ngram
+    words = join_letters(token for token in tokens if not where or token not in _ENDS)
     room = max(_LEAST_PHRASE, width - len(where) - 2)
     return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 
