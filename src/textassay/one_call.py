@@ -59,7 +59,7 @@ from textassay.exposure import (
 )
 from textassay.generator import Ends, tokens_in
 from textassay.generators import TextGenerator, from_pretrained
-from textassay.human import Judgements, read_judgements
+from textassay.human import Judgements, read_judgements, read_rating_columns
 from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
@@ -298,6 +298,10 @@ def judge(
     real: Texts = None,
     *,
     ratings: str | os.PathLike[str] | Judgements | None = None,
+    rating_columns: Sequence[str] = (),
+    text_column: str | None = None,
+    system_column: str | None = None,
+    rater_column: str | None = None,
     gold: Mapping[str, Mapping[str, float]] | Sequence[str] = (),
     train: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
@@ -325,6 +329,10 @@ def judge(
         Real text, where `generated` is texts; by default the real texts of the ratings.
     ratings
         People's judgements: a file that ``textassay human`` or `ratings` tables have, or what it was read into.
+    rating_columns, text_column, system_column, rater_column
+        Columns of any other CSV file of ratings: one or more criteria, each of which ranks the generators, the texts,
+        who wrote them and who judged. ``*`` stands for the number of numbered columns. The last three may be left out
+        where they have usual names, or where there is no rater.
     gold
         Known orders: name to the score of each generator, higher is better; or files of such.
     train
@@ -358,7 +366,8 @@ def judge(
     settings = metric_settings(effort=effort, encoder=encoder, has_features=False, folds=5, level=level, paper=False)
     chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
     full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
-    people = None if ratings is None else ratings if isinstance(ratings, Judgements) else read_judgements(Path(ratings))
+    criteria = _criteria(ratings, text_column, rating_columns, system_column, rater_column)
+    people = next(iter(criteria.values()), None)
     source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
     if isinstance(kept, KeptComparison):
         texts: dict[str, Any] = {name: kept.texts.get(name) for name in kept.comparison.generators}
@@ -368,11 +377,11 @@ def judge(
     if len(names) < 2:
         raise InputError(f"at least 2 generators are needed to rank them, got {', '.join(names) or 'none'}")
     notes: list[str] = []
-    golds = (
-        []
-        if people is None
-        else _of_people(people, texts, names, votes, notes, source, from_items=not finished and not generated)
-    )
+    golds = []
+    for criterion, judged in criteria.items():
+        from_items = not finished and not generated
+        of_people = _of_people(judged, texts, names, votes, notes, source, from_items=from_items)
+        golds += [replace(gold, name=_of_criterion(gold.name, criterion)) for gold in of_people]
     golds = _with_orders(golds, gold, names, full_names, notes)
     if isinstance(kept, KeptComparison):
         comparison = kept.comparison
@@ -429,6 +438,24 @@ def judged_metrics(*, has_train: bool) -> list[str]:
     return [*default_metrics(["train"] if has_train else []), *(name for name in _OVERLAP if name in CATALOG)]
 
 
+def _criteria(
+    ratings: Any, text: str | None, columns: Sequence[str], system: str | None, rater: str | None
+) -> dict[str, Judgements]:
+    """Return the judgements by each criterion; under an empty name where there is one that has none."""
+    if ratings is None:
+        return {}
+    if isinstance(ratings, Judgements):
+        return {"": ratings}
+    if not (columns or text or system or rater):
+        return {"": read_judgements(Path(ratings))}
+    return read_rating_columns(Path(ratings), columns, text=text, system=system, rater=rater)
+
+
+def _of_criterion(name: str, criterion: str) -> str:
+    """Return the name of a gold by one criterion: that of numbers, which is ``rating``, says no more."""
+    return name if not criterion else criterion if name == "rating" else f"{criterion} {name}"
+
+
 def _judged_texts(
     generated: Mapping[str, Texts] | None, real: Texts, people: Judgements | None, source: str
 ) -> dict[str, Any]:
@@ -469,7 +496,8 @@ def _of_people(
     mentioned = {item.id.rpartition(":")[0] for item in people.items} - {"real", "Real", FLOOR}
     is_placed = from_items
     if people.generators or is_placed:
-        notes += people.notes  # else: that no column names generators; lines do
+        # else: that no column names generators; lines do
+        notes += [note for note in people.notes if note not in notes]
     has_texts = all(texts[name] is not None for name in names)
     if not is_placed and has_texts and (mentioned <= {*names} or not people.generators):
         people, is_placed = place_judgements(people, {name: [*texts[name]] for name in names}), True

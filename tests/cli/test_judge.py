@@ -228,3 +228,29 @@ def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.Cap
     assert main(_arguments(files, *gold, "--normalize", "--json")) == 0
     kinds = {one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]}
     assert "glued-punctuation" not in kinds
+
+
+def test_columns_of_any_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["Input.text,who,WorkerId,Answer.a,Answer.b"]
+    for place, name in enumerate(("good", "fair", "poor", "real")):
+        rows += [f"{name} text {line},{name},w,{5 - place + line % 2},{line % 3}" for line in range(20)]
+    (tmp_path / "batch.csv").write_text("\n".join(rows) + "\n")
+    arguments = [
+        "judge",
+        "--ratings",
+        str(tmp_path / "batch.csv"),
+        "--metrics",
+        "length",
+        "--resamples",
+        "100",
+        "--quiet",
+    ]
+    columns = ["--rating-column", "Answer.a", "--rating-column", "Answer.b"]
+    assert main([*arguments, *columns, "--system-column", "who", "--json", "--quiet"]) == 0
+    golds = json.loads(capsys.readouterr().out)["golds"]
+    assert [gold["name"] for gold in golds] == ["Answer.a", "Answer.b"]
+    assert [row["generator"] for row in golds[0]["values"]] == ["good", "fair", "poor"]
+    assert main([*arguments, *columns]) == 2
+    assert "no column holds the system: name it with --system-column; columns: Input.text" in capsys.readouterr().err
+    assert main(["judge", "--gold", "a>b", "--text-column", "x", "a=1", "b=2"]) == 2
+    assert "columns of ratings are named, but no file" in capsys.readouterr().err

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from textassay.cli.config import read_config
-from textassay.cli.options import check_writable, parse_condition, parse_generators
-from textassay.errors import OptionError
+from textassay.cli.options import check_sources, check_writable, parse_condition, parse_generators
+from textassay.errors import InputError, OptionError
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,23 @@ from textassay.errors import OptionError
         ("-", "stdin", "-"),
         ("lstm=-", "lstm", "-"),
         ("two words=a.txt", "two words", "a.txt"),
+        ("data.jsonl::answer", "answer", "data.jsonl::answer"),
+        ("m=data.jsonl::answer", "m", "data.jsonl::answer"),
+        ("logs/run.eval", "run", "logs/run.eval"),
     ],
 )
 def test_generator_arguments(argument: str, name: str, source: str) -> None:
     assert parse_generators([argument]) == {name: source}
+
+
+def test_real_and_generated_text_may_be_columns_of_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"a": "x", "b": "y"}\n')
+    check_sources(f"{path}::a", {"m": f"{path}::b", "n": str(path)}, {})
+    with pytest.raises(InputError, match=r"^--real and m are the same file, .*::a: give real text on one side"):
+        check_sources(f"{path}::a", {"m": f"{path}::a"}, {})
+    with pytest.raises(InputError, match=r"^no file"):
+        check_sources(f"{path}::a", {"m": f"{tmp_path}/none.jsonl::b"}, {})
 
 
 def test_generators_keep_their_order() -> None:

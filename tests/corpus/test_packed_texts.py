@@ -136,3 +136,14 @@ def test_texts_in_a_file_are_pickled_whole_and_alone(monkeypatch: pytest.MonkeyP
 def _in_memory(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> Corpus:
     monkeypatch.undo()
     return Corpus.from_texts(texts)
+
+
+def test_texts_that_come_one_by_one_keep_their_order() -> None:
+    packer = TextPacker()
+    texts = [f"text {number}" for number in range(1100)]
+    for text in texts[:600]:
+        packer.add_one(text)
+    packer.add(texts[600:700])
+    for text in texts[700:]:
+        packer.add_one(text)
+    assert packer.texts() == texts

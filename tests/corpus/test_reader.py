@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import read_texts
+from textassay.corpus import input_limits, read_texts
 from textassay.corpus import source as source_module
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -174,14 +174,32 @@ def test_missing_files_suggest_the_nearest(tmp_path: Path) -> None:
 
 
 def test_a_folder_names_files_inside(tmp_path: Path) -> None:
-    assert message_of(tmp_path) == f"{tmp_path} is a folder, but not a saved dataset; give a file"
+    assert message_of(tmp_path) == (
+        f"{tmp_path} is a folder, but neither a saved dataset nor one of text files alone; give a file"
+    )
     for name in ("d.txt", "a.csv.gz", "b.txt", "c.json", "x.bin"):
         write(tmp_path / name, "a")
-    assert message_of(tmp_path).endswith("give a file: a.csv.gz, b.txt, c.json, ...")
+    assert message_of(tmp_path).endswith(
+        "files alone (beside 2 of them it holds a.csv.gz, c.json, x.bin); give a file: a.csv.gz, b.txt, c.json, ..."
+    )
+
+
+def test_a_folder_of_text_files_has_one_text_a_file(tmp_path: Path) -> None:
+    write(tmp_path / "b.md", "# b\r\n\nmore\n\n")
+    write(tmp_path / "a.txt", "a")
+    write(tmp_path / "c.txt", "")
+    write(tmp_path / ".hidden", "x")
+    file = read_texts(tmp_path)
+    assert (file.texts, file.name, file.path) == (("a", "# b\n\nmore\n", ""), tmp_path.name, tmp_path)
+    (tmp_path / "inner").mkdir()
+    assert "(beside 3 of them it holds inner/); give a file: a.txt, b.md, c.txt" in message_of(tmp_path)
+    (tmp_path / "inner").rmdir()
+    with input_limits(max_input=3), pytest.raises(InputError, match="the limit"):
+        read_texts(tmp_path)
 
 
 def test_unknown_kinds_list_the_valid_ones(tmp_path: Path) -> None:
-    valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz or .zst"
+    valid = "valid: .txt, .jsonl, .json, .csv, .tsv, .parquet, each also with .gz or .zst; and .eval"
     assert message_of(write(tmp_path / "f.docx", "a")).endswith(f"(suffix '.docx'); {valid}")
     assert message_of(write(tmp_path / "f.html.gz", "a")).endswith(f"(suffix '.html'); {valid}")
     assert read_texts(write(tmp_path / "f.TXT", "a")).texts == ("a",)

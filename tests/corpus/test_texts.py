@@ -1,8 +1,11 @@
 """Sentences that come from Python: what is taken, and what is wrong is said with its position."""
 
+import datetime
 import importlib
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,9 +104,64 @@ def test_every_kind_of_table_gives_the_same_sentences() -> None:
     assert as_texts(pd.DataFrame({0: [1, 2, 3], 1: texts}), "real").texts == SENTENCES
 
 
-def test_rows_of_a_table_are_refused_with_what_to_give() -> None:
-    with pytest.raises(InputError, match=r"^real\[0\] must be a str, got dict; give one of its values"):
-        as_texts([{"text": "a"}], "real")
+def stream(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield from rows
+
+
+ROWS = [{"prompt": "p", "answer": "a b", "doc": 1}, {"prompt": "q", "answer": "c", "doc": 2}]
+CHAT = {"messages": [{"role": "user", "content": "p"}, {"role": "assistant", "content": "a"}]}
+
+
+def test_rows_are_read_as_lines_of_json_are() -> None:
+    for rows in (ROWS, stream(ROWS)):
+        file = as_texts(rows, "real", column="answer", prompt_column="prompt", group_column="doc")
+        assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
+        assert file.groups is not None
+    assert as_texts([CHAT, CHAT], "real").prompts == ("p", "p")
+    with pytest.raises(InputError, match=r"^real row 1: which column holds the texts\? .*: prompt, answer, doc$"):
+        as_texts(ROWS, "real")
+    with pytest.raises(InputError, match=r"^real row 2: 'text' must be a string, got a date$"):
+        as_texts([{"text": "a"}, {"text": datetime.date(2026, 1, 1)}], "real")
+
+
+def test_datasets() -> None:
+    """In memory, selected, formatted, streamed, and dicts of splits, by the library itself."""
+    datasets = pytest.importorskip("datasets")
+    held = datasets.Dataset.from_list(ROWS)
+    columns = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
+    streams = (held.to_iterable_dataset(), datasets.IterableDataset.from_generator(partial(stream, ROWS)))
+    for source in (held, held.with_format("numpy"), held.with_format("pandas"), held.with_format("arrow"), *streams):
+        file = as_texts(source, "real", **columns)
+        assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
+    assert as_texts(held["answer"], "real").texts == ("a b", "c")
+    assert as_texts(held.select([1]).select_columns(["answer", "doc"]), "real").texts == ("c",)
+    for kind in (datasets.DatasetDict, datasets.IterableDatasetDict):
+        with pytest.raises(InputError, match=r"got a \w+; take one of its values: train, test$"):
+            as_texts(kind(train=held, test=held), "real")
+    chats = datasets.Dataset.from_list(
+        [{"messages": [{"role": "user", "content": "p"}, {"role": "assistant", "content": "a"}]}]
+    )
+    for source in (chats, chats.to_iterable_dataset(), chats.to_pandas(), chats.data.table):
+        file = as_texts(source, "real")
+        assert (file.texts, file.prompts) == (("a",), ("p",))
+
+
+def test_a_dataset_on_disk(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "held")
+    assert as_texts(tmp_path / "held", "real", column="answer", prompt_column="prompt").prompts == ("p", "q")
+    datasets.Dataset.from_list([CHAT]).save_to_disk(tmp_path / "chats")
+    assert as_texts(str(tmp_path / "chats"), "real").prompts == ("p",)
+
+
+def test_polars() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(ROWS)
+    file = as_texts(frame, "real", prompt_column="prompt")
+    assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
+    assert as_texts(frame["answer"], "real").texts == ("a b", "c")
+    with pytest.raises(InputError, match=r"got LazyFrame; give what its collect\(\) returns$"):
+        as_texts(frame.lazy(), "real")
 
 
 def test_arrow_columns_and_tables() -> None:

@@ -40,6 +40,13 @@ class Judge(Tokens, Running, Clustered, Output):
     ratings: Annotated[
         Path | None, option("People's judgements: long CSV, Mechanical Turk or Label Studio.", "FILE")
     ] = None
+    rating_column: Annotated[
+        list[str] | None,
+        option("Column of ratings in any csv of --ratings; may be repeated, one a criterion.", "NAME"),
+    ] = None
+    text_column: Annotated[str | None, option("Its column of the texts that were judged.", "NAME")] = None
+    system_column: Annotated[str | None, option("Its column of who wrote them: a generator, or real.", "NAME")] = None
+    rater_column: Annotated[str | None, option("Its column of who judged.", "NAME")] = None
     gold: Annotated[
         list[str] | None, option("A known order: csv of generator,value, or 'A>B>C'; may be repeated.", "FILE")
     ] = None
@@ -81,6 +88,10 @@ class Judge(Tokens, Running, Clustered, Output):
                 generated,
                 texts.get(REAL),
                 ratings=self.ratings,
+                rating_columns=self.rating_column or (),
+                text_column=self.text_column,
+                system_column=self.system_column,
+                rater_column=self.rater_column,
                 gold=self.gold or (),
                 train=texts.get(TRAIN),
                 metrics=None if self.metrics is None else split_names(self.metrics),
@@ -120,6 +131,8 @@ class Judge(Tokens, Running, Clustered, Output):
             raise OptionError(
                 "--results stands instead of texts: leave NAME=GEN, --real, --train and --discriminators out"
             )
+        if self.ratings is None and (self.rating_column or self.text_column or self.system_column or self.rater_column):
+            raise OptionError("columns of ratings are named, but no file: give --ratings FILE")
         if self.votes is not None and self.ratings is None:
             raise OptionError("--votes counts people's votes: give --ratings FILE")
         if self.generators and self.real is None:

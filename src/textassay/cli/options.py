@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from textassay.addresses import place_of
-from textassay.corpus import check_exists, is_url
+from textassay.corpus import check_exists, is_url, split_column
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection import REAL as FLOOR
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from textassay.corpus import TextFile
 
 STANDARD_INPUT = "-"
-REMEDY = "give real text on one side and generated text on the other"
-_SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet))?(\.(gz|zst))?$", re.IGNORECASE)
+REMEDY = "give real text on one side and generated text on the other (FILE::COLUMN is one column of a file)"
+_SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet|eval))?(\.(gz|zst))?$", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*(\S+)\s*", re.DOTALL)
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -99,7 +99,7 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
         raise OptionError(f"standard input can be read once only, but {' and '.join(readers)} all name '-'")
     for source in sources.values():
         if source != STANDARD_INPUT and not is_url(source):
-            check_exists(place_of(source))
+            check_exists(place_of(split_column(source)[0]))
     for name, source in others.items():
         if STANDARD_INPUT not in (real, source) and _same(real, source):
             raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")
@@ -188,11 +188,14 @@ def _split(argument: str) -> tuple[str, str]:
         return name, source
     if argument == STANDARD_INPUT:
         return "stdin", argument
+    if (column := split_column(argument)[1]) is not None:
+        return column, argument
     return _SUFFIXES.sub("", Path(argument).name) or argument, argument
 
 
 def _same(first: str, second: str) -> bool:
+    (first_file, first_column), (second_file, second_column) = split_column(first), split_column(second)
     try:
-        return Path(first).samefile(second)
+        return first_column == second_column and Path(first_file).samefile(second_file)
     except OSError:
         return False

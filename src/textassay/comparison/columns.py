@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.comparison import FLOOR, TRAIN
-from textassay.corpus import Corpus
+from textassay.corpus import CUT_OFF, Corpus
 from textassay.embedding import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.inspection import HELDOUT
@@ -60,8 +60,13 @@ def attach_columns(
                     _check_log_probs(column, what)
                 columns[row][f"{kind}/{name}"] = column
     return {
-        name: replace(corpus, columns=columns[name]) if columns[name] else corpus for name, corpus in corpora.items()
+        name: replace(corpus, columns={**_cut_off(corpus), **columns[name]}) if columns[name] else corpus
+        for name, corpus in corpora.items()
     }
+
+
+def _cut_off(corpus: Corpus) -> dict[str, npt.NDArray[np.floating[Any]]]:
+    return {name: column for name, column in corpus.columns.items() if name == CUT_OFF}
 
 
 def check_names(

@@ -19,6 +19,7 @@ from textassay.corpus.contexts import n_contexts as n_contexts
 from textassay.corpus.contexts import read_contexts as read_contexts
 from textassay.corpus.contexts import review_contexts as review_contexts
 from textassay.corpus.contexts import with_contexts as with_contexts
+from textassay.corpus.corpus import CUT_OFF as CUT_OFF
 from textassay.corpus.corpus import Corpus as Corpus
 from textassay.corpus.corpus import TextOptions as TextOptions
 from textassay.corpus.corpus import Texts as Texts
@@ -65,6 +66,7 @@ from textassay.corpus.prompts import with_prompts as with_prompts
 from textassay.corpus.rare_words import is_mark as is_mark
 from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
+from textassay.corpus.records import choose_column as choose_column
 from textassay.corpus.source import Source as Source
 from textassay.corpus.source import check_exists as check_exists
 from textassay.corpus.source import nearest_files as nearest_files
@@ -76,7 +78,6 @@ from textassay.corpus.split import halves_within as halves_within
 from textassay.corpus.split import nested_fractions as nested_fractions
 from textassay.corpus.split import random_split as random_split
 from textassay.corpus.split import split_last as split_last
-from textassay.corpus.tables import choose_column as choose_column
 from textassay.corpus.tables import csv_rows as csv_rows
 from textassay.corpus.tables import long_fields as long_fields
 from textassay.corpus.text_form import TextForm as TextForm
@@ -84,6 +85,7 @@ from textassay.corpus.texts import TextFile as TextFile
 from textassay.corpus.texts import as_texts as as_texts
 from textassay.corpus.texts import number_groups as number_groups
 from textassay.corpus.texts import read_texts as read_texts
+from textassay.corpus.texts import split_column as split_column
 from textassay.corpus.tokenizer import AUTO as AUTO
 from textassay.corpus.tokenizer import BYTE_LETTERS as BYTE_LETTERS
 from textassay.corpus.tokenizer import SPLIT_AT_SPACES as SPLIT_AT_SPACES

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from textassay.corpus.answers import FORMAT_KEYS
 from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
 from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
+from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, read_records
 from textassay.corpus.source import Source, check_exists, io_errors
-from textassay.corpus.tables import Columns, Rows, choose_column, choose_text_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 _BLOCK = 1 << 23  # bytes decompressed at once
@@ -31,6 +32,11 @@ def read_parquet(source: Source, columns: Columns) -> Rows:
         try:
             with parquet.ParquetFile(packed or source.path or source.open_as_it_is()) as file:
                 names = list(_leaves(arrow, file.schema_arrow))
+                if _holds_answers(arrow, file.schema_arrow, columns):
+                    limit = input_limit(source.size or 0)
+                    _check_sizes(file.metadata, file.schema_arrow.names, place, limit, source.size)
+                    batches = file.iter_batches(batch_size=_ROWS)
+                    return read_records(_records(batches, place, limit), f"{place} row", columns)
                 wanted = _wanted(names, columns, place)
                 outer = [name.split(".")[0] for name in wanted if name is not None]
                 limit = input_limit(source.size or 0)
@@ -71,9 +77,12 @@ def read_dataset(folder: Path, columns: Columns) -> Rows:
 
     try:
         with io_errors(str(files[0])), arrow.memory_map(str(files[0])) as mapped:
-            names = list(_leaves(arrow, arrow.ipc.open_stream(mapped).schema))
-        wanted = _wanted(names, columns, str(folder))
+            schema = arrow.ipc.open_stream(mapped).schema
+        names = list(_leaves(arrow, schema))
         limit = input_limit(sum(file.stat().st_size for file in files))
+        if _holds_answers(arrow, schema, columns):
+            return read_records(_records(batches(), str(folder), limit), f"{folder} row", columns)
+        wanted = _wanted(names, columns, str(folder))
         return _collect(arrow, batches(), wanted, str(folder), limit)
     except (arrow.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
@@ -84,6 +93,32 @@ def _files(folder: Path, names: Any, document: str) -> list[Path]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{folder / document} is broken: it must list names of files")
     return [folder / name for name in names]
+
+
+def _holds_answers(arrow: Any, schema: Any, columns: Columns) -> bool:
+    """Return whether the texts are in lists of messages or of choices, or the prompts are."""
+    lists = {name for name in schema.names if arrow.types.is_list(schema.field(name).type)}
+    named = [name for name in (columns.text, columns.prompt) if name is not None]
+    if any(name in lists or "[" in name for name in named):
+        return True
+    if columns.text is not None:
+        return False
+    try:
+        return choose_text_column(schema.names, columns, "") in lists
+    except InputError:
+        return any(name in FORMAT_KEYS for name in lists)
+
+
+def _records(batches: Iterator[Any], place: str, limit: int) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of `batches` as objects, with their numbers."""
+    n_rows = n_bytes = 0
+    for batch in batches:
+        batch.validate(full=True)
+        n_bytes += max(batch.nbytes, MIN_LINE_BYTES * batch.num_rows)
+        if n_bytes > limit:
+            raise input_too_long(place, limit)
+        yield from enumerate(batch.to_pylist(), start=n_rows + 1)
+        n_rows += batch.num_rows
 
 
 def _wanted(names: Sequence[str], columns: Columns, place: str) -> Columns:

@@ -15,7 +15,7 @@ from textassay.corpus.encoding import UNK, Vocabulary, encode
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.runs import gather
-from textassay.corpus.texts import as_texts
+from textassay.corpus.texts import TextFile, as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
     Tokenizer,
@@ -28,6 +28,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.execution import sent_once
 
 _BLOCK = 1 << 16  # texts or tokens hashed at once
+CUT_OFF = "cut-off"  # column of texts that a limit of length ended
 _REAL_NAMES = ("(real)", "real")  # names of the set for which ``auto`` chooses the tokenizer
 
 Texts: TypeAlias = Any
@@ -65,7 +66,8 @@ class Corpus:
         Group number of each text, shape (N,), or None; texts of one group are never split.
     columns
         Numbers that come with each text, name to array, shapes (N, ...), float, read-only: ``features``, and
-        ``log_probs/NAME`` and ``ratings/NAME`` for the comparison with generator NAME.
+        ``log_probs/NAME`` and ``ratings/NAME`` for the comparison with generator NAME; ``cut-off``: 1 where a limit of
+        length ended the text, else 0.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -264,6 +266,13 @@ class Corpus:
         return replace(self, tokens=table[self.tokens], vocabulary=vocabulary)
 
 
+def _columns_of(source: Any, file: TextFile) -> Mapping[str, npt.NDArray[np.floating[Any]]]:
+    """Return the columns that come with `source`, which was read into `file`."""
+    if isinstance(source, Corpus):
+        return source.columns
+    return {} if file.cut_off is None else {CUT_OFF: file.cut_off.astype(np.float64)}
+
+
 def truncate(corpus: Corpus, max_tokens: int) -> Corpus:
     """Return `corpus` with every text cut after `max_tokens` tokens.
 
@@ -355,7 +364,7 @@ def corpora_from_texts(
             packed,
             tokenizer=f"{tokenize.name}+normalize" if normalize else tokenize.name,  # recorded in signatures
             groups=groups.get(name, sources[name].groups),
-            columns=source.columns if isinstance(source := texts[name], Corpus) else {},
+            columns=_columns_of(texts[name], sources[name]),
         )
         for name, (packed, tokens, offsets) in encoded.items()
     }

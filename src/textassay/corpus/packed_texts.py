@@ -148,6 +148,17 @@ class TextPacker:
         self._offsets = GrowingArray(np.int64)
         self._offsets.append(np.zeros(1, dtype=np.int64))
         self._n_bytes = 0
+        self._waiting: list[str] = []  # texts that came one by one
+
+    def add_one(self, text: str) -> None:
+        """Add one text."""
+        self._waiting.append(text)
+        if len(self._waiting) == _PACKED:
+            self._pack_waiting()
+
+    def _pack_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.add(waiting)
 
     def add(self, texts: Sequence[str]) -> None:
         """Add some texts."""
@@ -158,6 +169,8 @@ class TextPacker:
 
     def add_bytes(self, data: Bytes, lengths: IntArray) -> None:
         """Add texts by their bytes, UTF-8, one after another, and the number of bytes of each."""
+        if self._waiting:
+            self._pack_waiting()
         self._data.append(data)
         self._offsets.append(self._n_bytes + np.cumsum(lengths))
         self._n_bytes += len(data)
@@ -173,5 +186,7 @@ class TextPacker:
 
     def texts(self) -> PackedTexts:
         """Return all texts; no more can be added."""
+        if self._waiting:
+            self._pack_waiting()
         offsets = self._offsets.array()
         return PackedTexts(self._data.array(), offsets[:-1], offsets[1:])

@@ -3,9 +3,10 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, overload
 
@@ -13,25 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.addresses import is_address, place_of
+from textassay.corpus.answers import answer_format
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
 from textassay.corpus.download import download, is_url
+from textassay.corpus.inspect_logs import read_inspect_log
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
+from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, listed_columns, read_records
 from textassay.corpus.source import COMPRESSED, Source, check_exists
-from textassay.corpus.tables import (
-    Columns,
-    Rows,
-    choose_column,
-    choose_text_column,
-    listed_columns,
-    read_csv,
-    read_json,
-    read_json_lines,
-)
+from textassay.corpus.tables import read_csv, read_json, read_json_lines
+from textassay.corpus.text_folder import read_text_folder
 from textassay.errors import InputError, OptionError
 
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _CHECKED = 1 << 9  # items of a list checked and packed at once
+_SPLIT = ("DatasetDict", "IterableDatasetDict")
+_COLUMN_SIGN = "::"  # FILE::COLUMN
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 _TABLES: dict[str, Callable[[Source, Columns], Rows]] = {
@@ -41,6 +39,7 @@ _TABLES: dict[str, Callable[[Source, Columns], Rows]] = {
     ".tsv": partial(read_csv, delimiter="\t"),
 }
 SUFFIXES = (".txt", *_TABLES, ".parquet")
+_LOG = ".eval"  # of inspect_ai; it is compressed already
 # fmt: off
 _NOT_LINES = frozenset((
     ".7z", ".arrow", ".bin", ".bz2", ".doc", ".docx", ".epub", ".feather", ".h5", ".hdf5", ".htm", ".html", ".ipynb",
@@ -66,6 +65,9 @@ class TextFile:
         The file or folder; None for standard input and for texts from Python.
     prompts
         What each text answers, N texts, whole and as they are: a `PackedTexts`; None without prompts.
+    cut_off
+        Whether a limit of length ended each text, shape (N,), dtype bool, where the file gives the reason for which a
+        model stopped (``finish_reason``); else None.
     """
 
     name: str
@@ -73,6 +75,7 @@ class TextFile:
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
     prompts: Sequence[str] | None = None
+    cut_off: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         """Pack texts and prompts; raise `InputError` if one is longer than `InputLimits.max_text`."""
@@ -122,18 +125,22 @@ def read_texts(
     ----------
     source
         A path ending in .txt (one text per line; only ``\n`` and ``\r\n`` end a line; an empty line is an empty
-        text), .jsonl, .json, .csv, .tsv, .parquet, or any of these and .gz or .zst; a pipe (read as .txt); ``-`` for
-        standard input (.txt); a Hugging Face dataset saved to disk; an http(s) address, which is downloaded into the
+        text), .jsonl, .json, .csv, .tsv, .parquet, .eval (a log of inspect_ai), or any of these and .gz or .zst; a pipe
+        (read as .txt); ``-`` for standard input (.txt); a Hugging Face dataset saved to disk; a folder of .txt or .md
+        files, each of which is one text; an http(s) address, which is downloaded into the
         user's cache; any other address that fsspec knows, such as ``s3://bucket/real.txt``, which is not kept. A file
         with another ending (``valid.de``, ``hypotheses``) is read as .txt, unless the ending belongs to a document,
         table, archive or program (.docx, .xlsx, .html, .zip, ...).
     column
-        The column of the texts, dotted for nested ones (``a.b``). By default the only column, or the only one called
-        text, sentence or content. Ignored for files without columns (.txt, JSON strings).
+        The column of the texts, or the path to it (``a.b``, ``choices[0].text``); ``FILE::COLUMN`` as `source` says
+        the same. By default the answers in a chat, in a response of an endpoint or in a log of an evaluation; else the
+        only column, or the only one called text, sentence or content. Ignored for files without columns (.txt, JSON
+        strings).
     group_column
         The column that names the group (document, author, ...) of each text. Ignored likewise.
     prompt_column
-        The column of the prompt that each text answers, a string. Ignored likewise.
+        The column of the prompt that each text answers, a string or a list of messages. By default the prompt in a
+        chat, a response of an endpoint or a log of an evaluation. Ignored likewise.
 
     Raises
     ------
@@ -147,6 +154,10 @@ def read_texts(
     """
     if source == "-":
         return _read_lines(Source(None))
+    source, named = split_column(source)
+    if named is not None:
+        read = read_texts(source, column=named, group_column=group_column, prompt_column=prompt_column)
+        return replace(read, name=f"{read.name}{_COLUMN_SIGN}{named}")
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column, prompt_column=prompt_column)
     columns = Columns(column, group_column, prompt_column)
@@ -154,7 +165,7 @@ def read_texts(
     check_exists(place)
     if isinstance(place, Path) and place.is_dir():
         if not is_dataset(place):
-            raise InputError(f"{place} is a folder, but not a saved dataset; give a file{_inside(place)}")
+            return TextFile(place.name, read_text_folder(place), path=place)
         return _text_file(place.name, place, read_dataset(place, columns))
     file = Source(place)
     if isinstance(place, Path) and not place.is_file():  # a pipe, such as the shell's <(...)
@@ -162,8 +173,21 @@ def read_texts(
     kind = _kind(file)
     if kind == ".txt":
         return _read_lines(file)
-    read = read_parquet if kind == ".parquet" else _TABLES[kind]
-    return _text_file(file.name, file.path, read(file, columns))
+    reader = {".parquet": read_parquet, _LOG: read_inspect_log, **_TABLES}[kind]
+    return _text_file(file.name, file.path, reader(file, columns))
+
+
+def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], str | None]:
+    """Return a source and the column that ``FILE::COLUMN`` names in it; None where it names none.
+
+    What stands after ``::`` in a chain of addresses, or is a file, is no column.
+    """
+    if not isinstance(source, str) or _COLUMN_SIGN not in source or "\0" in source:
+        return source, None
+    file, _, column = source.rpartition(_COLUMN_SIGN)
+    if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
+        return source, None
+    return file, column
 
 
 def _read_lines(source: Source) -> TextFile:
@@ -175,29 +199,19 @@ def _read_lines(source: Source) -> TextFile:
 
 def _text_file(name: str, path: Path | None, rows: Rows) -> TextFile:
     groups = None if rows.labels is None else number_groups(rows.labels, f"{path or name} groups")
-    return TextFile(name, rows.texts, groups, path, rows.prompts)
+    return TextFile(name, rows.texts, groups, path, rows.prompts, rows.cut_off)
 
 
 def _kind(file: Source) -> str:
     """Return which of `SUFFIXES` the file has; ``.txt`` for others that are not known, such as ``.de``."""
-    if file.kind in SUFFIXES:
+    if file.kind in (*SUFFIXES, _LOG):
         return file.kind
     if file.kind in _NOT_LINES:
         raise InputError(
             f"{file.place}: unknown kind of file (suffix '{file.kind}'); valid: {', '.join(SUFFIXES)}, each also "
-            f"with {' or '.join(COMPRESSED)}"
+            f"with {' or '.join(COMPRESSED)}; and {_LOG}"
         )
     return ".txt"
-
-
-def _inside(folder: Path) -> str:
-    """Return a hint with up to three readable files in `folder`."""
-    try:
-        names = sorted(path.name for path in folder.iterdir() if _is_text_file(path.name))
-    except OSError:
-        names = []
-    more = ", ..." if len(names) > 3 else ""
-    return f": {', '.join(names[:3])}{more}" if names else ""
 
 
 def as_texts(
@@ -210,9 +224,9 @@ def as_texts(
 ) -> TextFile:
     """Return the texts of a path, an address or a Python object; the strings are shared, not copied.
 
-    `source`: what `read_texts` reads, an iterable of str, an array or column (with ``tolist``, ``to_list`` or
-    ``to_pylist``), a table (with ``column_names`` or ``columns``, indexed by name: of pandas, polars, pyarrow or
-    datasets), a `Corpus` or a `TextFile`.
+    `source`: what `read_texts` reads, an iterable of str or of rows (objects, as in a streamed dataset), an array or
+    column (with ``tolist``, ``to_list`` or ``to_pylist``), a table (with ``column_names`` or ``columns``, indexed by
+    name: of pandas, polars, pyarrow or datasets), a `Corpus` or a `TextFile`.
     """
     if isinstance(source, TextFile):
         return source
@@ -227,10 +241,17 @@ def as_texts(
     if isinstance(source, str | bytes):
         raise InputError(f"{name}: expected many texts, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
-        raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values")
+        splits = f": {', '.join(map(str, source))}" if type(source).__name__ in _SPLIT else ""
+        raise InputError(
+            f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values{splits}"
+        )
+    wanted = Columns(column, group_column, prompt_column)
     columns = _columns(source)
     if columns is not None:
-        chosen = _text_column(source, columns, Columns(column, group_column, prompt_column), name)
+        records = _answers(source, columns, wanted, name)
+        if records is not None:
+            return _text_file(name, None, read_records(records, f"{name} row", wanted))
+        chosen = _text_column(source, columns, wanted, name)
         groups = prompts = None
         if group_column is not None:
             labels = _items(source[columns[choose_column([*columns], group_column, name)]], name)
@@ -238,29 +259,64 @@ def as_texts(
         if prompt_column is not None:
             prompts = _strings(source[columns[choose_column([*columns], prompt_column, name)]], f"{name} prompts")
         return TextFile(name, _strings(source[columns[chosen]], name), groups, prompts=prompts)
-    if any(name is not None for name in (column, group_column, prompt_column)):
+    is_stream = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
+    items = iter(source if is_stream else _items(source, name))
+    first = next(items, None)
+    rest = items if first is None else chain((first,), items)
+    if isinstance(first, Mapping):
+        return _text_file(name, None, read_records(enumerate(map(_plain, rest), start=1), f"{name} row", wanted))
+    if any(name is not None for name in wanted):
         raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
-    return TextFile(name, _strings(source, name))
+    return TextFile(name, _strings(rest, name))
 
 
 def _is_path(text: str) -> bool:
     """Return whether a string is meant as a path or an address, and not as a text."""
     if "\n" in text or "\0" in text:
         return False
+    text = str(split_column(text)[0])
     return is_url(text) or is_address(text) or _is_text_file(text) or os.path.exists(text)  # noqa: PTH110
 
 
 def _is_text_file(name: str) -> bool:
     name = name.lower()
-    return any(name.removesuffix(ending).endswith(SUFFIXES) for ending in COMPRESSED)
+    return name.endswith(_LOG) or any(name.removesuffix(ending).endswith(SUFFIXES) for ending in COMPRESSED)
 
 
 def _columns(source: Any) -> dict[str, Any] | None:
     """Return the columns of a table, name to its own label; None for anything else."""
+    if not hasattr(source, "__len__"):
+        return None  # a stream of rows, or a query
     names = getattr(source, "column_names", getattr(source, "columns", None))
     if names is None or callable(names) or isinstance(names, Mapping) or not hasattr(source, "__getitem__"):
         return None
     return {str(label): label for label in names}
+
+
+def _answers(source: Any, columns: Mapping[str, Any], wanted: Columns, name: str) -> Iterator[tuple[int, Any]] | None:
+    """Return the numbered rows of a table that holds conversations or responses; None where a column holds texts."""
+    if len(source) == 0:
+        return None
+    rows = source[:1]
+    first = {column: _plain(next(iter(_items(rows[label], name)))) for column, label in columns.items()}
+    cells = [first.get(column) for column in (wanted.text, wanted.prompt) if column is not None]
+    with suppress(InputError):
+        cells.append(first[choose_text_column([*columns], wanted, name)])
+    is_answer = answer_format(first, wanted.text) is not None
+    is_text = wanted.text is None and any(isinstance(cell, str) for cell in cells[-1:])
+    if not any(isinstance(cell, list) for cell in cells) and (is_text or not is_answer):
+        return None
+    lists = [map(_plain, _items(source[label], name)) for label in columns.values()]
+    return enumerate((dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)), start=1)
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell with plain lists and dicts in place of arrays and other mappings."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _text_column(source: Any, columns: Mapping[str, Any], wanted: Columns, name: str) -> str:
@@ -311,7 +367,8 @@ def _items(source: Any, name: str) -> Iterable[Any]:
             source = getattr(source, method)()
             break
     if isinstance(source, str) or not isinstance(source, Iterable):
-        raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}")
+        hint = "; give what its collect() returns" if hasattr(source, "collect") else ""
+        raise InputError(f"{name}: expected an iterable of str, got {type(source).__name__}{hint}")
     return source
 
 

@@ -42,6 +42,7 @@ from textassay.human.pages import build_study as build_study
 from textassay.human.pages import side_cues as side_cues
 from textassay.human.pages import skipped_blanks as skipped_blanks
 from textassay.human.raters import summarise_raters as summarise_raters
+from textassay.human.rating_columns import read_rating_columns as read_rating_columns
 from textassay.human.ratings_file import ratings_csv as ratings_csv
 from textassay.human.ratings_file import read_ratings as read_ratings
 from textassay.human.reasons import code_comments as code_comments

@@ -44,7 +44,7 @@ def read_ratings(path: Path) -> Judgements:
             continue
         if not rater:
             raise InputError(f"{row.place}: the rater is missing")
-        value, number = _value(row.place, label)
+        value, number = rating_value(row.place, label)
         if is_number not in (None, number):
             raise InputError(
                 f"{row.place}: labels must be all real or fake, or all numbers, got {label!r} after others"
@@ -106,8 +106,8 @@ def _item(row: TableRow) -> Item:
     )
 
 
-def _value(place: str, label: str) -> tuple[float, bool]:
-    """Return the value of a label, and whether it is a number."""
+def rating_value(place: str, label: str) -> tuple[float, bool]:
+    """Return the value of a label at `place`, and whether it is a number."""
     if label.lower() in _VALUES:
         return _VALUES[label.lower()], False
     value = finite_number(label)

@@ -12,7 +12,7 @@ import numpy as np
 
 from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora_from_texts
 from textassay.errors import EmptyCorpusError
-from textassay.inspection import checks
+from textassay.inspection import answers, checks
 from textassay.inspection.character_checks import character_checks, sees_space
 from textassay.inspection.checks import OWN_SHARE, own_finding
 from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings
@@ -155,6 +155,9 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         checks.outer_space(pair),
         checks.repeated(pair),
         checks.shared(pair),
+        answers.error_messages(pair),
+        answers.refusals(pair),
+        answers.cut_off(pair),
     ]
     if train is not None:
         findings.append(checks.memorised(pair, train))
