@@ -105,7 +105,7 @@ class Compare(Reading, Running, Clustered, Output):
         models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
-        from textassay.cli.endpoints import say_requests
+        from textassay.cli.endpoints import say_answers, say_requests
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
@@ -126,7 +126,9 @@ class Compare(Reading, Running, Clustered, Output):
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
             n_real = len(files[FLOOR].texts)
-            say_requests(models, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
+            about = {"seed": self.seed, "quiet": self.quiet, "out": self.out}
+            others = say_answers(models, files[FLOOR].prompts, **about)
+            say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
@@ -174,6 +176,7 @@ class Compare(Reading, Running, Clustered, Output):
         beside: Mapping[str, Mapping[str, Any]],
     ) -> int:
         """Print what the run would cost, of models with the most that may be drawn; return 0."""
+        from textassay.cli.endpoints import say_answers
         from textassay.cli.results import print_result
         from textassay.comparison import cost
         from textassay.execution import device
@@ -181,6 +184,9 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.report import cost_document
 
         files = self._read(written)
+        models = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
+        if not (written or models):  # what answers take is all that is known of them
+            return 0
         extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
         with device(self.device):
             found = cost(

@@ -31,6 +31,22 @@ def say_requests(
         print_line(requests_line(draw))
 
 
+def say_answers(
+    models: Mapping[str, str], prompts: Sequence[str] | None, *, seed: int, quiet: bool, out: Path | None
+) -> dict[str, str]:
+    """Say what it takes to let endpoints answer the prompts of the real text; return the models that do not."""
+    from textassay.comparison import DrawCost, asked_endpoints
+    from textassay.report import requests_line
+
+    asked = asked_endpoints(models, prompts, out)
+    for name, (model, n) in asked.items():
+        n_missing = n - model.kept(seed).n_of(n)
+        if n_missing and not quiet:
+            cost = DrawCost(name, n_missing, n_missing, None, requests=model.estimate(n, n - n_missing))
+            print_line(requests_line(cost))
+    return {name: source for name, source in models.items() if name not in asked}
+
+
 def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "EndpointModel":
     """Return the model with the settings asked for, its answers kept beside the file `out`."""
     from textassay.endpoints import settings_of

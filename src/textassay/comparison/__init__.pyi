@@ -1,3 +1,4 @@
+from textassay.comparison.answers import asked_endpoints as asked_endpoints
 from textassay.comparison.caveats import supported as supported
 from textassay.comparison.caveats import train_differs as train_differs
 from textassay.comparison.caveats import unequal_sizes as unequal_sizes
