@@ -35,6 +35,7 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "embedding-logistic": EmbeddingLogisticDiscriminator,
     "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,
+    "logistic-pairs": partial(LogisticDiscriminator, "logistic-pairs", max_order=2),
     "lstm": RecurrentDiscriminator,
     "naive-bayes": NaiveBayesDiscriminator,
     "nb-logistic": NbLogisticDiscriminator,
@@ -44,6 +45,7 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "stack-quick": partial(
         StackDiscriminator, "stack-quick", skips=False, margins=False, grid=(0.1, 3.0), bends=(0.3,)
     ),
+    "stack-documents": partial(StackDiscriminator, "stack-documents", max_order=3, skips=False, margin_order=2),
     "svm": SvmDiscriminator,
     "transformer": TransformerDiscriminator,
     "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),

@@ -11,7 +11,7 @@ Source: objective (3) of Cai et al., "Distributional Discrepancy: A Metric for U
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -153,7 +153,7 @@ def _start(known: Sequence[tuple[float, FloatArray]], c: float, ahead: float) ->
 class LogisticDiscriminator(NgramLogisticDiscriminator):
     """Logistic regression over word n-grams."""
 
-    name = "logistic"
+    name: str = field(default="logistic", kw_only=False)
     grid: Mapping[Weighting, Sequence[float]] = setting(
         GRID,
         "how n-grams may be weighted (``binary`` or ``tfidf``), and for each the inverse strengths of regularisation "
