@@ -32,6 +32,7 @@ from textassay.cli.declarations import (
     Real,
     Running,
     Train,
+    Unit,
 )
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
@@ -79,6 +80,7 @@ class Compare(Reading, Running, Clustered, Output):
     encoder: Encoder = None
     paper: Paper = False
     prior: Prior = None
+    unit: Unit = "auto"
     explain: Explain = True
     folds: Folds = None
     level: Level = 0.95
@@ -137,6 +139,7 @@ class Compare(Reading, Running, Clustered, Output):
                 encoder=self.encoder,
                 paper=self.paper,
                 prior=cast(Any, self.prior),  # checked by `_metrics_of`
+                unit=self.unit,
                 explain=self.explain,
                 budget=self.budget,
                 tokenizer=self.tokenizer,
