@@ -122,8 +122,8 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
     """
     if left_out:
         return [
-            f"these are documents: {' and '.join(LEFT_OUT_OF_DOCUMENTS)} are left out, since short n-grams of long texts "
-            "stand everywhere; name them (--metrics), or take texts as sentences (--unit sentence)"
+            f"these are documents: {' and '.join(LEFT_OUT_OF_DOCUMENTS)} are left out, since short n-grams of long "
+            "texts stand everywhere; name them (--metrics), or take texts as sentences (--unit sentence)"
         ]
     named = dict.fromkeys(metric.declaration.name for metric in metrics if metric.declaration.name in OF_SENTENCES)
     if not named:

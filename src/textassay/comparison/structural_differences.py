@@ -75,7 +75,7 @@ def structural_differences(real: Corpus, generated: Corpus, *, level: float) -> 
     tested = [
         _share(trait, (of_both[0], of_both[1]), sizes, level)
         for trait, of_both in traits
-        if MIN_TEXTS <= sum(of_both) and sum(of_both) < sum(sizes)
+        if sum(of_both) >= MIN_TEXTS and sum(of_both) < sum(sizes)
     ]
     tested += [found for name, values in _means(sides, counts) if (found := _mean(name, values, level)) is not None]
     if not tested:

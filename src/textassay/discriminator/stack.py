@@ -106,7 +106,10 @@ class StackDiscriminator(BaseDiscriminator):
     def features(self) -> str:
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
-        margins = f"linear margins of 1-{self.margin_order}-grams in >={_MIN_SENTENCES} sentences from {_N_FOLDS} parts at C={_C:g}"
+        margins = (
+            f"linear margins of 1-{self.margin_order}-grams in >={_MIN_SENTENCES} sentences from {_N_FOLDS} parts "
+            f"at C={_C:g}"
+        )
         also = [name for name, there in ((SKIP_PATTERNS_LABEL, self.skips), (margins, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
         grid, bends = (",".join(f"{value:g}" for value in values) for values in (self.grid, self.bends))

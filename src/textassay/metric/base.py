@@ -44,18 +44,11 @@ Blindness = Literal["word order", "words"]  # words: the value stays where each 
 
 # Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
 # is shown there.
+# fmt: off
 SHARED_SETTINGS = (
-    "background",
-    "effort",
-    "level",
-    "log_probs",
-    "ratings",
-    "train",
-    "trained_on",
-    "fit_real",
-    "prior",
-    "unit",
+    "background", "effort", "fit_real", "level", "log_probs", "prior", "ratings", "train", "trained_on", "unit",
 )
+# fmt: on
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {  # parameters that are texts

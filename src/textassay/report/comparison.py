@@ -771,11 +771,12 @@ def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: 
 def _structure_line(explanation: Explanation, width: int) -> str:
     """Return as many structural differences as a line holds, at least one."""
     line = "structure: "
-    for number, difference in enumerate(explanation.structure):
-        longer = f"{line}{'; ' * (number > 0)}{structure_statement(difference)}"
-        if number > 0 and len(longer) > width:
+    first, *others = map(structure_statement, explanation.structure)
+    line += first
+    for statement in others:
+        if len(line) + 2 + len(statement) > width:
             break
-        line = longer
+        line += f"; {statement}"
     return line
 
 
