@@ -161,7 +161,7 @@ def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False, unit:
     return f"{least:,} {f'to {above[0] - 1:,} texts a side' if above else 'texts a side or more'}"
 
 
-def _names(effort: str, n_texts: int | None, has_prior: bool, unit: TextUnit) -> list[str]:
+def _names(effort: str, n_texts: int | None, has_prior: bool, unit: TextUnit = "sentence") -> list[str]:
     members = [member for member in _families(has_prior, unit)[effort] if member.joins(n_texts)]
     return [member.name for member in members if not member.needs_gpu or _has_gpu()]
 
