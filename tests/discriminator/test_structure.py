@@ -80,12 +80,12 @@ def test_edges_are_the_first_and_last_tokens(texts: list[list[str]], corpus: Cor
 
 @pytest.fixture(scope="module")
 def sides() -> dict[str, list[str]]:
-    """Texts of the same words in lines: half of the generated ones have a blank line after each."""
+    """Texts of the same words in lines: three quarters of the generated ones have blank lines."""
     made: dict[str, list[str]] = {"real": [], "generated": []}
     for side, texts in made.items():
         for number in range(80):
             text = words(60, side, number, types=500)
-            joint = "\n\n" if side == "generated" and number % 2 else "\n"
+            joint = "\n\n" if side == "generated" and number % 4 else "\n"
             texts.append(joint.join(" ".join(text[first : first + 12]) for first in range(0, 60, 12)))
     return made
 

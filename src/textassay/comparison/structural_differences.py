@@ -9,13 +9,15 @@ Sources: as of `textassay.comparison.discriminative_ngrams`; Welch, "The general
 several different population variances are involved", Biometrika 34, 1947.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control, t, ttest_ind
+from scipy.special import stdtr, stdtrit
+from scipy.stats import false_discovery_control
 
 from textassay.comparison.explanation import StructuralDifference
 from textassay.corpus import STRUCTURES, Corpus, count_structures
@@ -30,6 +32,7 @@ _KEPT = 0.9  # of the texts with an opening, so many share the next token
 _MOST = 20  # differences
 _SMALLEST = 0.02  # a smaller difference of shares is not told, however sure it is
 _SMALLEST_SPREAD = 0.1  # nor is one of means below so many standard deviations
+_ROUNDING = 1e-12
 _HAS = {
     "bulleted items": "has a bulleted list",
     "numbered items": "has a numbered list",
@@ -102,17 +105,24 @@ def _share(
 
 
 def _mean(trait: str, sides: tuple[FloatArray, FloatArray], level: float) -> tuple[StructuralDifference, float] | None:
-    """Return the same of means; None where all values are equal or a side has one text."""
-    if min(map(len, sides)) < 2 or all(side.std() == 0 for side in sides):
+    """Return the same of means; None where a side has one text, or all values are alike."""
+    if min(map(len, sides)) < 2:
         return None
     real, generated = (float(side.mean()) for side in sides)
-    test = ttest_ind(sides[1], sides[0], equal_var=False)
-    parts = [float(side.var(ddof=1)) / len(side) for side in sides]
-    margin = float(t.ppf((1 + level) / 2, test.df)) * float(np.sqrt(sum(parts)))
-    low, high = generated - real - margin, generated - real + margin
-    spread = float(np.sqrt(np.mean([side.var(ddof=1) for side in sides])))
-    difference = StructuralDifference(trait, "mean", real, generated, low, high, float(test.pvalue))
-    return difference, abs(generated - real) / spread / _SMALLEST_SPREAD
+    variances = [float(side.var(ddof=1)) for side in sides]
+    parts = [variance / len(side) for variance, side in zip(variances, sides, strict=True)]
+    gap, error = generated - real, math.sqrt(sum(parts))
+    if error <= _ROUNDING * (abs(real) + abs(generated)):  # every value of a side is the same
+        if abs(gap) <= _ROUNDING * (abs(real) + abs(generated)):
+            return None
+        return StructuralDifference(trait, "mean", real, generated, gap, gap, 0.0), math.inf
+    degrees = sum(parts) ** 2 / sum(part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True))
+    margin = float(stdtrit(degrees, (1 + level) / 2)) * error
+    p = 2 * float(stdtr(degrees, -abs(gap) / error))
+    spread = math.sqrt(sum(variances) / 2)
+    return StructuralDifference(trait, "mean", real, generated, gap - margin, gap + margin, p), abs(
+        gap
+    ) / spread / _SMALLEST_SPREAD
 
 
 def _means(
