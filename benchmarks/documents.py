@@ -1,12 +1,15 @@
 """Time and memory of a comparison of documents, by their number: whether both grow as the text does.
 
     python benchmarks/documents.py [--sizes 1000 2000 4000] [--tokens 1000] [--keep FOLDER]
+    python benchmarks/documents.py --structure
 
 Documents of about so many tokens are made of sentences that a 3-gram model of Python's docstrings draws, in paragraphs
 and with headings; those that play the generated ones open and close alike, use bulleted lists and say things twice.
 Printed, as Markdown: processor seconds, wall seconds and the largest memory of `textassay compare` with all default
 metrics and the explanation, on two threads. ``--keep`` writes the documents as real.jsonl and generated.jsonl, for
-`benchmarks/scale.py`, which has the figures of each stage. Not for Windows: the memory comes from `resource`.
+`benchmarks/scale.py`, which has the figures of each stage. ``--structure`` prints instead what dd finds of documents
+that differ in one thing alone, taken as sentences and as documents, beside the truth, which is the share of documents
+that differ; of documents that do not differ, how many intervals hold 0. Not for Windows: the memory comes from `resource`.
 """
 
 import argparse
@@ -15,16 +18,18 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from textassay.corpus import Corpus, docstring_sentences
+from textassay.corpus import Corpus, TextUnit, corpora_from_texts, docstring_sentences
 from textassay.generator import NgramModel
+from textassay.metric import dd
 
 WORKERS = 2
+Make = Callable[[list[str]], str]  # a document of its sentences
 
 
 def main() -> None:
@@ -33,10 +38,15 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=1000)
     parser.add_argument("--keep", type=Path, default=None)
     parser.add_argument("--options", nargs="*", default=(), help="more options of compare, without their dashes")
+    parser.add_argument("--structure", action="store_true")
+    parser.add_argument("--splits", type=int, default=100, help="with --structure: of equal documents")
     parser.add_argument("--one", type=Path, default=None, help=argparse.SUPPRESS)  # a process for one comparison
     options = parser.parse_args()
     if options.one is not None:
         print(json.dumps(measured(options.one, options.options)))
+        return
+    if options.structure:
+        print_structure(options.splits)
         return
     print("| documents a side | tokens a side | processor s | wall s | GB |\n|---|---|---|---|---|")
     with TemporaryDirectory() as temporary:
@@ -83,7 +93,7 @@ def documents(model: NgramModel, size: int, n_tokens: int, *, seed: int, is_real
                 parts.append(_paragraph(paragraph, rng, is_real=is_real))
                 paragraph = []
         if not is_real:
-            paragraph += paragraph[:1] + ["In summary, these are the main points."]
+            paragraph += [*paragraph[:1], "In summary, these are the main points."]
         parts.append(" ".join(paragraph))
         yield "\n\n".join(parts)
 
@@ -94,6 +104,47 @@ def _paragraph(sentences: list[str], rng: np.random.Generator, *, is_real: bool)
         return "## " + sentences[0] + "\n\n" + " ".join(sentences[1:])
     if kind < (0.15 if is_real else 0.5):
         return "\n".join("- " + sentence for sentence in sentences)
+    return " ".join(sentences)
+
+
+def print_structure(n_splits: int) -> None:
+    """Print dd of documents that differ in one thing, and the share of splits of equal ones whose interval holds 0."""
+    sentences = list(NgramModel(order=3).fit(Corpus.from_texts(docstring_sentences())).sample(200_000, seed=1).texts)
+    rng = np.random.default_rng(2)
+
+    def drawn(n: int) -> list[list[str]]:
+        return [[sentences[number] for number in rng.integers(0, len(sentences), 24)] for _ in range(n)]
+
+    def some(share: float, changed: Make) -> Make:
+        return lambda document: (changed if rng.random() < share else _plain)(document)
+
+    worlds: dict[str, tuple[float, Make]] = {
+        "30 % with a bulleted list": (0.3, lambda one: "\n- ".join(["", *one[:6]]) + "\n\n" + _plain(one[6:])),
+        "30 % with blank lines": (0.3, lambda one: "\n\n".join(map(_plain, (one[:8], one[8:16], one[16:])))),
+        "40 % begin with a phrase": (0.4, lambda one: "Certainly, here it is. " + _plain(one[1:])),
+        "40 % end with a phrase": (0.4, lambda one: _plain(one[1:]) + " I hope this helps."),
+        "50 % say five sentences twice": (0.5, lambda one: _plain([*one[:19], *one[:5]])),
+        "50 % sorted by length": (0.5, lambda one: _plain(sorted(one, key=len))),
+        "equal": (0.0, _plain),
+    }
+    print("| generated documents | truth | as sentences | as documents |\n|---|---|---|---|")
+    for name, (truth, make) in worlds.items():
+        texts = {"real": [*map(_plain, drawn(500))], "generated": [*map(some(truth, make), drawn(500))]}
+        corpora = corpora_from_texts(texts, tokenizer="whitespace")
+        units: tuple[TextUnit, ...] = ("sentence", "document")
+        estimates = [dd(corpora["generated"], corpora["real"], unit=unit) for unit in units]
+        cells = [f"{each.value:.3f} [{each.interval.low:.3f}, {each.interval.high:.3f}]" for each in estimates]
+        print(f"| {name} | {truth:g} | {' | '.join(cells)} |", flush=True)
+    held = 0
+    for split in range(n_splits):
+        documents = [*map(some(0.3, worlds["30 % with a bulleted list"][1]), drawn(400))]
+        corpora = corpora_from_texts({"real": documents[:200], "generated": documents[200:]}, tokenizer="whitespace")
+        interval = dd(corpora["generated"], corpora["real"], unit="document", seed=split).interval
+        held += interval.low <= 0 <= interval.high
+    print(f"\nThe interval held 0 in {held} of {n_splits} splits of 200 + 200 equal documents, a third with lists.")
+
+
+def _plain(sentences: Sequence[str]) -> str:
     return " ".join(sentences)
 
 

@@ -129,7 +129,7 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
     if not named:
         return []
     return [
-        f"the texts are documents, for which {', '.join(named)} are not made: n-grams are matched wherever they stand "
+        f"these are documents, for which {' and '.join(named)} {'is' if len(named) == 1 else 'are'} not made: n-grams are matched wherever they stand "
         "in a long text, so a value says little of how the document is put together; compare values of texts of equal "
         "length only"
     ]
