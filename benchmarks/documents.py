@@ -9,7 +9,7 @@ Printed, as Markdown: processor seconds, wall seconds and the largest memory of 
 metrics and the explanation, on two threads. ``--keep`` writes the documents as real.jsonl and generated.jsonl, for
 `benchmarks/scale.py`, which has the figures of each stage. ``--structure`` prints instead what dd finds of documents
 that differ in one thing alone, taken as sentences and as documents, beside the truth, which is the share of documents
-that differ; of documents that do not differ, how many intervals hold 0. Not for Windows: the memory comes from `resource`.
+that differ; of documents that do not differ, how many intervals hold 0. Not for Windows: memory comes from `resource`.
 """
 
 import argparse

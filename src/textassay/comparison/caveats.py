@@ -128,8 +128,9 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
     named = dict.fromkeys(metric.declaration.name for metric in metrics if metric.declaration.name in OF_SENTENCES)
     if not named:
         return []
+    verb = "is" if len(named) == 1 else "are"
     return [
-        f"these are documents, for which {' and '.join(named)} {'is' if len(named) == 1 else 'are'} not made: n-grams are matched wherever they stand "
+        f"these are documents, for which {' and '.join(named)} {verb} not made: n-grams are matched wherever they stand "
         "in a long text, so a value says little of how the document is put together; compare values of texts of equal "
         "length only"
     ]
