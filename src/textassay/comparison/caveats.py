@@ -130,7 +130,7 @@ def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
         return []
     verb = "is" if len(named) == 1 else "are"
     return [
-        f"these are documents, for which {' and '.join(named)} {verb} not made: n-grams are matched wherever they stand "
+        f"these are documents, for which {' and '.join(named)} {verb} not made: n-grams are matched wherever they are "
         "in a long text, so a value says little of how the document is put together; compare values of texts of equal "
         "length only"
     ]
