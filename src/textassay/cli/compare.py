@@ -270,6 +270,8 @@ def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condi
     """Say which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
     status = 0
     for condition, metric in conditions:
+        if metric not in comparison.metrics:  # of documents, fewer are computed unasked
+            raise OptionError(f"--fail-if '{condition}': {metric} is computed of documents only if --metrics names it")
         met = []
         for name in comparison.generators:
             estimate = comparison.result(name, metric).estimate

@@ -1,7 +1,7 @@
 """Time and memory of a comparison of documents, by their number: whether both grow as the text does.
 
-    python benchmarks/documents.py [--sizes 1000 2000 4000] [--tokens 1000] [--keep FOLDER]
-    python benchmarks/documents.py --structure
+    python benchmarks/of_documents.py [--sizes 1000 2000 4000] [--tokens 1000] [--keep FOLDER]
+    python benchmarks/of_documents.py --structure
 
 Documents of about so many tokens are made of sentences that a 3-gram model of Python's docstrings draws, in paragraphs
 and with headings; those that play the generated ones open and close alike, use bulleted lists and say things twice.
