@@ -745,7 +745,8 @@ def _sizes_told(digest: Digest) -> str:
     told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
     told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
     tokenizer = digest.setting("tok")
-    parts = [told, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
+    unit = ["measured as documents"] * (digest.setting("unit") == "document")
+    parts = [told, *unit, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
     return f"{'; '.join([*parts, *([digest.learnt_note] if digest.learnt_note else [])])}."
 
 
