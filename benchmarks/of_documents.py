@@ -25,6 +25,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from textassay.corpus import Corpus, TextUnit, corpora_from_texts, docstring_sentences
+from textassay.estimate import Estimate
 from textassay.generator import NgramModel
 from textassay.metric import dd
 
@@ -133,15 +134,20 @@ def print_structure(n_splits: int) -> None:
         corpora = corpora_from_texts(texts, tokenizer="whitespace")
         units: tuple[TextUnit, ...] = ("sentence", "document")
         estimates = [dd(corpora["generated"], corpora["real"], unit=unit) for unit in units]
-        cells = [f"{each.value:.3f} [{each.interval.low:.3f}, {each.interval.high:.3f}]" for each in estimates]
+        cells = ["{:.3f} [{:.3f}, {:.3f}]".format(each.value, *_ends(each)) for each in estimates]
         print(f"| {name} | {truth:g} | {' | '.join(cells)} |", flush=True)
     held = 0
     for split in range(n_splits):
         documents = [*map(some(0.3, worlds["30 % with a bulleted list"][1]), drawn(400))]
         corpora = corpora_from_texts({"real": documents[:200], "generated": documents[200:]}, tokenizer="whitespace")
-        interval = dd(corpora["generated"], corpora["real"], unit="document", seed=split).interval
-        held += interval.low <= 0 <= interval.high
+        low, high = _ends(dd(corpora["generated"], corpora["real"], unit="document", seed=split))
+        held += low <= 0 <= high
     print(f"\nThe interval held 0 in {held} of {n_splits} splits of 200 + 200 equal documents, a third with lists.")
+
+
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    assert estimate.interval is not None
+    return estimate.interval.low, estimate.interval.high
 
 
 def _plain(sentences: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from textassay.corpus import STRUCTURES, Corpus, TextUnit, corpora_from_texts
 from textassay.discriminator import (
     Part,
     Pool,
+    StackDiscriminator,
     make_discriminator,
     repeated_shares,
     sentence_lengths,
@@ -108,6 +109,7 @@ def test_a_fitted_stack_describes_new_documents_as_those_of_its_pool(sides: dict
     rows = np.arange(80)
     train, valid, test = (Part(pool, (part, part)) for part in (rows[:50], rows[50:65], rows[65:]))
     judge = make_discriminator("stack-documents")
+    assert isinstance(judge, StackDiscriminator)
     of_pool = judge.fit_part(train, valid).prob_real_of(test)
     alone = judge.fit(train.corpora, valid.corpora)
     for side, scores in zip(test.corpora, of_pool, strict=True):

@@ -326,7 +326,7 @@ class StackFeatures:
         at_edges = None
         if structure.COLUMN in names:
             at_edges, own_edges = LinearMargins.fit(_marked_edges(described), own_groups)
-            given = np.column_stack([given, own_edges])
+            given = np.column_stack([*([] if given is None else [given]), own_edges])
         is_real = train.is_real[drawn]
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
@@ -361,7 +361,8 @@ class StackFeatures:
         log_probs = None if self.column is None else corpus.columns[self.column]
         given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
         if self.at_edges is not None:
-            given = np.column_stack([given, self.at_edges.margins(mark_ends(structure.edges(corpus)))])
+            of_edges = self.at_edges.margins(mark_ends(structure.edges(corpus)))
+            given = np.column_stack([*([] if given is None else [given]), of_edges])
         gaps = None if self.skips is None else self.skips.describe(marked)
         return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
 
@@ -375,8 +376,8 @@ class StackFeatures:
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
             given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
             if self.at_edges is not None:
-                of_edges = Corpus.concatenate(_marked_edges(block))
-                given = np.column_stack([given, self.at_edges.margins(of_edges)])
+                of_edges = self.at_edges.margins(Corpus.concatenate(_marked_edges(block)))
+                given = np.column_stack([*([] if given is None else [given]), of_edges])
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.linear is not None:
