@@ -13,7 +13,7 @@ from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
 from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
@@ -36,7 +36,7 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "embedding-logistic": EmbeddingLogisticDiscriminator,
     "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,
-    "logistic-pairs": partial(LogisticDiscriminator, "logistic-pairs", max_order=2),
+    "logistic-pairs": PairsLogistic,
     "lstm": RecurrentDiscriminator,
     "naive-bayes": NaiveBayesDiscriminator,
     "nb-logistic": NbLogisticDiscriminator,

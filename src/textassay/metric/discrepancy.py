@@ -78,9 +78,7 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
     discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
-    unit: TextUnit = (
-        settings["unit"] or "sentence"
-    )  # where it is recognised, the texts decide, which are part of any key
+    unit: TextUnit = settings["unit"] or "sentence"  # recognised by texts that are part of any key
     sizes = family_sizes(effort, has_prior=prior is not None, unit=unit) if _is_auto(discriminator) else [0]
     judges = {size: _judge(discriminator, effort, prior, size, unit) for size in sizes}
     return " ".join(
