@@ -46,8 +46,8 @@ def test_sentences_are_as_they_were() -> None:
     """No word of units, and the same numbers whether sentences are recognised or named."""
     texts = [" ".join(text.split("\n")) for text in documents("real", 120)]
     recognised, named = (
-        ta.compare({"same": texts[60:]}, texts[:60], metrics=["dd"], effort="quick", explain=False, **unit)
-        for unit in ({}, {"unit": "sentence"})
+        ta.compare({"same": texts[60:]}, texts[:60], metrics=["dd"], effort="quick", explain=False, unit=unit)
+        for unit in ("auto", "sentence")
     )
     assert "unit" not in recognised.settings
     assert recognised.to_dict() == named.to_dict()

@@ -1,5 +1,7 @@
 """Structural differences: shares and means with intervals, and none where there are none."""
 
+from typing import Any
+
 import pytest
 
 from textassay.comparison import Explanation
@@ -9,6 +11,8 @@ from textassay.corpus import corpora_from_texts
 from textassay.report.explanation import structure_statement
 from textassay.resampling import newcombe_interval
 from textassay.seeding import stream
+
+_LISTS = ("more_generated", "more_real", "lengths", "positions", "most_generated", "most_lifelike", "mistaken", "curve")
 
 
 def document(side: str, number: int, *, opening: str = "", joint: str = "\n", n: int = 60) -> str:
@@ -69,11 +73,8 @@ def test_equal_documents_have_no_differences() -> None:
 def test_an_explanation_keeps_its_structure_in_json() -> None:
     """And has no such key without one."""
     one = StructuralDifference("has headings", "share", 0.1, 0.5, 0.2, 0.6, 1e-4)
-    empty: dict[str, tuple[()]] = dict.fromkeys(
-        ("more_generated", "more_real", "lengths", "positions", "most_generated", "most_lifelike", "mistaken", "curve"),
-        (),
-    )
-    explanation = Explanation("x", 0.5, **empty, n_tested=0, level=0.95, rising=None, structure=(one,))
+    settings: Any = dict.fromkeys(_LISTS, ())
+    explanation = Explanation("x", 0.5, **settings, n_tested=0, level=0.95, rising=None, structure=(one,))
     assert Explanation.from_dict(explanation.to_dict()) == explanation
-    plain = Explanation("x", 0.5, **empty, n_tested=0, level=0.95, rising=None)
+    plain = Explanation("x", 0.5, **settings, n_tested=0, level=0.95, rising=None)
     assert "structure" not in plain.to_dict()

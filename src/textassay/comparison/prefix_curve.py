@@ -56,8 +56,7 @@ def prefix_curve(
     check_level(level)
     check_corpora(generated, real, metric="prefix curve", at_least=SENTENCES_PER_FOLD * (folds if folds > 1 else 5))
     points = []
-    grid = {"binary": GRID["binary"]}
-    judge = LogisticDiscriminator(grid=grid, max_order=2) if unit == "document" else LogisticDiscriminator(grid=grid)
+    judge = LogisticDiscriminator(grid={"binary": GRID["binary"]}, max_order=2 if unit == "document" else 4)
     for n_tokens in prefix_lengths(real, generated, unit):
         sides = (first_tokens(real, n_tokens), first_tokens(generated, n_tokens))
         fit = cross_fit(judge, *sides, folds=folds, seed=seed)

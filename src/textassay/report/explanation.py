@@ -62,7 +62,7 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
         ("More often in real text", explanation.more_real),
     ]
     parts = [
-        *items(structure_statement(one) for one in explanation.structure),
+        *items([structure_statement(one) for one in explanation.structure]),
         _structure_table(explanation),
         *(_ngrams(explanation, title, giveaways, top) for title, giveaways in ngrams if top),
         *notes(_tests(explanation) if top and any(giveaways for _, giveaways in ngrams) else ""),
