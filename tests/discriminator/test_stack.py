@@ -145,7 +145,7 @@ def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
     marked, joint = (mark_ends(real), mark_ends(generated)), np.concatenate([groups, groups])
     counts = SideCounts.build(*marked, max_order=3)
     skips, every = SkipCounts.build(*marked), np.ones(180, bool)
-    features, columns, _ = StackFeatures.fit(counts, skips, everything, every, margins=True, column=None)
+    features, columns, _ = StackFeatures.fit(counts, skips, everything, every, margin_order=4, column=None)
     sums = counts.describe_own(joint)
     gaps = skips.describe_own(joint)
     assert columns[:, : sums.shape[1]] == pytest.approx(sums)

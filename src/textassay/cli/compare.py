@@ -33,6 +33,7 @@ from textassay.cli.declarations import (
     Real,
     Running,
     Train,
+    Unit,
 )
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
@@ -81,6 +82,7 @@ class Compare(Reading, Running, Clustered, Output):
     encoder: Encoder = None
     paper: Paper = False
     prior: Prior = None
+    unit: Unit = "auto"
     explain: Explain = True
     folds: Folds = None
     level: Level = 0.95
@@ -144,6 +146,7 @@ class Compare(Reading, Running, Clustered, Output):
                 encoder=self.encoder,
                 paper=self.paper,
                 prior=cast(Any, self.prior),  # checked by `_metrics_of`
+                unit=self.unit,
                 explain=self.explain,
                 budget=self.budget,
                 tokenizer=self.tokenizer,
@@ -285,6 +288,8 @@ def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condi
     """Say which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
     status = 0
     for condition, metric in conditions:
+        if metric not in comparison.metrics:  # of documents, fewer are computed unasked
+            raise OptionError(f"--fail-if '{condition}': {metric} is computed of documents only if --metrics names it")
         met = []
         for name in comparison.generators:
             estimate = comparison.result(name, metric).estimate

@@ -63,6 +63,7 @@ Real = Annotated[str, option("Real text to compare with; '-' is standard input."
 Heldout = Annotated[str | None, option("More real text: a second row that shows how real text scores.", "FILE")]
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
 FitReal = Annotated[str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")]
+Unit = Annotated[str, option("What a text is: sentence, document, or auto (as it looks).", "UNIT")]
 Prior = Annotated[str | None, option("What dd knows of a language: english (needs the extra prior).", "NAME")]
 PromptColumn = Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)]
 Features = Annotated[

@@ -23,6 +23,7 @@ from textassay.cli.declarations import (
     Reading,
     Real,
     Running,
+    Unit,
 )
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators, split_models
@@ -46,6 +47,7 @@ class Explain(Reading, Running, Clustered, Output):
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
     effort: Effort = "default"
     prior: Prior = None
+    unit: Unit = "auto"
     folds: Folds = None
     level: Level = 0.95
     device: Device = "auto"
@@ -73,6 +75,7 @@ class Explain(Reading, Running, Clustered, Output):
             explain_generators,
             read_and_draw,
         )
+        from textassay.corpus import unit_of
         from textassay.execution import device
         from textassay.metric import check_effort
         from textassay.report import explanation_document
@@ -94,6 +97,7 @@ class Explain(Reading, Running, Clustered, Output):
                 progress=progress,
             )
             real = corpora.pop(FLOOR)
+            unit = unit_of(real, self.unit)
             explanations, reasons = explain_generators(
                 real,
                 corpora,
@@ -106,6 +110,7 @@ class Explain(Reading, Running, Clustered, Output):
                 version=version,
                 progress=progress,
                 prior=prior,
+                unit=unit,
             )
         if reasons:
             raise TooFewSentencesError(reasons[0])
@@ -118,6 +123,7 @@ class Explain(Reading, Running, Clustered, Output):
             "folds": folds,
             "effort": self.effort,
             **({} if prior is None else {"prior": prior}),
+            **({"unit": unit} if unit == "document" else {}),
             "tokenizer": real.tokenizer,
             **({"draws": [draw.to_dict() for draw in drawn.draws], "warnings": [*drawn.warnings]} if models else {}),
             "explanations": [explanation.to_dict() for explanation in explanations],

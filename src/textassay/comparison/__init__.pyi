@@ -43,6 +43,7 @@ from textassay.comparison.explanation import Explanation as Explanation
 from textassay.comparison.explanation import LengthBin as LengthBin
 from textassay.comparison.explanation import PositionBin as PositionBin
 from textassay.comparison.explanation import PrefixPoint as PrefixPoint
+from textassay.comparison.explanation import StructuralDifference as StructuralDifference
 from textassay.comparison.learning_curve import Judgement as Judgement
 from textassay.comparison.learning_curve import Rise as Rise
 from textassay.comparison.learning_curve import judge as judge

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from textassay.comparison.comparison import FLOOR, TRAIN, Result
 from textassay.estimate import Estimate
 from textassay.inspection import HELDOUT
+from textassay.metric import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES, Metric
 
 MATCHED = " at the floor's size"  # suffix of the name of a generator measured at that size
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
@@ -112,6 +113,27 @@ def unlike_clusters(results: Sequence[Result]) -> list[str]:
                 "with the others; give every generator the same number of texts"
             )
     return messages
+
+
+def of_documents(metrics: Sequence[Metric], *, left_out: bool) -> list[str]:
+    """Return a warning about metrics that are made for sentences, where texts are documents.
+
+    `left_out`: whether they are missing because nobody named them.
+    """
+    if left_out:
+        return [
+            f"these are documents: {' and '.join(LEFT_OUT_OF_DOCUMENTS)} are left out, since short n-grams of long "
+            "texts stand everywhere; name them (--metrics), or take texts as sentences (--unit sentence)"
+        ]
+    named = dict.fromkeys(metric.declaration.name for metric in metrics if metric.declaration.name in OF_SENTENCES)
+    if not named:
+        return []
+    verb = "is" if len(named) == 1 else "are"
+    return [
+        f"these are documents, for which {' and '.join(named)} {verb} not made: n-grams are matched wherever they are "
+        "in a long text, so a value says little of how the document is put together; compare values of texts of equal "
+        "length only"
+    ]
 
 
 def mixed_log_probs(results: Sequence[Result]) -> list[str]:

@@ -22,7 +22,8 @@ from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, j
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.sources import Source
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.comparison.structural_differences import structural_differences
+from textassay.corpus import Corpus, TextOptions, Texts, TextUnit, unit_of
 from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
@@ -67,6 +68,7 @@ def explain(
     prior: Prior | None = None,
     budget: int | str | None = None,
     own_log_probs: bool = True,
+    unit: str | None = None,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -89,7 +91,8 @@ def explain(
     seed
         Draws the partitions and the subsets of the learning curve; `value` is that of ``dd`` with the same settings.
     halvings
-        How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1.
+        How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1, and 1
+        for documents.
     full
         The result of `textassay.comparison.judge` for the same arguments, to save computing it again.
     fit_real, trained_on
@@ -98,6 +101,9 @@ def explain(
         What dd knows of a language, as in ``dd``.
     budget, own_log_probs
         How much may be drawn from a generator, and whether its log-probabilities are used, as in `compare`.
+    unit
+        ``sentence``, ``document``, or ``auto`` (None is the same), as in `compare`: of documents, the structure that
+        differs is named, too.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
@@ -109,8 +115,8 @@ def explain(
         If a setting is out of range.
     """
     check_range("top", top, 0)
-    halvings = HALVINGS[effort] if halvings is None else halvings
-    check_range("halvings", halvings, 1)
+    if halvings is not None:
+        check_range("halvings", halvings, 1)
     check_level(level)
     more = {key: texts for key, texts in ((FIT_REAL, fit_real), (TRAIN, trained_on)) if texts is not None}
     corpora, drawn = read_and_draw(
@@ -118,7 +124,15 @@ def explain(
         own_log_probs=own_log_probs,
     )  # fmt: skip
     generated, real = corpora[name], corpora[FLOOR]
-    untested: Untested = {"fit_real": corpora.get(FIT_REAL), "trained_on": corpora.get(TRAIN), "prior": prior}
+    seen_as = unit_of(real, unit)
+    if halvings is None:
+        halvings = HALVINGS[effort] if seen_as == "sentence" else 1
+    untested: Untested = {
+        "fit_real": corpora.get(FIT_REAL),
+        "trained_on": corpora.get(TRAIN),
+        "prior": prior,
+        "unit": seen_as,
+    }
     if full is None:
         full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
     ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
@@ -128,7 +142,7 @@ def explain(
     rise = curve.rise
     of_real, of_generated = stream(seed, "explanation", "real"), stream(seed, "explanation", "generated")
     parts = real.drawn(MOST_LINEAR, of_real), generated.drawn(MOST_LINEAR, of_generated)
-    prefixes = prefix_curve(*parts, folds=folds, level=level, seed=seed)
+    prefixes = prefix_curve(*parts, folds=folds, level=level, seed=seed, unit=seen_as)
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
     return Explanation(
@@ -139,7 +153,7 @@ def explain(
         n_tested=ngrams.n_tested,
         level=level,
         lengths=_lengths(real, generated, full, level),
-        positions=_positions(*_linear((real, generated), parts, full, folds, seed)),
+        positions=_positions(*_linear((real, generated), parts, full, folds, seed, seen_as)),
         most_generated=_examples(generated, generated_scores, lowest=True),
         most_lifelike=_examples(generated, generated_scores, lowest=False),
         mistaken=_examples(real, mistaken, lowest=True),
@@ -154,6 +168,7 @@ def explain(
         half_low=prefixes.half_low,
         half_high=prefixes.half_high,
         boilerplate=ngrams.boilerplate,
+        structure=structural_differences(real, generated, level=level) if seen_as == "document" else (),
     )
 
 
@@ -309,13 +324,19 @@ def _lengths(real: Corpus, generated: Corpus, judged: Judgement, level: float) -
 
 
 def _linear(
-    sides: tuple[Corpus, Corpus], parts: tuple[Corpus, Corpus], judged: Judgement, folds: int, seed: int
+    sides: tuple[Corpus, Corpus],
+    parts: tuple[Corpus, Corpus],
+    judged: Judgement,
+    folds: int,
+    seed: int,
+    unit: TextUnit,
 ) -> tuple[Corpus, Corpus, CrossFit]:
     """Return the cross-fit of a linear classifier with its texts: the one in dd, or a new one of `parts`."""
     for fit in (judged.fit, *judged.fit.alone.values()):
         if all(fold.evidence is not None for fold in fit.folds):
             return *sides, fit
-    return *parts, cross_fit(LogisticDiscriminator(), *parts, folds=folds, seed=seed)
+    judge = LogisticDiscriminator(max_order=2) if unit == "document" else LogisticDiscriminator()
+    return *parts, cross_fit(judge, *parts, folds=folds, seed=seed)
 
 
 def _positions(real: Corpus, generated: Corpus, linear: CrossFit) -> tuple[PositionBin, ...]:

@@ -26,6 +26,23 @@ class DiscriminativeNgram:
 
 
 @dataclass(frozen=True)
+class StructuralDifference:
+    """A trait of documents that one side has in more of its texts, or more of.
+
+    `kind` ``share``: `real` and `generated` are the fractions of texts with the trait; ``mean``: its mean over texts.
+    """
+
+    trait: str  # Of a share, what such a text does: "begins with 'Certainly'"; of a mean, what is measured
+    kind: str
+    real: float
+    generated: float
+    # Interval of the difference, generated less real
+    low: float
+    high: float
+    p_adjusted: float  # P-value of the difference, adjusted over all traits tested
+
+
+@dataclass(frozen=True)
 class LengthBin:
     """dd among the texts of `shortest` to `longest` tokens; value and interval are None where there are too few."""
 
@@ -119,6 +136,9 @@ class Explanation(Displayed):
     boilerplate
         Phrases of any length in many generated and few real texts, the most frequent first; see
         `textassay.comparison.boilerplate`. Their p-values are those of the n-grams they grew from.
+    structure
+        Of documents: what differs in their structure, the clearest first; see
+        `textassay.comparison.structural_differences`.
     """
 
     generator: str
@@ -143,6 +163,7 @@ class Explanation(Displayed):
     half_low: float | None = None
     half_high: float | None = None
     boilerplate: tuple[DiscriminativeNgram, ...] = ()
+    structure: tuple[StructuralDifference, ...] = ()
 
     @property
     def overused(self) -> tuple[DiscriminativeNgram, ...]:
@@ -158,7 +179,10 @@ class Explanation(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        fields = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        if not self.structure:
+            del fields["structure"]  # sentences have none
+        return fields
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Explanation":
@@ -174,6 +198,7 @@ class Explanation(Displayed):
             "mistaken": Example,
             "curve": CurvePoint,
             "prefixes": PrefixPoint,
+            "structure": StructuralDifference,
         }
         fields: dict[str, Any] = {
             key: tuple(parts[key](**part) for part in value) if key in parts else value for key, value in data.items()

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from textassay.comparison.explanation import FLAT, CurvePoint
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, TextUnit
 from textassay.discriminator import CrossFit, Prior
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
@@ -36,11 +36,12 @@ _FAR = 1 << 40  # offset that keeps group numbers apart from those of single tex
 
 
 class Untested(TypedDict, total=False):
-    """What dd learns from and is not tested on; see `textassay.metric.dd`."""
+    """What dd learns from and is not tested on, and how it sees the texts; see `textassay.metric.dd`."""
 
     fit_real: Corpus | None
     trained_on: Corpus | None
     prior: Prior | None
+    unit: TextUnit | None
 
 
 @dataclass(frozen=True)

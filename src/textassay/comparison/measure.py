@@ -33,7 +33,8 @@ from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"
 _LEARNT_FROM = ("fit_real", "prior", "train")  # settings that a comparison has where dd learns from more than its texts
-_AT_ONCE = 30_000  # texts: where there are more, one generator is measured after another, to limit memory
+# Texts and tokens a side: where there are more, one generator is measured after another, to limit memory
+_AT_ONCE, _TOKENS_AT_ONCE = 30_000, 3_000_000
 _ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
 
 Progress = Callable[[str, int, int], None]
@@ -266,7 +267,7 @@ def measure_cells(
 
 def at_once(corpora: Iterable[Corpus]) -> bool:
     """Return whether several of these may be measured at once, each by one thread."""
-    return all(len(corpus) <= _AT_ONCE for corpus in corpora)
+    return all(len(corpus) <= _AT_ONCE and len(corpus.tokens) <= _TOKENS_AT_ONCE for corpus in corpora)
 
 
 def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:

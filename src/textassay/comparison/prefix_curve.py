@@ -8,6 +8,9 @@ cross-fitted dd on the same partition, so that points differ by the cut, not by 
 The classifier is logistic regression over n-grams with one weighting, at any effort: the curve shows where a generator
 is detected, and even its last point, on whole texts, is no substitute for dd.
 
+Documents are cut at fewer and rounder lengths, about twice as long each time, so that all points together take about
+twice the time of the last; the classifier sees n-grams of at most two tokens there.
+
 The half-length is where the curve, interpolated linearly from 0 at no token, first reaches one half. Its interval holds
 the lengths at which the band of the curve contains one half. More tokens never reduce the total variation; as far as
 this also holds for the classifiers, a length is excluded only where the interval at that length is wrong, so the
@@ -19,12 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from textassay.comparison.explanation import HALF, PrefixPoint
-from textassay.corpus import Corpus, join_tokens
+from textassay.corpus import Corpus, TextUnit, join_tokens
 from textassay.discriminator import GRID, LogisticDiscriminator, cross_fit
 from textassay.metric import SENTENCES_PER_FOLD, Answers, check_corpora, check_level
 
 _FIRST = (1, 2, 3, 5, 8, 12)
 _STEP = 1.5
+_FIRST_OF_DOCUMENTS = (5, 10, 20, 50, 100, 200, 500)  # then each ten times the one three places before
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,22 @@ class PrefixCurve:
 
 
 def prefix_curve(
-    real: Corpus, generated: Corpus, *, folds: int = 5, level: float = 0.95, seed: int = 0
-) -> PrefixCurve:  # fmt: skip
-    """Return dd of the first 1, 2, 3, 5, 8, 12, ... tokens; the partition is that of ``dd`` with the same seed."""
+    real: Corpus,
+    generated: Corpus,
+    *,
+    folds: int = 5,
+    level: float = 0.95,
+    seed: int = 0,
+    unit: TextUnit = "sentence",
+) -> PrefixCurve:
+    """Return dd of the first tokens, as many as `prefix_lengths` says, on the partition of ``dd`` with this seed."""
     check_level(level)
     check_corpora(generated, real, metric="prefix curve", at_least=SENTENCES_PER_FOLD * (folds if folds > 1 else 5))
     points = []
-    for n_tokens in prefix_lengths(real, generated):
+    judge = LogisticDiscriminator(grid={"binary": GRID["binary"]}, max_order=2 if unit == "document" else 4)
+    for n_tokens in prefix_lengths(real, generated, unit):
         sides = (first_tokens(real, n_tokens), first_tokens(generated, n_tokens))
-        fit = cross_fit(LogisticDiscriminator(grid={"binary": GRID["binary"]}), *sides, folds=folds, seed=seed)
+        fit = cross_fit(judge, *sides, folds=folds, seed=seed)
         answers = Answers.of([fit], *sides)
         interval = answers.interval(level)
         low, high = (-1.0, 1.0) if interval is None else (interval.low, interval.high)
@@ -56,9 +67,17 @@ def prefix_curve(
     return PrefixCurve(tuple(points), *half_length(points))
 
 
-def prefix_lengths(real: Corpus, generated: Corpus) -> tuple[int, ...]:
-    """Return the lengths of the points: 1, 2, 3, 5, 8, 12, ... up to what half the texts of each side reach."""
+def prefix_lengths(real: Corpus, generated: Corpus, unit: TextUnit = "sentence") -> tuple[int, ...]:
+    """Return the lengths of the points, up to what half the texts of each side reach.
+
+    These are 1, 2, 3, 5, 8, 12, ... tokens; of documents 5, 10, 20, 50, 100, 200, 500, 1000, ...
+    """
     longest = min(int(np.quantile(corpus.lengths, 0.5, method="higher")) for corpus in (real, generated))
+    if unit == "document":
+        rounded = list(_FIRST_OF_DOCUMENTS)
+        while rounded[-1] < longest:
+            rounded.append(10 * rounded[-3])
+        return tuple(length for length in rounded if length <= longest)
     lengths = list(_FIRST)
     while lengths[-1] < longest:
         lengths.append(int(lengths[-1] * _STEP))

@@ -25,6 +25,7 @@ from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
     mixed_log_probs,
+    of_documents,
     supported,
     train_differs,
     unequal_sizes,
@@ -40,18 +41,22 @@ from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.sources import Source, check_beside
 from textassay.corpus import (
     AUTO,
+    AUTO_UNIT,
     PROMPTS,
     Corpus,
     SpacingWarning,
     TextFile,
     Texts,
+    TextUnit,
     Tokenizer,
     as_texts,
+    check_unit,
     corpora_from_texts,
     halves,
     halves_within,
     kept_texts,
     no_texts_of_refused_input,
+    unit_of,
     with_prompts,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
@@ -104,6 +109,7 @@ def compare(
     effort: Effort = "default",
     paper: bool = False,
     prior: Literal["english"] | None = None,
+    unit: str = AUTO_UNIT,
     explain: bool = True,
     budget: int | str | None = None,
     folds: int = FOLDS,
@@ -161,6 +167,10 @@ def compare(
     prior
         ``english``: dd knows how often English words and pairs of words are used, which helps where there is
         little text (the extra ``prior``).
+    unit
+        ``sentence``, ``document``, or ``auto``: documents where a fifth of the real texts have a line break inside or
+        half of them 1,000 characters. Of documents, dd sees the structure, explanations name it, and metrics that are
+        made for sentences are computed only if they are named; a warning says so.
     explain
         Whether to say what gives each generator away, where dd is among the metrics; see
         `textassay.comparison.explain`. For too little text a warning says why not.
@@ -195,6 +205,7 @@ def compare(
         If a setting is unknown or out of range.
     """
     _check_options(generated, metrics, level=level)
+    check_unit(unit)
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
@@ -213,6 +224,7 @@ def compare(
         "level": level,
         "paper": paper,
         "prior": prior,
+        "unit": unit,
         "seed": seed,
     }
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
@@ -301,6 +313,7 @@ def compare(
                 fit_real=corpora.get(FIT_REAL),
                 trained_on=trained_on,
                 prior=prior,
+                unit=prepared.unit,
             )
         cells = measure_cells(
             chosen,
@@ -334,6 +347,7 @@ def compare(
             *supported(
                 _warnings(cells, results, tasks, alpha=1 - level, size_sensitive=size_sensitive_of(chosen)), results
             ),
+            *prepared.warnings,
             *not_learnt_from,
             *unexplained,
             *drawn.warnings,
@@ -356,6 +370,8 @@ class _Prepared:
     metrics: list[Metric]
     real_text: RealText
     settings: dict[str, Any]
+    unit: TextUnit
+    warnings: tuple[str, ...]
 
     @property
     def real(self) -> Corpus:
@@ -374,6 +390,7 @@ def _prepare(
 ) -> _Prepared:
     """Return the corpora with their columns, and the metrics; raise for what cannot be compared."""
     corpora = attach_columns(corpora, generated, **beside)
+    unit = unit_of(corpora[FLOOR], measuring["unit"])
     extras = {
         "train": corpora.get(TRAIN),
         "log-probs": beside["log_probs"],
@@ -382,14 +399,20 @@ def _prepare(
     }
     of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
     has_features = bool(beside["features"])
+    available = [name for name, value in extras.items() if value is not None]
     chosen = parse_metrics(
-        default_metrics(name for name, value in extras.items() if value is not None) if metrics is None else metrics,
+        default_metrics(available, unit=unit) if metrics is None else metrics,
         train=corpora.get(TRAIN),
         trained_on=corpora.get(TRAIN),
         fit_real=corpora.get(FIT_REAL),
         prompts=corpora.get(PROMPTS),
+        unit=unit,
         **metric_settings(**of_metrics, has_features=has_features),
     )
+    if unit == "document" and any(metric.declaration.name == "dd" for metric in chosen):
+        from textassay.discriminator import with_structure  # loads the classifiers
+
+        corpora = {name: with_structure(corpus) for name, corpus in corpora.items()}  # once for all its parts
     if metrics is None:
         chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     real_corpus = corpora[FLOOR]
@@ -403,6 +426,7 @@ def _prepare(
         "folds": measuring["folds"],
         "paper": measuring["paper"],
         **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
+        **({"unit": unit} if unit == "document" else {}),
         **{
             name: corpora[source].fingerprint
             for name, source in (("fit_real", FIT_REAL), ("prompts", PROMPTS), ("train", TRAIN))
@@ -412,7 +436,8 @@ def _prepare(
     if out is not None:
         kept = {"level": measuring["level"], "seed": measuring["seed"], "settings": settings}
         check_same_settings(Path(out), real=real_text, **kept)
-    return _Prepared(corpora, chosen, real_text, settings)
+    warned = of_documents(chosen, left_out=metrics is None) if unit == "document" else []
+    return _Prepared(corpora, chosen, real_text, settings, unit, tuple(warned))
 
 
 def _learning(prepared: _Prepared, measuring: Mapping[str, Any], learnt_from: Collection[str]) -> Learning:

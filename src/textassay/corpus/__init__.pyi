@@ -78,6 +78,13 @@ from textassay.corpus.split import halves_within as halves_within
 from textassay.corpus.split import nested_fractions as nested_fractions
 from textassay.corpus.split import random_split as random_split
 from textassay.corpus.split import split_last as split_last
+from textassay.corpus.structure import AUTO_UNIT as AUTO_UNIT
+from textassay.corpus.structure import STRUCTURES as STRUCTURES
+from textassay.corpus.structure import UNITS as UNITS
+from textassay.corpus.structure import TextUnit as TextUnit
+from textassay.corpus.structure import check_unit as check_unit
+from textassay.corpus.structure import count_structures as count_structures
+from textassay.corpus.structure import unit_of as unit_of
 from textassay.corpus.tables import csv_rows as csv_rows
 from textassay.corpus.tables import long_fields as long_fields
 from textassay.corpus.text_form import TextForm as TextForm

@@ -98,6 +98,9 @@ from textassay.discriminator.stack import FIT as FIT
 from textassay.discriminator.stack import LinearMargins as LinearMargins
 from textassay.discriminator.stack import StackDiscriminator as StackDiscriminator
 from textassay.discriminator.stack import StackFeatures as StackFeatures
+from textassay.discriminator.structure import repeated_shares as repeated_shares
+from textassay.discriminator.structure import sentence_lengths as sentence_lengths
+from textassay.discriminator.structure import with_structure as with_structure
 from textassay.discriminator.svm import SvmDiscriminator as SvmDiscriminator
 from textassay.discriminator.text_folds import stratified_folds as stratified_folds
 from textassay.discriminator.text_folds import text_clusters as text_clusters

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
 from textassay.corpus import Corpus, Vocabulary, drop_pages
-from textassay.discriminator import prior, training_text
+from textassay.discriminator import prior, structure, training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -70,7 +70,7 @@ _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of 
 MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
-_GIVEN = (training_text.COLUMN, prior.COLUMN)  # columns that may come with texts, in this order
+_GIVEN = (training_text.COLUMN, prior.COLUMN, structure.COLUMN)  # columns that may come with texts, in this order
 
 # Of the linear model, whose margins need not be exact, as the stack weighs them.
 _N_FOLDS = 3
@@ -91,6 +91,7 @@ class StackDiscriminator(BaseDiscriminator):
     max_order: int = setting(5, "the longest n-grams", least=1)
     skips: bool = setting(True, "whether n-grams with gaps are counted, too")
     margins: bool = setting(True, "whether the margin of a linear model over n-grams is a column")
+    margin_order: int = setting(_MAX_ORDER, "the longest n-grams of that linear model", least=1)
     most_fitted: int = setting(
         MOST_FITTED,
         "the most training texts a side to which the weights of columns are fitted; all are counted",
@@ -106,7 +107,8 @@ class StackDiscriminator(BaseDiscriminator):
         """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
         margins = (
-            f"linear margins of 1-{_MAX_ORDER}-grams in >={_MIN_SENTENCES} sentences from {_N_FOLDS} parts at C={_C:g}"
+            f"linear margins of 1-{self.margin_order}-grams in >={_MIN_SENTENCES} sentences from {_N_FOLDS} parts "
+            f"at C={_C:g}"
         )
         also = [name for name, there in ((SKIP_PATTERNS_LABEL, self.skips), (margins, self.margins)) if there]
         models = [f"Witten-Bell, Kneser-Ney and shrunk ({strengths}) log-ratios of 1-{self.max_order}-grams with ends"]
@@ -186,7 +188,8 @@ class StackDiscriminator(BaseDiscriminator):
     def _describe(
         self, counts: SideCounts, skips: SkipCounts | None, train: Part, drawn: Mask, column: str | None
     ) -> "tuple[StackFeatures, FloatArray, Mask]":
-        return StackFeatures.fit(counts, skips, train, drawn, margins=self.margins, column=column)
+        margin_order = self.margin_order if self.margins else 0
+        return StackFeatures.fit(counts, skips, train, drawn, margin_order=margin_order, column=column)
 
 
 def _repeated_ngrams(real: Corpus, generated: Corpus, max_order: int) -> NgramTexts:
@@ -234,9 +237,11 @@ class LinearMargins:
     coefficients: FloatArray  # Mean over the fits, the intercept last, shape (n_features + 1,)
 
     @classmethod
-    def fit(cls, train: Pair, groups: IntArray | None = None) -> "tuple[LinearMargins, FloatArray]":
+    def fit(
+        cls, train: Pair, groups: IntArray | None = None, *, max_order: int = _MAX_ORDER
+    ) -> "tuple[LinearMargins, FloatArray]":
         """Return models, and the margins of training sentences, real ones first, shape (n_real + n_generated,)."""
-        index = NgramIndex.build(train, max_order=_MAX_ORDER, min_sentences=_MIN_SENTENCES)
+        index = NgramIndex.build(train, max_order=max_order, min_sentences=_MIN_SENTENCES)
         rows: csr_matrix = Weights()(vstack([index.count_matrix(corpus) for corpus in train], format="csr"))
         is_real = is_real_of(train)
         groups = np.arange(len(is_real)) if groups is None else groups
@@ -282,6 +287,7 @@ class StackFeatures:
     _centres: FloatArray
     _scales: FloatArray
     _given: tuple[str, ...] = ()  # Columns that came with the texts, of `_GIVEN`, which are among the straight ones
+    at_edges: LinearMargins | None = None  # Of documents: models of their first and last tokens
 
     @classmethod
     def fit(
@@ -291,7 +297,7 @@ class StackFeatures:
         train: Part,
         drawn: Mask,
         *,
-        margins: bool,
+        margin_order: int,
         column: str | None,
     ) -> "tuple[StackFeatures, FloatArray, Mask]":
         """Return the features, the columns of training sentences, each without its group, and which of them are real.
@@ -309,14 +315,18 @@ class StackFeatures:
         described = train.chosen(drawn)
         lengths = described.gathered(lambda side: side.lengths)
         linear, own_margins, own_gaps = None, None, None
-        if margins:
-            own_groups = None if groups is None else groups[drawn]
-            linear, own_margins = LinearMargins.fit(_marked(described), own_groups)
+        own_groups = None if groups is None else groups[drawn]
+        if margin_order:
+            linear, own_margins = LinearMargins.fit(_marked(described), own_groups, max_order=margin_order)
         sums = counts.describe_own(groups, rows=train.numbers, drawn=drawn)
         if skips is not None:
             own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
         names = tuple(name for name in _GIVEN if all(name in side.columns for side in (real, generated)))
         given = np.column_stack([described.column(name) for name in names]) if names else None
+        at_edges = None
+        if structure.COLUMN in names:
+            at_edges, own_edges = LinearMargins.fit(_marked_edges(described), own_groups)
+            given = np.column_stack([*([] if given is None else [given]), own_edges])
         is_real = train.is_real[drawn]
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
@@ -336,7 +346,9 @@ class StackFeatures:
         scales = np.where(scales > 0, scales, 1.0)
         straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, names)
+        features = cls(
+            counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, names, at_edges
+        )
         return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -348,6 +360,9 @@ class StackFeatures:
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
         given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
+        if self.at_edges is not None:
+            of_edges = self.at_edges.margins(mark_ends(structure.edges(corpus)))
+            given = np.column_stack([*([] if given is None else [given]), of_edges])
         gaps = None if self.skips is None else self.skips.describe(marked)
         return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
 
@@ -360,6 +375,9 @@ class StackFeatures:
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
             given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
+            if self.at_edges is not None:
+                of_edges = self.at_edges.margins(Corpus.concatenate(_marked_edges(block)))
+                given = np.column_stack([*([] if given is None else [given]), of_edges])
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.linear is not None:
@@ -394,8 +412,9 @@ class StackFeatures:
 
     @property
     def most_newton(self) -> int:
-        """How many columns Newton's method fits; with a prior, L-BFGS would need very many steps."""
-        return MANY_COLUMNS if prior.COLUMN not in self._given else 2 * MANY_COLUMNS
+        """How many columns Newton's method fits; with a prior or structure, L-BFGS would need very many steps."""
+        many = any(name in self._given for name in (prior.COLUMN, structure.COLUMN))
+        return 2 * MANY_COLUMNS if many else MANY_COLUMNS
 
     @property
     def n_bent(self) -> int:
@@ -419,6 +438,10 @@ class StackFeatures:
 
 def _marked(part: Part) -> Pair:
     return mark_ends(part.corpora[0]), mark_ends(part.corpora[1])
+
+
+def _marked_edges(part: Part) -> Pair:
+    return mark_ends(structure.edges(part.corpora[0])), mark_ends(structure.edges(part.corpora[1]))
 
 
 def _straight(

@@ -20,6 +20,8 @@ from textassay.metric.blindness import guessing_variance as guessing_variance
 from textassay.metric.blindness import unseen_shares as unseen_shares
 from textassay.metric.catalog import CATALOG as CATALOG
 from textassay.metric.catalog import DEFAULT_METRICS as DEFAULT_METRICS
+from textassay.metric.catalog import LEFT_OUT_OF_DOCUMENTS as LEFT_OUT_OF_DOCUMENTS
+from textassay.metric.catalog import OF_SENTENCES as OF_SENTENCES
 from textassay.metric.catalog import MetricLike as MetricLike
 from textassay.metric.catalog import default_metrics as default_metrics
 from textassay.metric.catalog import drawn_where_large as drawn_where_large

@@ -45,7 +45,8 @@ Blindness = Literal["word order", "words"]  # words: the value stays where each 
 # Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
 # is shown there.
 SHARED_SETTINGS = (
-    "background", "effort", "level", "log_probs", "ratings", "train", "trained_on", "fit_real", "prior", "prompts"
+    "background", "effort", "fit_real", "level", "log_probs", "prior", "prompts", "ratings", "train", "trained_on",
+    "unit",
 )  # fmt: skip
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
@@ -58,7 +59,7 @@ _TEXTS = {  # parameters that are texts
 }
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
 # Settings that came later: where they are None, they are no part of a key, so that older results are found
-_LATER = (DRAWN, "fit_real", "prior", "trained_on")
+_LATER = (DRAWN, "fit_real", "prior", "trained_on", "unit")
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are

@@ -12,6 +12,7 @@ from runpy import run_path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
+from textassay.corpus import TextUnit
 from textassay.errors import OptionError, unknown_name
 from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction
 
@@ -88,6 +89,9 @@ DEFAULT_METRICS = (
     "zipf",
 )
 _WITH_PROMPTS = "conditional-dd"
+# Metrics of matched n-grams, which are made for sentences; of documents, those of the default set are computed if named
+OF_SENTENCES = ("bleu", "self-bleu", "bleu-nearest", "bleu-train", "rouge", "meteor", "cider", "cider-d")
+LEFT_OUT_OF_DOCUMENTS = ("bleu", "self-bleu")
 _WITH_MORE = ("memorization", "huse")  # default metrics where what they need is there
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -96,14 +100,16 @@ _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _IN_FILE = re.compile(r"\s*([^()]+\.py):(\w+)\s*(\(.*\))?\s*", re.DOTALL)
 
 
-def default_metrics(available: Iterable[str] = ()) -> list[str]:
+def default_metrics(available: Iterable[str] = (), *, unit: TextUnit = "sentence") -> list[str]:
     """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `available`, such as ``train``.
 
-    With prompts, the metric that looks at them comes first.
+    With prompts, the metric that looks at them comes first. Of documents, without `LEFT_OUT_OF_DOCUMENTS`.
     """
     there = set(available)
     first = [_WITH_PROMPTS] if there >= set(CATALOG[_WITH_PROMPTS].needs) else []
-    return [*first, *DEFAULT_METRICS, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
+    left_out = LEFT_OUT_OF_DOCUMENTS if unit == "document" else ()
+    usual = [name for name in DEFAULT_METRICS if name.partition("(")[0] not in left_out]
+    return [*first, *usual, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
 
 
 def drawn_where_large(metrics: Iterable[Metric], n: int) -> list[Metric]:

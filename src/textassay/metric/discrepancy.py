@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, TextUnit, unit_of
 from textassay.discriminator import (
     AUTO,
     CrossFit,
@@ -36,6 +36,7 @@ from textassay.discriminator import (
     reads_prior,
     reads_training_text,
     with_prior,
+    with_structure,
 )
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
@@ -48,10 +49,12 @@ from textassay.metric.sharing import Shared, compute_once
 SENTENCES_PER_FOLD = 10  # at least so many a side
 
 
-def _judge(discriminator: Any, effort: str, prior: Prior | None, n_texts: int | None = None) -> Discriminator:
+def _judge(
+    discriminator: Any, effort: str, prior: Prior | None, n_texts: int | None = None, unit: TextUnit = "sentence"
+) -> Discriminator:
     """Return the discriminator; a family is that of so many texts of the smaller side, None: of plenty."""
     if _is_auto(discriminator):
-        return make_family(effort, n_texts=n_texts, has_prior=prior is not None)
+        return make_family(effort, n_texts=n_texts, has_prior=prior is not None, unit=unit)
     return as_discriminator(discriminator)
 
 
@@ -75,8 +78,9 @@ def _resolve(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
     discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
-    sizes = family_sizes(effort, has_prior=prior is not None) if _is_auto(discriminator) else [0]
-    judges = {size: _judge(discriminator, effort, prior, size) for size in sizes}
+    unit: TextUnit = settings["unit"] or "sentence"  # recognised by texts that are part of any key
+    sizes = family_sizes(effort, has_prior=prior is not None, unit=unit) if _is_auto(discriminator) else [0]
+    judges = {size: _judge(discriminator, effort, prior, size, unit) for size in sizes}
     return " ".join(
         f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
     )
@@ -111,6 +115,7 @@ def dd(
     fit_real: Corpus | None = None,
     trained_on: Corpus | None = None,
     prior: Prior | None = None,
+    unit: TextUnit | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -152,6 +157,11 @@ def dd(
         ``english``: discriminators that can use it (the stack) see what general counts of English words and word pairs
         say of a text, and its style, which helps where there is little text (the extra ``prior``). The signature then
         has ``prior:english``.
+    unit
+        ``sentence`` or ``document``; None recognises it by the real text, as `compare` does. Of documents, the stack
+        also sees paragraphs, lists, headings, code, openings and closings, the lengths of sentences, repetition over
+        distance, and how rich the words of each quarter are; at effort ``default`` its n-grams have at most 3 tokens.
+        The signature then has ``unit:document``.
     level
         Of the interval and the certified bound.
     seed
@@ -195,9 +205,11 @@ def dd(
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
     n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
-    judge = _judge(discriminator, effort, prior, n_texts)
-    by_size = decided_by_size(effort, n_texts, has_prior=prior is not None) if is_auto else None
-    left_out = missing_members(effort, n_texts=n_texts, has_prior=prior is not None) if is_auto else {}
+    unit = unit_of(real, unit)
+    judge = _judge(discriminator, effort, prior, n_texts, unit)
+    family: Any = {"has_prior": prior is not None, "unit": unit}
+    by_size = decided_by_size(effort, n_texts, **family) if is_auto else None
+    left_out = missing_members(effort, n_texts=n_texts, **family) if is_auto else {}
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
         raise InputError("fit_real is the real text itself: give other real text, which is not tested")
     if not reads_training_text(judge):
@@ -205,7 +217,7 @@ def dd(
     if not reads_prior(judge):
         prior = None
     fits = compute_once(
-        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior
+        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior, unit
     )
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
@@ -227,6 +239,7 @@ def dd(
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
             **({} if prior is None else {"prior": prior}),
+            **({"unit": unit} if unit == "document" else {}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
             "repeats": repeats,
@@ -253,13 +266,14 @@ def dd_and_fits(
     """Return the estimate of `metric`, a dd, and the cross-fits it comes from, one a repeat."""
     settings = metric.settings
     n_texts = _n_texts(generated, real, settings["fit_real"])
-    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"], n_texts)
+    unit = unit_of(real, settings["unit"])
+    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"], n_texts, unit)
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
         others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
         trained_on = settings["trained_on"] if reads_training_text(judge) else None
         prior = settings["prior"] if reads_prior(judge) else None
-        more = settings["fit_real"], trained_on, prior
+        more = settings["fit_real"], trained_on, prior, unit
         return estimate, compute_once(_cross_fits, generated, real, judge, *others, *more)
 
 
@@ -287,6 +301,7 @@ def _cross_fits(
     fit_real: Corpus | None,
     trained_on: Corpus | None,
     prior: Prior | None,
+    unit: TextUnit,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
@@ -297,6 +312,9 @@ def _cross_fits(
     if prior is not None:
         sides = compute_once(with_prior, sides[0], prior), compute_once(with_prior, sides[1], prior)
         fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior)
+    if unit == "document":
+        sides = compute_once(with_structure, sides[0]), compute_once(with_structure, sides[1])
+        fit_real = None if fit_real is None else compute_once(with_structure, fit_real)
     return tuple(
         cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
         for repeat in range(repeats)

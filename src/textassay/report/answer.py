@@ -54,6 +54,8 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     tokenizer = digest.setting("tok")
     if tokenizer is not None:
         settings.insert(0, f"tokeniser {tokenizer}")
+    if digest.setting("unit") == "document":
+        settings.insert(0, "measured as documents")
     if digest.learnt_note:
         settings.append(digest.learnt_note)
     return (

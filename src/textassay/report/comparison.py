@@ -53,7 +53,7 @@ from textassay.report.document import (
     section,
 )
 from textassay.report.draws import drawn_section
-from textassay.report.explanation import explanation_parts, giveaway_items, phrases_of
+from textassay.report.explanation import explanation_parts, giveaway_items, phrases_of, structure_statement
 from textassay.report.files import document_files, record
 from textassay.report.inspection import inspection_sections
 from textassay.report.kinds import Kind, family_of, main_metrics, variant_of
@@ -327,7 +327,8 @@ def _mark_note(digest: Digest, metrics: Sequence[str]) -> str:
 
 def giveaway_lines(explanation: Explanation, width: int, *, both: bool) -> list[str]:
     """Return what a generator says too often and, with `both`, what it says too rarely, a line each."""
-    lines = [_giveaway_line("too often: " * both, explanation.overused, width)]
+    lines = [] if not explanation.structure else [_structure_line(explanation, width)]
+    lines.append(_giveaway_line("too often: " * both, explanation.overused, width))
     if both:
         lines.append(_giveaway_line("too rarely: ", explanation.more_real, width))
     return list(filter(None, lines)) or ["no phrase stands out"]
@@ -754,7 +755,8 @@ def _sizes_told(digest: Digest) -> str:
     told = f"Real text: {comparison.real.name}, {count(comparison.real.n_sentences)} texts"
     told += f"; generated: {each} texts{' each' * (len(comparison.generators) > 1)}" if each else ""
     tokenizer = digest.setting("tok")
-    parts = [told, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
+    unit = ["measured as documents"] * (digest.setting("unit") == "document")
+    parts = [told, *unit, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
     return f"{'; '.join([*parts, *([digest.learnt_note] if digest.learnt_note else [])])}."
 
 
@@ -774,6 +776,18 @@ def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: 
             line = title + _quoted(giveaway.ngram, width - len(title) - len(shares)) + shares
         elif len(longer := f"{line}; {_quoted(giveaway.ngram, width)}{shares}") <= width:
             line = longer
+    return line
+
+
+def _structure_line(explanation: Explanation, width: int) -> str:
+    """Return as many structural differences as a line holds, at least one."""
+    line = "structure: "
+    first, *others = map(structure_statement, explanation.structure)
+    line += first
+    for statement in others:
+        if len(line) + 2 + len(statement) > width:
+            break
+        line += f"; {statement}"
     return line
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Draw, Example, Explanation
+from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Draw, Example, Explanation, StructuralDifference
 from textassay.corpus import join_letters
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.comparison_figures import step_points
@@ -32,6 +32,7 @@ TOP = 10
 _PLACES = 3
 _ENDS = ("<sos>", "<eos>")
 _SMALL = (3.4, 2.1)
+_PLURAL = {"begins": "begin", "ends": "end", "has": "have", "repeats": "repeat"}
 _SIDES: tuple[tuple[Literal["real", "generated"], int], ...] = (
     ("real", 0),
     ("generated", 1),
@@ -62,6 +63,8 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
         ("More often in real text", explanation.more_real),
     ]
     parts = [
+        *items([structure_statement(one) for one in explanation.structure]),
+        _structure_table(explanation),
         *(_ngrams(explanation, title, giveaways, top) for title, giveaways in ngrams if top),
         *notes(_tests(explanation) if top and any(giveaways for _, giveaways in ngrams) else ""),
         _lengths_table(explanation),
@@ -85,13 +88,30 @@ def explanation_parts(explanation: Explanation, *, top: int = TOP, texts: Texts 
 def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragraph, ...]:
     """Return in two items what a generator says too often and too rarely."""
     lists = (("Says too often", explanation.overused), ("Says too rarely", explanation.more_real))
-    told = []
+    told = [structure_statement(one) for one in explanation.structure[:most]]
     for title, giveaways in lists:
         shown = [
             f"{written(one)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})" for one in giveaways
         ]
         told.append(f"{title}: {'; '.join(shown[:most]) or 'no n-gram stands out'}")
     return items(told)
+
+
+def structure_statement(difference: StructuralDifference) -> str:
+    """Return a structural difference in words: "91.0 % begin with 'Certainly', real 0.4 %"."""
+    if difference.kind == "share":
+        verb, _, rest = difference.trait.partition(" ")
+        trait = f"{_PLURAL[verb]} {rest}"
+        return f"{_percent(difference.generated)} {trait}, real {_percent(difference.real)}"
+    places = _places(difference)
+    values = (number(value, places) for value in (difference.generated, difference.real))
+    return f"{difference.trait[0].upper()}{difference.trait[1:]}: {' on average, real '.join(values)}"
+
+
+def _places(difference: StructuralDifference) -> int:
+    """Return the decimal places of a mean: enough for a difference to be seen."""
+    gap = abs(difference.generated - difference.real)
+    return 1 if gap >= 1 else 2 if gap >= 0.1 else 3 if gap >= 0.01 else 4
 
 
 def curve_statement(explanation: Explanation) -> str:
@@ -255,6 +275,20 @@ def written(ngram: DiscriminativeNgram) -> str:
     return join_letters(ngram.ngram.split(" "))
 
 
+def _structure_table(explanation: Explanation) -> Table | None:
+    rows = []
+    for one in explanation.structure:
+        if one.kind == "share":
+            trait, interval = one.trait, f"{span(100 * one.low, 100 * one.high, 1)} %"
+            values = [Cell(_percent(value), value) for value in (one.generated, one.real)]
+        else:
+            trait, interval = f"{one.trait} (mean)", span(one.low, one.high, _places(one))
+            values = [number_cell(value, _places(one)) for value in (one.generated, one.real)]
+        rows.append((Cell(trait), *values, Cell(interval), Cell(p_value(one.p_adjusted), one.p_adjusted)))
+    heads = ("a text ...", "generated", "real", f"difference, {level(explanation.level)}", "p adjusted")
+    return _table(explanation, "structure", "Structure of the documents", heads, rows)
+
+
 def _tests(explanation: Explanation) -> str:
     rate = level(1 - explanation.level)
     text = (
@@ -352,6 +386,8 @@ def phrases_of(explanation: Explanation) -> tuple[str, ...]:
 
 
 def _most_telling(explanation: Explanation) -> str:
+    if explanation.structure:
+        return structure_statement(explanation.structure[0])
     if not explanation.overused:
         return "No n-gram stands out."
     first = explanation.overused[0]
