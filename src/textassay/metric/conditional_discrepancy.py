@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import ttest_1samp
 
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, TextUnit, unit_of
 from textassay.discriminator import (
     AUTO,
     COLUMNS,
@@ -26,8 +26,8 @@ from textassay.discriminator import (
     as_discriminator,
     cross_fit_prompts,
     make_discriminator,
+    with_structure,
 )
-from textassay.estimate import Estimate
 from textassay.metric.base import Computed, Effort, check_corpora, declare_metric
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.metric.sharing import compute_once
@@ -73,6 +73,7 @@ def conditional_dd(
     discriminator: str | Discriminator | Any = AUTO,
     effort: Effort = "default",
     folds: int = 5,
+    unit: TextUnit | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:
@@ -93,6 +94,8 @@ def conditional_dd(
         ``"max"`` takes the full stack, the others the quick one.
     folds
         Cross-fitting folds of prompts, at least 3.
+    unit
+        ``document``: the judge sees the structure of answers, too, as in ``dd``; recognised where None.
     level
         Of the interval and the certified bound.
     seed
@@ -123,7 +126,8 @@ def conditional_dd(
     assert real.groups is not None
     assert generated.groups is not None
     judge = _judge(discriminator, effort)
-    found = compute_once(_differences, generated, real, prompts, judge, folds, seed)
+    unit = unit_of(real, unit)
+    found = compute_once(_differences, generated, real, prompts, judge, folds, seed, unit)
     value, factor = float(found.values.mean()), variance_factor(folds)
     all_prompts = np.unique(real.groups)
     terms = _terms(found, all_prompts, factor)
@@ -144,6 +148,7 @@ def conditional_dd(
             "feats": judge.features,
             "effort": effort,
             "prompts": prompts.fingerprint[:8],
+            **({"unit": unit} if unit == "document" else {}),
             "folds": folds,
             "threshold": "validation",
             "ci": f"prompt-t x{factor:g}",
@@ -165,8 +170,10 @@ def conditional_dd(
 
 
 def _differences(
-    generated: Corpus, real: Corpus, prompts: Corpus, judge: Discriminator, folds: int, seed: int
+    generated: Corpus, real: Corpus, prompts: Corpus, judge: Discriminator, folds: int, seed: int, unit: TextUnit
 ) -> Differences:
+    if unit == "document":
+        generated, real = compute_once(with_structure, generated), compute_once(with_structure, real)
     return cross_fit_prompts(judge, prompts, real, generated, folds=folds, seed=seed)
 
 
@@ -282,9 +289,3 @@ def _words(found: Differences) -> list[dict[str, Any]]:
         }
         for place in order[:_N_SHOWN]
     ]
-
-
-def conditional_estimate(generated: Corpus, real: Corpus, prompts: Corpus, **settings: Any) -> Estimate:
-    """Return conditional dd of corpora that share a vocabulary."""
-    seed = settings.pop("seed", 0)
-    return conditional_dd.declaration.with_settings(prompts=prompts, **settings).estimate(generated, real, seed=seed)
