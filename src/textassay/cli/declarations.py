@@ -148,6 +148,11 @@ Json = Annotated[bool, option("Print one JSON document instead of tables.", pane
 FailIf = Annotated[
     list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
 ]
+Summary = Annotated[
+    str | None,
+    option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
+    Check("textassay.cli.options:summary_file"),
+]
 All = Annotated[bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))]
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 

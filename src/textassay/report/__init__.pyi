@@ -100,6 +100,8 @@ from textassay.report.show import document as document
 from textassay.report.side_by_side import changes as changes
 from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.report.stress import stress_document as stress_document
+from textassay.report.summary import comparison_summary as comparison_summary
+from textassay.report.summary import summary_document as summary_document
 from textassay.report.svg import PALETTE as PALETTE
 from textassay.report.svg import on_white as on_white
 from textassay.report.svg import to_inline as to_inline
