@@ -21,6 +21,7 @@ from textassay.cli.declarations import (
     Folds,
     Heldout,
     Level,
+    Log,
     LogProbs,
     Metrics,
     NoLogProbs,
@@ -87,6 +88,7 @@ class Compare(Reading, Running, Clustered, Output):
     device: Device = "auto"
     fail_if: FailIf = None
     summary: Summary = None
+    log: Log = None
     all: All = False
     dry_run: DryRun = False
 
@@ -168,6 +170,11 @@ class Compare(Reading, Running, Clustered, Output):
             from textassay.storage import append_file
 
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
+        if self.log:
+            from textassay.integration import log_comparison
+
+            for tracker in self.log:
+                log_comparison(comparison, tracker, folder=self.out)
         for failure in failures:
             print(f"textassay: --fail-if {failure}", file=sys.stderr)
         return int(bool(failures))
