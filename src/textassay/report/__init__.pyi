@@ -77,6 +77,7 @@ from textassay.report.likelihood import likelihood_document as likelihood_docume
 from textassay.report.markdown import to_markdown as to_markdown
 from textassay.report.monitor import draw_monitor as draw_monitor
 from textassay.report.monitor import monitor_document as monitor_document
+from textassay.report.number import count as count
 from textassay.report.number import counted as counted
 from textassay.report.number import decimals as decimals
 from textassay.report.number import interval as interval
@@ -84,6 +85,7 @@ from textassay.report.number import level as level
 from textassay.report.number import number as number
 from textassay.report.number import p_value as p_value
 from textassay.report.number import sign_of_width as sign_of_width
+from textassay.report.number import span as span
 from textassay.report.number import value_and_half_width as value_and_half_width
 from textassay.report.page import to_fragment as to_fragment
 from textassay.report.page import to_html as to_html
