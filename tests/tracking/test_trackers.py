@@ -53,8 +53,9 @@ def test_mlflow_gets_metrics_parameters_and_artifacts_of_a_run_of_its_own(mlflow
     assert kept.data.tags["mlflow.note.content"] == "# A summary"
     assert [one.path for one in client.list_artifacts(run.run_id, "textassay")] == ["textassay/report.html"]
     assert mlflow.active_run() is None
-    with pytest.raises(TrackingError, match="cannot log to mlflow: MlflowException"), opened("mlflow") as broken:
-        broken.values({"not : a % name": 1.0})
+    with pytest.raises(TrackingError, match="cannot log to mlflow: MlflowException"), opened("mlflow") as failing:
+        failing.values({"not : a % name": 1.0})
+    broken: Any = failing
     assert client.get_run(broken.run_id).info.status == "FAILED"
 
 
@@ -147,7 +148,7 @@ def test_what_is_missing_or_unknown_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(OptionError, match="unknown tracker 'mlfow': did you mean mlflow"):
         open_tracker("mlfow")
     monkeypatch.setattr("textassay.tracking.tracker.find_spec", lambda name: None)
-    with pytest.raises(MissingLibraryError, match="^logging to wandb needs .* pip install wandb$"):
+    with pytest.raises(MissingLibraryError, match=r"^logging to wandb needs .* pip install wandb$"):
         open_tracker("wandb:reviews")
     with pytest.raises(OptionError, match="a tracker is one of mlflow, tensorboard, wandb, got int"):
         open_tracker(3)  # type: ignore[arg-type]

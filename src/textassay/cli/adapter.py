@@ -22,7 +22,6 @@ from textassay.corpus import local_file
 from textassay.errors import check_range
 from textassay.storage import output_folder
 
-
 BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is
 
 

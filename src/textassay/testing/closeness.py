@@ -14,7 +14,7 @@ from textassay.comparison import Comparison, Standings, compare, find_discrimina
 from textassay.corpus import TextOptions, Texts, corpora_from_texts
 from textassay.errors import OptionError, unknown_name
 from textassay.inspection import REAL
-from textassay.metric import CATALOG, parse_metric
+from textassay.metric import CATALOG, MetricLike, parse_metrics
 from textassay.report import count, decimals, join_words, number, shorten, span
 from textassay.report import level as percent
 
@@ -90,7 +90,7 @@ def assert_close(
     generated: Texts,
     real: Texts,
     *,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[MetricLike, float] | None = None,
     strict: bool = False,
     level: float = 0.95,
     seed: int = 0,
@@ -107,7 +107,7 @@ def assert_close(
     generated, real
         As in `compare`. dd needs 50 texts a side.
     limits
-        Metric to limit, for names with settings: ``{"bleu(order=4)": 0.3}``.
+        Metric to limit, for names with settings, ``{"bleu(order=4)": 0.3}``, and metrics of your own.
     strict
         Whether closeness has to be shown, instead of distance.
     level
@@ -137,7 +137,7 @@ def assert_close(
     """
     __tracebackhide__ = True
     settings = {name: named.pop(name) for name in (*_SETTINGS, *_TEXT) if name in named}
-    given = {**{_metric_name(name): limit for name, limit in named.items()}, **(limits or {})}
+    given: dict[MetricLike, Any] = {**{_metric_name(name): limit for name, limit in named.items()}, **(limits or {})}
     wanted = _limits(given, {"folds": settings["folds"]} if "folds" in settings else {})
     comparison = compare(
         {GENERATED: generated}, real, metrics=list(wanted), level=level, seed=seed, explain=False, **settings
@@ -157,21 +157,21 @@ def assert_close(
     return comparison
 
 
-def _limits(given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the limits by full names of metrics, with these settings, checked."""
+def _limits(given: Mapping[MetricLike, Any], settings: Mapping[str, Any]) -> dict[MetricLike, float]:
+    """Return the limits, checked; no two are of the same metric with these settings."""
     if not given:
         raise OptionError("assert_close needs a limit, such as dd=0.1")
-    limits: dict[str, float] = {}
-    for name, limit in given.items():
-        metric = parse_metric(name, **settings)
+    names: set[str] = set()
+    for one, limit in given.items():
+        (metric,) = parse_metrics([one], **settings)
         if metric.better == "neither":
-            raise OptionError(f"{name} has no direction, so that no limit says what is close")
+            raise OptionError(f"{metric.name} has no direction, so that no limit says what is close")
         if isinstance(limit, bool) or not isinstance(limit, int | float) or not math.isfinite(limit):
-            raise OptionError(f"the limit of {name} must be a finite number, got {limit!r}")
-        if metric.name in limits:
+            raise OptionError(f"the limit of {metric.name} must be a finite number, got {limit!r}")
+        if metric.name in names:
             raise OptionError(f"two limits are given for {metric.name}: leave one of them out")
-        limits[metric.name] = float(limit)
-    return limits
+        names.add(metric.name)
+    return {one: float(limit) for one, limit in given.items()}
 
 
 def _metric_name(name: str) -> str:
