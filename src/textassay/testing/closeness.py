@@ -2,7 +2,8 @@
 
 The rule is about the confidence interval of each metric named, at `level`. A limit is broken where the whole interval
 is beyond it; with `strict`, it is kept only where the whole interval is within it. So of texts that are just at the
-limit at most (1 - level) / 2 break it by luck, or, with `strict`, keep it by luck; each limit is a test of its own.
+limit at most (1 - level) / 2 break it by luck, or, with `strict`, keep it by luck; each limit is a test of its own. The
+limit is one of what the metric measures: dd finds at most the true distance, so it may keep a limit that this breaks.
 """
 
 import math
