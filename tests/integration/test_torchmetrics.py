@@ -31,8 +31,10 @@ def test_sides_may_come_apart_and_are_forgotten() -> None:
     metric.update(GENERATED[:10])
     assert metric.compute().item() == ta.length(GENERATED[:10], REAL).value
     metric.reset()
+    metric.update([], REAL)
     with pytest.raises(InputError, match=r"no generated text was added; call update\(generated, real\) first"):
         metric.compute()
+    metric.reset()
     metric.update(GENERATED)
     with pytest.raises(EmptyCorpusError, match="real"):
         metric.compute()

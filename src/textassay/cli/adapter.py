@@ -91,7 +91,7 @@ class _Command(TyperCommand):
 def _with_values(args: list[str]) -> list[str]:
     """Return the arguments with the value of a bare option that is the last or stands before another option."""
     filled = []
-    for argument, following in zip(args, [*args[1:], "-"], strict=True):
+    for argument, following in zip(args, [*args[1:], "-"], strict=False):
         filled += [argument, BARE[argument]] if argument in BARE and following.startswith("-") else [argument]
     return filled
 
