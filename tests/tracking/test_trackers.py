@@ -60,7 +60,6 @@ def test_mlflow_gets_metrics_parameters_and_artifacts_of_a_run_of_its_own(mlflow
 
 
 def test_mlflow_uses_the_run_that_is_open_and_leaves_it_open(mlflow: Any, page: Path) -> None:
-    mlflow.set_experiment("mine")
     with mlflow.start_run() as mine:
         for _ in range(2):  # parameters of a run cannot be changed
             assert _log("mlflow", page).run_id == mine.info.run_id
