@@ -157,8 +157,7 @@ def _by_threads(
             idle.check()
 
     n_threads = allowed_workers()
-    if n_threads > 1:
-        _import_first()
+    _import_first()
     pool = ThreadPoolExecutor(n_threads)
     n_running, n_idle = 0, 0
     waiting = iter(items)
