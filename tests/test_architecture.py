@@ -28,6 +28,7 @@ ROOMS = (
     "corpus",
     "inspection",
     "ngram",
+    "endpoints",
     "embedding",
     "training",
     "generator",

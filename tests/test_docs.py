@@ -17,6 +17,7 @@ import pytest
 from typer.main import get_command
 
 import textassay
+from endpoint_server import KEY, serving
 from made_up import sentences, shuffled
 from textassay.adversarial import (
     COT_PRESETS,
@@ -62,6 +63,15 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let an endpoint of this machine stand where examples name none."""
+    with serving(models=("gpt-4o-mini", "text-embedding-3-small")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield
+
+
+@pytest.fixture
 def short_rounds() -> Iterator[None]:
     """Shorten what a round does in the presets `tiny`: `tests/cli` trains with them as they are."""
     changes: list[tuple[Any, dict[str, Any]]] = [
@@ -87,7 +97,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textassay.report.drawing.draw_svg", lambda figure: '<svg viewBox="0 0 1 1"></svg>')
 
 
-@pytest.mark.usefixtures("texts", "no_figures")
+@pytest.mark.usefixtures("texts", "no_figures", "endpoint")
 @pytest.mark.parametrize("page", _pages_with("python"), ids=_name)
 def test_python_examples(page: Path) -> None:
     namespace: dict[str, object] = {}
@@ -102,6 +112,7 @@ LONG = {
     "adversarial",
     "command-line",
     "drawing",
+    "endpoints",
     "explaining",
     "exposure-bias",
     "gan-perplexity",
@@ -117,7 +128,7 @@ def _by_length(pages: list[Path]) -> list[Any]:
     ]
 
 
-@pytest.mark.usefixtures("short_rounds", "no_figures")
+@pytest.mark.usefixtures("short_rounds", "no_figures", "endpoint")
 @pytest.mark.parametrize("page", _by_length(_pages_with("console")), ids=_name)
 def test_console_examples(page: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind, code in _blocks(page):

@@ -42,7 +42,7 @@ def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
     assert parameters["seed"].default == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CATALOG if name != "huse"])
+@pytest.mark.parametrize("name", [name for name in CATALOG if name not in ("conditional-dd", "huse")])
 def test_every_metric_takes_lists_by_place_or_by_name(name: str) -> None:
     estimate = _function(name)(GENERATED, REAL, **_asked(name))
     assert estimate == _function(name)(generated=GENERATED, real=REAL, **_asked(name))

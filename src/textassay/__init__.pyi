@@ -36,6 +36,7 @@ from textassay.metric.catalog import parse_metric as parse_metric
 from textassay.metric.cider import cider as cider
 from textassay.metric.cider import cider_d as cider_d
 from textassay.metric.compression import compression_ratio as compression_ratio
+from textassay.metric.conditional_discrepancy import conditional_dd as conditional_dd
 from textassay.metric.discrepancy import dd as dd
 from textassay.metric.diversity import distinct_n as distinct_n
 from textassay.metric.frechet import fed as fed

@@ -64,9 +64,11 @@ from textassay.inspection import CHARACTERS, UNSPACED
 from textassay.meta_evaluation import (
     FIRST_TEST_SEED,
     LEARNT_NAMES,
+    N_ANSWERS,
     N_FOR_TRUTH,
     NETWORKS,
     PAIR_NAMES,
+    PROMPTED_NAMES,
     Bench,
     Evaluation,
     Evaluator,
@@ -74,12 +76,14 @@ from textassay.meta_evaluation import (
     KnownTruthPair,
     ModelDiscrepancy,
     Stress,
+    World,
     evaluations_of,
     judge_evaluators,
     model_discrepancy,
     neural_pairs,
     parse_estimators,
     place_judgements,
+    prompted_worlds,
     read_gold,
     run_bench,
     run_stress,
@@ -166,6 +170,7 @@ def bench(
     n_sentences: Sequence[int] = (20_000,),
     n_generated: int | None = None,
     n_fit_real: int = 0,
+    n_answers: int = N_ANSWERS,
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
     prior: Prior | None = None,
@@ -185,13 +190,16 @@ def bench(
         log-probabilities, with ``+train`` what it was fitted to.
     worlds
         Pairs of generators whose discrepancy is known, by default all but ``learnt`` and networks; a name stands for
-        all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time.
+        all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time, ``answers`` for
+        those with prompts, where ``conditional-dd`` is measured, and nowhere else.
     n_sentences
-        Real sentences, one or more sizes.
+        Real sentences, one or more sizes; in worlds with prompts, real answers.
     n_generated
         Generated sentences; as many as real ones where None.
     n_fit_real
         More real sentences, for dd to learn from and not to be tested on.
+    n_answers
+        Real answers to each prompt, in worlds with prompts.
     n_truth
         Sentences a side for the truth, at least 2.
     seeds
@@ -210,11 +218,19 @@ def bench(
     sources = {"docstrings": docstring_sentences()} if texts is None else texts
     corpora = {name: corpora_from_texts({name: source}, **text)[name] for name, source in sources.items()}
     names, networks = matching_worlds(worlds)
+    measures = parse_estimators(estimators, level=level, prior=prior)
+    prompted = [name for name in names if name in PROMPTED_NAMES]
+    if worlds is None:
+        for_prompts = [each.needs_prompts for each in measures]
+        prompted = list(PROMPTED_NAMES) if any(for_prompts) else []
+        names = [] if all(for_prompts) else names
+    if any(each.needs_prompts for each in measures) and not prompted:
+        raise OptionError("conditional-dd is measured in worlds with prompts alone: add answers to the worlds")
     return run_bench(
         corpora,
-        parse_estimators(estimators, level=level, prior=prior),
-        pair_names=names,
-        extra=partial(_networks, names=networks) if networks else None,
+        measures,
+        pair_names=[name for name in names if name not in prompted],
+        extra=partial(_more_worlds, networks=networks, prompted=prompted, n_answers=n_answers),
         sizes=sorted(set(n_sentences)),
         n_generated=n_generated,
         n_fit_real=n_fit_real,
@@ -237,17 +253,25 @@ def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]
     if not worlds:
         raise OptionError("no world is named: name a world or more, or leave them out")
     for name in worlds:
-        matching = [world for world in (*PAIR_NAMES, *LEARNT_NAMES) if _is_part(name, world)]
+        known = (*PAIR_NAMES, *LEARNT_NAMES, *PROMPTED_NAMES)
+        matching = [world for world in known if _is_part(name, world)]
         if any(_is_part(network, name) for network in NETWORKS):
             networks.append(name)
         elif not matching:
-            raise unknown_name("world", name, [*PAIR_NAMES, *LEARNT_NAMES, *NETWORKS])
+            raise unknown_name("world", name, [*known, *NETWORKS])
         chosen += matching
     return list(dict.fromkeys(chosen)), networks
 
 
 def _is_part(beginning: str, name: str) -> bool:
     return name == beginning or name.startswith(f"{beginning}-")
+
+
+def _more_worlds(
+    corpus: Corpus, seed: int, *, networks: Sequence[str], prompted: Sequence[str], n_answers: int
+) -> list[World]:
+    """Return the worlds of networks and those with prompts that are called for."""
+    return [*_networks(corpus, seed, names=networks), *prompted_worlds(corpus, seed, prompted, n_answers=n_answers)]
 
 
 def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:

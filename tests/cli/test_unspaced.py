@@ -1,4 +1,4 @@
-"""Chinese on the command line: characters are taken and said; white space that was named is obeyed with a warning."""
+"""Chinese on the command line: letters are taken and said; white space that was named is obeyed with a warning."""
 
 import json
 from collections.abc import Callable
@@ -38,16 +38,16 @@ def values(document: dict[str, Any], generator: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.usefixtures("chinese")
-def test_characters_are_taken_and_said_and_no_company_changes_that(run: Run) -> None:
+def test_letters_are_taken_and_said_and_no_company_changes_that(run: Run) -> None:
     alone = json.loads(run(*COMPARE, "dd,bleu", "--json").stdout)
     dd = alone["results"][1]
     assert dd["low"] > 0.1
-    assert "tok:chars" in dd["signature"]
+    assert "tok:mixed" in dd["signature"]
     assert "characters" in {finding["kind"] for finding in alone["findings"]}
     beside = json.loads(run(*COMPARE, "dd,bleu", "english.txt", "--json").stdout)
     assert values(beside, "a") == values(alone, "a")
     text = run(*COMPARE, "bleu")
-    assert "The real text has no spaces between words, so its tokens are characters." in joined(text.stdout)
+    assert "The real text has no spaces between words, so its tokens are single letters." in joined(text.stdout)
     assert text.stderr == ""
 
 
@@ -79,13 +79,14 @@ def test_a_generator_with_spaces_beside_real_text_without_is_warned_of(run: Run)
 @pytest.mark.usefixtures("chinese")
 def test_commands_without_findings_say_it_in_a_line(run: Run) -> None:
     outcome = run("explain", "--real", "real.txt", "a.txt", "--effort", "quick", "--json", "--quiet")
-    assert json.loads(outcome.stdout)["tokenizer"] == "chars"
+    assert json.loads(outcome.stdout)["tokenizer"] == "mixed"
     assert outcome.stderr == (
-        "textassay: warning: 120 of 120 texts have no spaces between words: tokens are characters (--tokenizer chars)\n"
+        "textassay: warning: 120 of 120 texts have no spaces between words: tokens are single letters there, words "
+        "elsewhere (--tokenizer mixed)\n"
     )
     options = ("--metrics", "length", "--draws", 2, "--damages", "truncate", "--quiet")
     outcome = run("stress", "--real", "real.txt", *options)
-    assert "tokens are characters" in outcome.stderr
+    assert "tokens are single letters" in outcome.stderr
 
 
 @SHOWN
@@ -95,7 +96,7 @@ def test_explain_concludes_nothing_from_a_judge_that_sees_nothing(run: Run) -> N
     text = joined(outcome.stdout)
     assert "Not clear at this size." in text
     assert "Levelled off" not in text
-    assert "use --tokenizer chars" in outcome.stderr
+    assert "use --tokenizer mixed" in outcome.stderr
 
 
 def joined(page: str) -> str:

@@ -56,7 +56,7 @@ def test_auto_is_chosen_for_the_first_set() -> None:
     with pytest.warns(SpacingWarning):
         encoded.add("(real)", ["这是一个没有空格的句子。", "第二个句子也没有空格。"])
     encoded.add("a", ["words with spaces"])
-    assert encoded.corpora(["(real)", "a"])["a"].tokenizer == "chars"
+    assert encoded.corpora(["(real)", "a"])["a"].tokenizer == "mixed"
 
 
 def test_tokens_of_texts_that_did_not_change_are_shared_and_columns_stay() -> None:

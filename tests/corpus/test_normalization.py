@@ -37,7 +37,11 @@ CASES = {
     "\uff21\uff22\uff01 \ufb01ne": "ab ! fine",
     "caf\u00e9 cafe\u0301": "caf\u00e9 caf\u00e9",
     "\u0939\u093f\u0928\u094d\u0926\u0940": "\u0939\u093f\u0928\u094d\u0926\u0940",
-    "zero\u200bwidth soft\u00adhyphen nul\x00": "zerowidth soft - hyphen nul",
+    "zero\u200bwidth soft\u00adhyphen nul\x00": "zerowidth softhyphen nul",
+    "\ufeffle\u200dft \u2067right\u2069 \u2764\ufe0f \u061cx\u2064": "left right \u2764 x",
+    "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645": "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\U0001f468\u200d\U0001f469": "\U0001f468 \u200d \U0001f469",
+    "\U0001d41bold \u24d0 \uff71\uff9e": "bold a \u30a2\u3099",
     "great\U0001f600!": "great \U0001f600 !",
 }
 

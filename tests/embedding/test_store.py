@@ -185,7 +185,8 @@ def test_names_of_encoders() -> None:
     own = LatentSemanticEncoder(dimensions=3)
     assert resolve_encoder(own) is own
     with pytest.raises(
-        OptionError, match=r"must be given, lsa, lsa\+lm, minilm, a model's name or folder, or an Encoder, got 3"
+        OptionError,
+        match=r"must be given, lsa, lsa\+lm, minilm, a model's name or folder, openai:MODEL@URL, or an Encoder, got 3",
     ):
         resolve_encoder(3)  # type: ignore[arg-type]
 

@@ -5,7 +5,6 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -156,14 +155,3 @@ def test_no_more_threads_run_than_are_allowed() -> None:
     assert running[1] <= 3
     with workers(2), pytest.raises(ZeroDivisionError):
         parallel_map(lambda number: 1 // (number - 3), range(50))
-
-
-def test_polars_is_whole_before_there_are_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """scikit-learn in one thread would meet it half imported by statsmodels in another."""
-    (tmp_path / "polars.py").write_text("whole = True\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "polars", raising=False)
-    with workers(2):
-        found = dict(map_tasks(lambda item: sys.modules["polars"].whole, [1, 2], threads=True))
-    assert found == {1: True, 2: True}
-    del sys.modules["polars"]

@@ -83,7 +83,7 @@ DAMAGES = {
     "end of sentence left": ("special-tokens", some(lambda text: f"{text} </s>")),
     "end of text left, glued": ("special-tokens", some(lambda text: f"{text}<|endoftext|>")),
     "padding left": ("special-tokens", some(lambda text: f"{text} [PAD] [PAD]")),
-    "typographic quotes": ("alphabet", each(lambda text: text.replace("'", "\u2019").replace('"', "\u201c"))),
+    "typographic quotes": ("quotes", each(lambda text: text.replace("'", "\u2019").replace('"', "\u201c"))),
     "escapes": ("alphabet", each(lambda text: text.replace("'", "&apos;"))),
     "joiners": ("alphabet", each(lambda text: text.replace("-", " @-@ "))),
     "subword marks": ("alphabet", each(lambda text: text.replace(" ", " \u0120"))),

@@ -27,7 +27,7 @@ def test_a_tokenizer_that_splits_at_spaces_is_a_warning(tokenizer: str) -> None:
     assert (finding.count_real, finding.n_real) == (N, N)
     assert f"{tokenizer} makes whole texts or phrases single tokens" in finding.message
     assert finding.example_real == CHINESE[0]
-    assert "--tokenizer chars" in finding.remedy
+    assert "--tokenizer mixed" in finding.remedy
 
 
 def test_characters_are_a_note() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
@@ -17,6 +18,7 @@ from textassay.metric import bleu, closest_lengths, measure, score_sentences
 from textassay.ngram import match_references
 from textassay.resampling import assign_groups, jackknife_terms
 from textassay.seeding import stream
+from unspaced import chains
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=7)
 
@@ -314,3 +316,17 @@ def test_closest_lengths_by_trying_all(lengths: list[int], references: list[int]
                 left.remove(length)
             expected = min(left, key=lambda reference: (abs(reference - length), reference), default=0)
             assert found[row, column] == expected
+
+
+@pytest.mark.parametrize("tokenizer", ["zh", "char"])
+def test_chinese_is_scored_as_sacrebleu_scores_it(tokenizer: str) -> None:
+    generated, real = chains(30, seed=1, shift=0.5), chains(30, seed=2)
+    corpora = corpora_from_texts({"generated": generated, "real": real}, tokenizer="mixed")
+    for number in range(30):
+        peer = sacrebleu.sentence_bleu(
+            generated[number], [real[number]], smooth_method="floor", smooth_value=0.1, tokenize=tokenizer,
+            use_effective_order=False,
+        )  # fmt: skip
+        one = np.array([number])
+        ours = _scores(corpora["generated"].take(one), corpora["real"].take(one), 4)
+        assert ours[0] == pytest.approx(peer.score / 100)

@@ -31,6 +31,8 @@ METRICS = (
     *(parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
 )
 
+ELSEWHERE = {"conditional-dd"}  # whose texts must be answers: tests/metric/test_conditional_discrepancy.py
+
 
 def with_columns(corpus: Corpus) -> Corpus:
     """Return the corpus with log-probabilities and ratings that follow from each sentence's text."""
@@ -80,7 +82,7 @@ def estimates(corpora: dict[str, Corpus]) -> dict[tuple[str, str], Estimate]:
 
 
 def test_every_metric_of_the_catalog_is_tested() -> None:
-    assert {name.split("(")[0] for name in METRICS} == set(CATALOG)
+    assert {name.split("(")[0] for name in METRICS} == set(CATALOG) - ELSEWHERE
     assert {name for name, entry in CATALOG.items() if entry.needs or entry.only_named}.isdisjoint(DEFAULT_METRICS)
     with_needs = {name for name, entry in CATALOG.items() if entry.needs and not entry.only_named}
     everything = {need for entry in CATALOG.values() for need in entry.needs}

@@ -29,7 +29,7 @@ def table() -> str:
 
 
 def _cells(declared: Declaration) -> list[str]:
-    needs = [f"`--{need}`" for need in declared.needs]
+    needs = [f"`--{'prompt-column' if need == 'prompts' else need}`" for need in declared.needs]
     if parse_metric(declared.name).is_of_vectors:
         needs.append("vectors")
     if declared.only_named:

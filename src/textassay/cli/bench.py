@@ -41,14 +41,15 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     fit_real: Annotated[
         int, option("More real sentences, for dd to learn from, not to be tested on.", "N"), Between(0)
     ] = 0
+    answers: Annotated[int, option("Real answers to a prompt, in worlds with prompts.", "N"), Between(1)] = 5
     truth: Annotated[int, option("Sentences a side to compute the truth from.", "N"), Between(2)] = 50_000
     seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
     estimators: Annotated[
         str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
     ] = "plain,quick,default"
-    worlds: Annotated[str | None, option("Such as growth-4,learnt; by default all but learnt, lstm, gpt2.", "LIST")] = (
-        None
-    )
+    worlds: Annotated[
+        str | None, option("Such as growth-4,learnt; by default all but learnt, answers, lstm, gpt2.", "LIST")
+    ] = None
     prior: Prior = None
     level: Level = 0.95
     device: Device = "auto"
@@ -82,6 +83,7 @@ class Bench(Tokens, Unseeded, Clustered, Output):
                 n_sentences=self.sentences or (20_000,),
                 n_generated=self.generated,
                 n_fit_real=self.fit_real,
+                n_answers=self.answers,
                 n_truth=self.truth,
                 seeds=seeds,
                 prior=cast(Any, self.prior),  # checked by `parse_estimators`

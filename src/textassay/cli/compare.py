@@ -28,6 +28,7 @@ from textassay.cli.declarations import (
     Output,
     Paper,
     Prior,
+    PromptColumn,
     Ratings,
     Reading,
     Real,
@@ -73,6 +74,7 @@ class Compare(Reading, Running, Clustered, Output):
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
+    prompt_column: PromptColumn = None
     features: Features = None
     log_probs: LogProbs = None
     no_log_probs: NoLogProbs = False
@@ -108,6 +110,7 @@ class Compare(Reading, Running, Clustered, Output):
         models, written = split_models(generators, self.budget)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
+        from textassay.cli.endpoints import say_requests
         from textassay.cli.progress import show_progress
         from textassay.comparison import FOLDS, check_names, compare
         from textassay.corpus import read_features
@@ -127,6 +130,8 @@ class Compare(Reading, Running, Clustered, Output):
             return self._say_cost(written, models, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
+            n_real = len(files[FLOOR].texts)
+            say_requests(models, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
@@ -249,7 +254,12 @@ class Compare(Reading, Running, Clustered, Output):
             paper=self.paper,
             prior=self.prior,
         )
-        extras = {"train": self.train, "log-probs": self.log_probs, "ratings": self.ratings}
+        extras = {
+            "train": self.train,
+            "log-probs": self.log_probs,
+            "ratings": self.ratings,
+            "prompts": self.prompt_column,
+        }
         names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics
         chosen = [metric.name for metric in parse_metrics(names, **settings)]
         full_names = [parse_metric(condition.metric, **settings).name for condition in conditions]
@@ -268,6 +278,8 @@ class Compare(Reading, Running, Clustered, Output):
             {name: source for name, source in sources.items() if source is not None},
             column=self.column,
             group_column=self.group_column,
+            prompt_column=self.prompt_column,
+            without_prompts=("--train", "--fit-real"),
             remedies=_REMEDIES,
         )
 

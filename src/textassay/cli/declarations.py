@@ -55,7 +55,7 @@ Drawable = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="NAME=GEN...",
-        help="Files of generated text; folders of 'train', pretrained:NAME or command:... are drawn from.",
+        help="Files of generated text; folders of 'train', pretrained:NAME, command:... and openai:... are drawn from.",
         show_default=False,
     ),
 ]
@@ -64,6 +64,7 @@ Heldout = Annotated[str | None, option("More real text: a second row that shows 
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
 FitReal = Annotated[str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")]
 Prior = Annotated[str | None, option("What dd knows of a language: english (needs the extra prior).", "NAME")]
+PromptColumn = Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)]
 Features = Annotated[
     list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
 ]
@@ -86,7 +87,9 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by
 # How texts are read
 Tokenizer = Annotated[
     str,
-    option("auto (whitespace; chars for unspaced text), whitespace, words, chars or 13a.", "NAME", TEXTS),
+    option(
+        "auto (whitespace; mixed for unspaced text), whitespace, words, mixed, segment, chars or 13a.", "NAME", TEXTS
+    ),
     Check("textassay.corpus.tokenizer:check_tokenizer"),
 ]
 Lowercase = Annotated[bool, option("Lower-case all texts.", panel=TEXTS, show_default=False)]
@@ -107,7 +110,9 @@ Effort = Annotated[
 Encoder = Annotated[
     str | None,
     option(
-        "Sentence embedding: lsa+lm (the default), lsa, minilm or a sentence-transformers model.", "NAME", MEASURING
+        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL.",
+        "NAME",
+        MEASURING,
     ),
 ]
 Paper = Annotated[

@@ -61,6 +61,7 @@ class Explain(Reading, Running, Clustered, Output):
 
             prior = check_prior(self.prior)
 
+        from textassay.cli.endpoints import say_requests
         from textassay.cli.options import read_sources
         from textassay.comparison import (
             FLOOR,
@@ -81,6 +82,7 @@ class Explain(Reading, Running, Clustered, Output):
         with self.on_cluster(), self.work() as progress, device(self.device):
             sources = {FLOOR: self.real, **written}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
+            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet, out=self.out)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

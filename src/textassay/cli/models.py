@@ -1,7 +1,7 @@
 """The model that a command names: a folder that ``textassay train`` wrote, or a pretrained one."""
 
 from textassay.errors import InputError, OptionError
-from textassay.generators import External, TextGenerator, from_pretrained
+from textassay.generators import Endpoint, External, TextGenerator, from_pretrained
 
 PRECISIONS = ("float32", "bfloat16")
 
@@ -24,6 +24,8 @@ def open_generator(name: str, precision: str = PRECISIONS[0]) -> TextGenerator:
     """
     if name.startswith(f"{External.kind}:"):
         raise OptionError(f"'{name}' has no probabilities: only 'sample' takes a command")
+    if name.startswith(f"{Endpoint.kind}:"):
+        raise OptionError(f"'{name}' has no probabilities: compare, explain, plan and sample take an endpoint")
     opened = from_pretrained(name)
     if precision not in PRECISIONS:
         raise OptionError(f"--precision must be {' or '.join(PRECISIONS)}, got '{precision}'")

@@ -4,7 +4,7 @@ import math
 import operator
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,15 +142,32 @@ def read_sources(
     *,
     column: str | None,
     group_column: str | None,
+    prompt_column: str | None = None,
+    without_prompts: Collection[str] = (),
     remedies: Mapping[str, str] | None = None,
 ) -> "dict[str, TextFile]":
     """Return what each name stands for.
 
-    `sources`: name to source, the real text under ``(real)``.
+    `sources`: name to source, the real text under ``(real)``; `without_prompts`: those that answer none.
     """
     from textassay.corpus import read_texts
 
-    files = {name: read_texts(source, column=column, group_column=group_column) for name, source in sources.items()}
+    if group_column is not None and prompt_column is not None:
+        raise OptionError("--group-column and --prompt-column cannot go together: the answers to a prompt are a group")
+    files = {
+        name: read_texts(
+            source,
+            column=column,
+            group_column=group_column,
+            prompt_column=None if name in without_prompts else prompt_column,
+        )
+        for name, source in sources.items()
+    }
+    for name, file in files.items():
+        if prompt_column is not None and name not in without_prompts and file.prompts is None:
+            raise OptionError(
+                f"--prompt-column {prompt_column}: {sources[name]} has no columns; give csv, tsv, jsonl or parquet"
+            )
     if group_column is not None and all(file.groups is None for file in files.values()):
         raise OptionError(
             f"--group-column {group_column}: none of the files has columns; give csv, tsv, jsonl or parquet"

@@ -47,6 +47,7 @@ class Plan(Reading, Running, Output):
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
+        from textassay.cli.endpoints import say_requests
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.comparison import FLOOR, plan
         from textassay.discriminator import check_prior
@@ -82,6 +83,7 @@ class Plan(Reading, Running, Output):
             with self.work() as progress, device(self.device):
                 sources = {FLOOR: self.real, **written}
                 files = read_sources(sources, column=self.column, group_column=self.group_column)
+                say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet, out=self.out)
                 result = planned(
                     {name: files.get(name, source) for name, source in generators.items()},
                     files[FLOOR],

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _KINDS = (".txt", ".jsonl")
 _TEXT = "text"  # the key of a sentence in JSON lines
+_ENDPOINT = "openai:"
 _LISTED = 5  # unknown words that are named
 
 
@@ -38,10 +39,15 @@ class Sample(Files, Computing, Clustered):
 
     model: Annotated[
         str,
-        Argument(metavar="MODEL", help="A folder of 'train', pretrained:NAME_OR_PATH, or 'command:SHELL COMMAND'."),
+        Argument(
+            metavar="MODEL",
+            help="A folder of 'train', pretrained:NAME_OR_PATH, 'command:SHELL COMMAND' or openai:MODEL@URL.",
+        ),
     ]
     sentences: Annotated[
-        int | None, option("How many; as many as --prefixes by default.", "N", names=("-n", "--sentences")), Between(1)
+        int | None,
+        option("How many; as many as --prefixes or prompts by default.", "N", names=("-n", "--sentences")),
+        Between(1),
     ] = None
     temperature: Annotated[float, option("Temperature, above 0.", "T"), Above(0)] = 1.0
     top_k: Annotated[int | None, option("Draw from the K most likely words.", "K"), Between(1)] = None
@@ -58,6 +64,8 @@ class Sample(Files, Computing, Clustered):
     def run(self) -> int:
         """Draw sentences, write them, and return 0."""
         self._check()
+        if self.model.startswith(_ENDPOINT):
+            return self._answers()
         prefixes = self._prefixes()
         n = len(prefixes) or None if self.sentences is None else self.sentences
         if n is not None and len(prefixes) not in (0, 1, n):
@@ -69,7 +77,8 @@ class Sample(Files, Computing, Clustered):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before the model is read."""
-        if self.sentences is None and self.prefixes is None and self.contexts is None:
+        is_endpoint = self.model.startswith(_ENDPOINT)
+        if self.sentences is None and self.prefixes is None and self.contexts is None and not is_endpoint:
             raise OptionError("say how many sentences: -n N")
         if self.prefix is not None and self.prefixes is not None:
             raise OptionError("--prefix and --prefixes cannot go together: leave one of them out")
@@ -79,6 +88,34 @@ class Sample(Files, Computing, Clustered):
             if self.out.is_dir():
                 raise OutputError(f"cannot write {self.out}: it is a folder")
             check_writable(self.out.parent)
+
+    def _answers(self) -> int:
+        """Draw from an endpoint; on standard output what is there is printed even where not all answers come."""
+        from textassay.cli.endpoints import answer_rows, draw_answers, open_endpoint
+        from textassay.endpoints import EndpointError
+
+        refused = (self.prefix, self.prefixes, self.contexts, self.top_k)
+        if any(value is not None for value in refused):
+            raise OptionError("an endpoint takes no --prefix, --prefixes, --contexts or --top-k")
+        asked = {} if self.temperature == 1 else {"temperature": self.temperature}
+        if self.top_p is not None:
+            asked["top_p"] = self.top_p
+        model = open_endpoint(self.model, self.out, asked)
+        if self.sentences is None and not model.has_prompts:
+            raise OptionError("say how many sentences: -n N")
+        n = len(model.prompts) if self.sentences is None else self.sentences
+        try:
+            draw_answers(model, n, seed=self.seed, quiet=self.quiet)
+        except (KeyboardInterrupt, EndpointError) as error:
+            if self.out is not None:
+                raise
+            self._write([str(row["text"]) for row in answer_rows(model, n, self.seed)])
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise type(error)(f"{error}; with --out FILE answers are kept, and the same command goes on") from None
+        rows = answer_rows(model, n, self.seed)
+        self._write([str(row["text"]) for row in rows], rows)
+        return 0
 
     def _prefixes(self) -> Sequence[str]:
         from textassay.corpus import read_texts
@@ -112,10 +149,11 @@ class Sample(Files, Computing, Clustered):
         texts: Sequence[str] = opened.model.sample(n, seed=self.seed, prefix=prefix, **settings).texts
         return texts
 
-    def _write(self, texts: Sequence[str]) -> None:
+    def _write(self, texts: Sequence[str], rows: Sequence[Mapping[str, Any]] | None = None) -> None:
         """Write one line a sentence to `out`, whole or not at all, or to standard output.
 
         Nothing drawn is thrown away: sentences with line breaks become JSON lines beside the text file asked for.
+        `rows`: what JSON lines say of each, where that is more than the text.
         """
         from textassay.storage import write_file
 
@@ -125,7 +163,8 @@ class Sample(Files, Computing, Clustered):
         problem = f"{broken} of {len(texts)} sentences have line breaks, which lines of text cannot hold"
         if broken and out is None:
             raise InputError(f"{problem}: the same command with --out FILE.jsonl writes the same sentences")
-        lines = (json.dumps({_TEXT: text}, ensure_ascii=False) if as_json or broken else text for text in texts)
+        rows = [{_TEXT: text} for text in texts] if rows is None else rows
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows) if as_json or broken else texts
         if out is None:
             _print(lines)
             return

@@ -6,8 +6,8 @@ largest, the line of the last two goes on, rising at least in proportion. Second
 measured, times how much slower this one is at a short fixed piece of work.
 
 Generators that are drawn from are counted with the most that may be drawn. A model in a folder draws a few texts, to
-see how long it takes; commands are not called and pretrained models not loaded: what they take is known only where a
-folder of results has draws of them.
+see how long it takes; commands are not called, endpoints not asked and pretrained models not loaded: how long they
+take is known only where a folder of results has draws of them. Tokens of an endpoint are estimated from its prompts.
 """
 
 import json
@@ -29,10 +29,11 @@ from textassay.comparison.drawing import has_log_probs, least_drawn, sizes_to
 from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
-from textassay.comparison.sources import MOST, Budget, Source, command_of, is_source, open_source
+from textassay.comparison.sources import MOST, Budget, Source, command_of, is_endpoint, is_source, open_source
 from textassay.corpus import Corpus, TextOptions, Texts, as_texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.execution import default_workers
+from textassay.generator import Requests, endpoint_model
 from textassay.inspection import HELDOUT
 from textassay.metric import (
     DRAWN,
@@ -70,7 +71,7 @@ class DrawCost:
 
     `n_least` texts are drawn in any case, `n_most` if dd goes on rising; `seconds` and `log_probs_seconds` (of the
     draws and the real texts) are for the most, None where they are not known; `calls`: of a command that is told how
-    many texts to print.
+    many texts to print; `requests`: to an endpoint, with the most tokens.
     """
 
     generator: str
@@ -79,6 +80,7 @@ class DrawCost:
     seconds: float | None
     log_probs_seconds: float | None = 0.0  # 0 where they are not used
     calls: int | None = None
+    requests: Requests | None = None
 
 
 @dataclass(frozen=True)
@@ -173,12 +175,7 @@ def cost(
     draws: dict[str, DrawCost] = {}
     if sources:
         scored = own_log_probs and all(name in sources or name in with_log_probs for name in generated)
-        names = default_metrics(()) if metrics is None else metrics
-        if any(metric.declaration.family == "dd" for metric in parse_metrics(names)):
-            limit = Budget.of(budget, len(real.texts))
-        else:
-            limit = Budget(min(len(real.texts), Budget.of(budget, len(real.texts)).texts or len(real.texts)), None)
-        draws = _draws(sources, real.texts, limit, scored, out)
+        draws = _draws(sources, real.texts, draw_limit(budget, len(real.texts), metrics), scored, out)
         like_real = {name: list(islice(cycle(real.texts), draw.n_most)) for name, draw in draws.items()}
         generated = {name: like_real.get(name, source) for name, source in generated.items()}
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
@@ -213,6 +210,15 @@ def cost(
     return Cost(n_texts, n_tokens, tuple(stages), n_threads, factor, tuple(draws.values()))
 
 
+def draw_limit(budget: int | str | None, n_real: int, metrics: Sequence[MetricLike] | None) -> Budget:
+    """Return how much may be drawn: without dd among the metrics (None: the default ones), as many as real texts."""
+    limit = Budget.of(budget, n_real)
+    names = default_metrics(()) if metrics is None else metrics
+    if any(metric.declaration.family == "dd" for metric in parse_metrics(names)):
+        return limit
+    return Budget(min(n_real, limit.texts or n_real), None)
+
+
 def _sizes(draw: DrawCost, n_real: int) -> list[int]:
     """Return the sizes at which dd is measured if all is drawn."""
     sizes = sizes_to(draw.n_least, n_real)
@@ -232,9 +238,11 @@ def _draws(
 ) -> dict[str, DrawCost]:
     """Return what drawing from each generator will cost."""
     models = {name: _opened(source) for name, source in sources.items()}
-    scored = scored and all(command_of(source) is None for source in sources.values())
-    found = {}
+    scored = scored and all(command_of(source) is None and not is_endpoint(source) for source in sources.values())
+    found = request_costs(sources, len(real), budget, out)
     for name, source in sources.items():
+        if name in found:
+            continue
         rate, of_scores = _rate_of(name, out), 0.0 if not scored else None
         model = models[name]
         if model is not None:
@@ -242,9 +250,7 @@ def _draws(
             start = time.perf_counter()
             model.sample(_TRIAL, seed=1)
             rate = (time.perf_counter() - start) / _TRIAL if rate is None else rate
-        n_most = budget.texts or MOST
-        if rate is not None and budget.seconds is not None:
-            n_most = min(n_most, math.ceil(budget.seconds / max(rate, 1e-9)))
+        n_most = _most(budget, rate)
         n_least = min(n_most, least_drawn(len(real), len(sources), budget))
         seconds = None if rate is None else rate * n_most
         if scored and model is not None and has_log_probs(model):
@@ -252,6 +258,30 @@ def _draws(
         calls = math.ceil(n_most / CALL) if "{n}" in (command_of(source) or "") else None
         found[name] = DrawCost(name, n_least, n_most, seconds, of_scores, calls)
     return found
+
+
+def request_costs(
+    sources: Mapping[str, Any], n_real: int, budget: Budget, out: Path | str | None = None
+) -> dict[str, DrawCost]:
+    """Return what drawing takes from those generators that are at endpoints, which are not asked for it."""
+    found = {}
+    for name, source in sources.items():
+        model = endpoint_model(open_source(source)) if is_endpoint(source) else None
+        if model is not None:
+            rate = _rate_of(name, out)
+            n_most = _most(budget, rate)
+            n_least = min(n_most, least_drawn(n_real, len(sources), budget))
+            seconds = None if rate is None else rate * n_most
+            found[name] = DrawCost(name, n_least, n_most, seconds, requests=model.estimate(n_most))
+    return found
+
+
+def _most(budget: Budget, rate: float | None) -> int:
+    """Return the most texts that may be drawn, where one takes `rate` seconds."""
+    n_most = budget.texts or MOST
+    if rate is not None and budget.seconds is not None:
+        n_most = min(n_most, math.ceil(budget.seconds / max(rate, 1e-9)))
+    return n_most
 
 
 def _seconds_of_scores(model: Any, real: Sequence[str]) -> float:

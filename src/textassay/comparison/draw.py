@@ -19,6 +19,7 @@ class Draw:
     dd was not measured twice. `stopped`: ``level`` (the last doubling raised dd by no more than its standard error),
     ``budget``, ``time``, ``ended`` (the command printed no more) or ``no dd`` (it is not measured: as many as real
     texts). `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not.
+    `note`: of an endpoint, what the answers took.
     """
 
     generator: str
@@ -36,6 +37,7 @@ class Draw:
     file: str | None  # in the folder of results
     log_probs: bool = False
     no_log_probs: str | None = None
+    note: str | None = None
 
     @property
     def rising(self) -> bool:

@@ -194,6 +194,7 @@ class Drawing:
             gain_low=None if rise is None else rise.low,
             gain_high=None if rise is None else rise.high,
             file=drawn.file,
+            note=drawn.note,
         )
 
     def _enlarge(self, name: str, n: int) -> None:

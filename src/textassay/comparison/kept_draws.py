@@ -1,8 +1,9 @@
 """Texts that were drawn from one generator, and their log-probabilities: kept in a folder, and continued there.
 
 A model draws blocks of `BLOCK` texts, each with a seed of its own; a command is called for as many as are needed, or
-read as long as they are. A file of JSON lines stands beside a document with its checksum, seed and the key of the
-generator: what draws the same goes on from it, and what a killed run had begun is cut off.
+read as long as they are; an endpoint is asked for each text, and its answers are at once in a file of their own. A file
+of JSON lines stands beside a document with its checksum, seed and the key of the generator: what draws the same goes on
+from it, and what a killed run had begun is cut off.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from textassay.errors import InputError, OutputError
 from textassay.storage import atomic_write
 
 if TYPE_CHECKING:
-    from textassay.generator import CommandLines, ExternalCommand
+    from textassay.generator import CommandLines, EndpointModel, ExternalCommand
 
 BLOCK = 500  # texts that are drawn, and kept, together
 CALL = 10_000  # most texts of one call of a command
@@ -49,6 +50,7 @@ class KeptDraws:
         self.seconds = 0.0
         self.ended = False
         self.warnings: list[str] = []
+        self.note: str | None = None  # what drawing took, where that is known
         self.file: str | None = None
         self._name = name
         self._key = f"{key}/{seed}"
@@ -79,12 +81,17 @@ class KeptDraws:
         if len(self.texts) - self._n_saved >= BLOCK:
             self.save()
 
+    def row(self, number: int) -> dict[str, str]:
+        """Return what the file says of a text."""
+        return {"text": self.texts[number]}
+
     def save(self) -> None:
         """Write texts that are not yet in the folder, if there is one."""
         texts = self.texts[self._n_saved :]
         if self._path is None or not texts:
             return
-        lines = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
+        rows = (self.row(number) for number in range(self._n_saved, len(self.texts)))
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         content = lines.encode("utf-8", "surrogatepass")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,6 +232,39 @@ class _OfCommand(KeptDraws):
         return [self._command.sentence(line, number) for number, line in enumerate(lines, start=n_before + 1)]
 
 
+class _OfEndpoint(KeptDraws):
+    fails_early = True
+
+    def __init__(self, name: str, model: "EndpointModel", seed: int, folder: Path | None) -> None:
+        from textassay.generator import KeptAnswers
+
+        super().__init__(name, model.name, model.key, seed, folder)
+        self._model = model
+        self._kept = (
+            model.kept(seed)
+            if self._path is None or model.folder is not None
+            else KeptAnswers(self._path.with_suffix(".answers.jsonl"))
+        )
+
+    def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
+        try:
+            for answers in self._model.draw(len(self.texts), n, seed=self.seed, kept=self._kept):
+                yield [answer.text for answer in answers]
+        except InputError as error:
+            lost = "" if self._path is not None else "; with --out they are kept, and the same command goes on"
+            raise type(error)(f"{self._name}: {error}{lost}") from None
+
+    def row(self, number: int) -> dict[str, str]:
+        row = super().row(number)
+        return {"prompt": self._model.prompt_of(number), **row} if self._model.has_prompts else row
+
+    def save(self) -> None:
+        answers = self._kept.first(len(self.texts))
+        self.warnings = [f"{self._name}: {words}" for words in self._model.warnings(answers)]
+        self.note = self._model.note(answers)
+        super().save()
+
+
 def _check_new(command: "ExternalCommand", texts: Sequence[str], before: Sequence[str]) -> None:
     """Raise where a call prints what the first one printed."""
     n = min(len(texts), len(before))
@@ -236,8 +276,11 @@ def _check_new(command: "ExternalCommand", texts: Sequence[str], before: Sequenc
 
 def kept_draws(name: str, source: Source, seed: int, folder: Path | None) -> KeptDraws:
     """Return the draws of a generator, those that the folder holds."""
-    from textassay.generator import ExternalCommand
+    from textassay.generator import ExternalCommand, endpoint_model
 
+    endpoint = endpoint_model(source)
+    if endpoint is not None:
+        return _OfEndpoint(name, endpoint, seed, folder)
     model = getattr(source, "model", source)
     if isinstance(model, ExternalCommand):
         return _OfCommand(name, model, seed, folder)

@@ -17,6 +17,7 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.caveats import (
@@ -38,6 +39,7 @@ from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.sources import Source, check_beside
 from textassay.corpus import (
     AUTO,
+    PROMPTS,
     Corpus,
     SpacingWarning,
     TextFile,
@@ -46,15 +48,17 @@ from textassay.corpus import (
     as_texts,
     corpora_from_texts,
     halves,
+    halves_within,
     kept_texts,
     no_texts_of_refused_input,
+    with_prompts,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
-from textassay.inspection import HELDOUT, REAL, Finding, inspect
+from textassay.inspection import HELDOUT, REAL, Finding, inspect, prompt_findings, prompts_unused
 from textassay.metric import (
     Effort,
     Metric,
@@ -85,6 +89,7 @@ def compare(
     real_heldout: Texts = None,
     train: Texts = None,
     fit_real: Texts = None,
+    prompts: Texts | Mapping[str, Texts] = None,
     metrics: Sequence[MetricLike] | None = None,
     tokenizer: str | Tokenizer = AUTO,
     lowercase: bool = False,
@@ -126,6 +131,11 @@ def compare(
         how far a text leaves them; and a row of reference, for which as many of them are drawn as there are real ones.
     fit_real
         More real sentences of the same kind, from which dd learns and on which it is not tested.
+    prompts
+        What each text answers: a list, where all sides answer the same prompts in the same order, or name to list, the
+        real text under ``real``. By default those that the texts came with, such as chat JSONL. Then `conditional_dd`
+        is the first metric, intervals are over prompts, and real answers are compared with other real answers to the
+        same prompts for the floor.
     metrics
         Names such as ``dd`` or ``bleu(order=4)``; where none is given, `DEFAULT_METRICS` and those that need `train`,
         `log_probs` or `ratings`, where these are given.
@@ -194,7 +204,7 @@ def compare(
         "normalize": normalize,
         "max_tokens": max_tokens,
     }
-    given = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
+    given: dict[str, Any] = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
     measuring = {
         "encoder": encoder,
         "effort": effort,
@@ -207,9 +217,11 @@ def compare(
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
     sources = open_sources(generated, budget)
     check_beside(sources, beside)
-    order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL)
+    order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL, PROMPTS)
     files = {name: source for name, source in generated.items() if name not in sources}
     texts = {name: source for name in order if (source := {**given, **files}.get(name)) is not None}
+    texts = _prompted(texts, prompts, sources)
+    real = texts[FLOOR]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
         if sources:
@@ -242,6 +254,10 @@ def compare(
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
     findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL))
     _check_fit_real(findings)
+    if PROMPTS in corpora:
+        findings += prompt_findings(corpora[PROMPTS], real_corpus, rows)
+    elif unused := [name for name, source in texts.items() if isinstance(source, TextFile) and source.prompts]:
+        findings.append(prompts_unused(unused, list(texts)))
     trained_on, not_learnt_from = train_corpus, []
     if real_in_train(findings) and any(metric.settings.get("trained_on") is not None for metric in chosen):
         trained_on = None
@@ -250,7 +266,7 @@ def compare(
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, metrics=chosen)
+    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, metrics=chosen, by_prompt=PROMPTS in corpora)
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (
@@ -318,7 +334,7 @@ def compare(
         seed=seed,
         explanations=explanations,
         settings=settings,
-        texts={name: corpus.texts for name, corpus in corpora.items()},
+        texts={name: corpus.texts for name, corpus in corpora.items() if name != PROMPTS},
         draws=drawn.draws,
     )
 
@@ -349,7 +365,12 @@ def _prepare(
 ) -> _Prepared:
     """Return the corpora with their columns, and the metrics; raise for what cannot be compared."""
     corpora = attach_columns(corpora, generated, **beside)
-    extras = {"train": corpora.get(TRAIN), "log-probs": beside["log_probs"], "ratings": beside["ratings"]}
+    extras = {
+        "train": corpora.get(TRAIN),
+        "log-probs": beside["log_probs"],
+        "ratings": beside["ratings"],
+        "prompts": corpora.get(PROMPTS),
+    }
     of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
     has_features = bool(beside["features"])
     chosen = parse_metrics(
@@ -357,6 +378,7 @@ def _prepare(
         train=corpora.get(TRAIN),
         trained_on=corpora.get(TRAIN),
         fit_real=corpora.get(FIT_REAL),
+        prompts=corpora.get(PROMPTS),
         **metric_settings(**of_metrics, has_features=has_features),
     )
     if metrics is None:
@@ -374,7 +396,7 @@ def _prepare(
         **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
         **{
             name: corpora[source].fingerprint
-            for name, source in (("fit_real", FIT_REAL), ("train", TRAIN))
+            for name, source in (("fit_real", FIT_REAL), ("prompts", PROMPTS), ("train", TRAIN))
             if source in corpora
         },
     }
@@ -479,6 +501,24 @@ def _check_corpora(real: Corpus, others: Mapping[str, Corpus]) -> None:
             raise InputError(f"{name} is the real text itself, text by text: {remedy}")
 
 
+def _prompted(texts: dict[str, Any], prompts: Any, sources: Collection[str]) -> dict[str, Any]:
+    """Return the texts grouped by prompt, with the prompts, where there are any; of text beside both sides, without."""
+    beside = {name: texts.pop(name) for name in (TRAIN, FIT_REAL) if name in texts}
+    grouped = with_prompts(texts, prompts)
+    if PROMPTS in grouped:
+        if sources:
+            raise OptionError(
+                f"{next(iter(sources))} is a generator that does not see the prompts: let it answer "
+                "them first, and give its answers with their prompts"
+            )
+        if FIT_REAL in beside:
+            raise OptionError("more real text to learn from cannot be used beside prompts: leave --fit-real out")
+        if TRAIN in beside:
+            train = as_texts(beside[TRAIN], TRAIN)
+            beside[TRAIN] = replace(train, groups=np.arange(len(train)), prompts=None)
+    return {**grouped, **beside}
+
+
 def part_of_train(train: Corpus, n: int, seed: int) -> Corpus:
     """Return `n` random texts of the training text, or all if it has no more."""
     return train.drawn(n, stream(seed, "train", "row"))
@@ -515,15 +555,24 @@ def _of_train(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
 
 
 def tasks_of(
-    real: Corpus, others: Mapping[str, Corpus], seed: int, *, metrics: Collection[Metric] = ()
+    real: Corpus,
+    others: Mapping[str, Corpus],
+    seed: int,
+    *,
+    metrics: Collection[Metric] = (),
+    by_prompt: bool = False,
 ) -> tuple[list[Task], dict[str, str]]:
     """Return the tasks (the floor, each corpus in full and at the floor's size), and the floor of each corpus.
 
     A corpus with fewer texts than the floor has a smaller floor of its own; a generator with log-probabilities or
-    ratings has a floor with those columns. No task sees columns of another generator.
+    ratings has a floor with those columns. No task sees columns of another generator. `by_prompt`: the floor compares
+    real answers with other real answers to the same prompts.
     """
     special = {TRAIN: _of_train(metrics)}
-    first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
+    if by_prompt and real.groups is not None:
+        first, second = halves_within(real.groups, stream(seed, "floor", "halves"))
+    else:
+        first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
     scored, against = real.take(first), real.take(second)
 
     def part(corpus: Corpus, size: int) -> Corpus:

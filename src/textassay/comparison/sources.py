@@ -74,7 +74,7 @@ def names_model(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     name = os.fspath(source)
-    if name.startswith(("pretrained:", "command:")):
+    if name.startswith(("pretrained:", "command:", "openai:")):
         return True
     if re.fullmatch(r"random-lstm(:\d+)?", name):
         return not Path(name).exists()
@@ -84,6 +84,13 @@ def names_model(source: Any) -> bool:
 def is_source(value: Any) -> bool:
     """Return whether texts can be drawn from `value`: a generator, or the name of one; tables are texts."""
     return names_model(value) or (callable(getattr(value, "sample", None)) and not hasattr(value, "__len__"))
+
+
+def is_endpoint(value: Any) -> bool:
+    """Return whether `value`, a generator or the name of one, is a model of an endpoint."""
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value).startswith("openai:")
+    return getattr(value, "kind", None) == "openai"
 
 
 def command_of(value: Any) -> str | None:

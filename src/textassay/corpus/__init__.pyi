@@ -43,6 +43,10 @@ from textassay.corpus.encoding import Unit as Unit
 from textassay.corpus.encoding import Vocabulary as Vocabulary
 from textassay.corpus.kept_texts import kept_texts as kept_texts
 from textassay.corpus.kept_texts import no_texts_of_refused_input as no_texts_of_refused_input
+from textassay.corpus.letters import is_unspaced as is_unspaced
+from textassay.corpus.letters import join_letters as join_letters
+from textassay.corpus.letters import tokenize_mixed as tokenize_mixed
+from textassay.corpus.letters import tokenize_segment as tokenize_segment
 from textassay.corpus.limits import InputLimits as InputLimits
 from textassay.corpus.limits import current_limits as current_limits
 from textassay.corpus.limits import input_limits as input_limits
@@ -56,6 +60,8 @@ from textassay.corpus.packed_texts import PackedTexts as PackedTexts
 from textassay.corpus.parallel import ParallelText as ParallelText
 from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form
+from textassay.corpus.prompts import PROMPTS as PROMPTS
+from textassay.corpus.prompts import with_prompts as with_prompts
 from textassay.corpus.rare_words import is_mark as is_mark
 from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
@@ -66,6 +72,7 @@ from textassay.corpus.split import contiguous_bounds as contiguous_bounds
 from textassay.corpus.split import contiguous_split as contiguous_split
 from textassay.corpus.split import fold_numbers as fold_numbers
 from textassay.corpus.split import halves as halves
+from textassay.corpus.split import halves_within as halves_within
 from textassay.corpus.split import nested_fractions as nested_fractions
 from textassay.corpus.split import random_split as random_split
 from textassay.corpus.split import split_last as split_last
@@ -85,6 +92,7 @@ from textassay.corpus.tokenizer import Spacing as Spacing
 from textassay.corpus.tokenizer import SpacingWarning as SpacingWarning
 from textassay.corpus.tokenizer import Tokenizer as Tokenizer
 from textassay.corpus.tokenizer import check_tokenizer as check_tokenizer
+from textassay.corpus.tokenizer import finds_letters as finds_letters
 from textassay.corpus.tokenizer import join_tokens as join_tokens
 from textassay.corpus.tokenizer import resolve_tokenizer as resolve_tokenizer
 from textassay.corpus.tokenizer import tokenize_13a as tokenize_13a

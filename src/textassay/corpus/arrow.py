@@ -1,4 +1,4 @@
-"""Read texts and group labels from Parquet files and from Hugging Face datasets saved to disk; needs pyarrow."""
+"""Read texts, groups and prompts from Parquet files and from Hugging Face datasets saved to disk; needs pyarrow."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
 from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
 from textassay.corpus.source import Source, check_exists, io_errors
-from textassay.corpus.tables import Rows, choose_column
+from textassay.corpus.tables import Columns, Rows, choose_column, choose_text_column
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 _BLOCK = 1 << 23  # bytes decompressed at once
@@ -20,11 +20,8 @@ _MAGIC = b"PAR1"
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 
-def read_parquet(source: Source, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a Parquet file, compressed or not; only the columns needed are read.
-
-    `column`, `group_column`: column names, dotted for fields of a structure (``a.b``).
-    """
+def read_parquet(source: Source, columns: Columns) -> Rows:
+    """Return the rows of a Parquet file, compressed or not; only the columns needed are read."""
     arrow = _arrow("reading Parquet files")
     from pyarrow import parquet
 
@@ -34,13 +31,11 @@ def read_parquet(source: Source, column: str | None, group_column: str | None) -
         try:
             with parquet.ParquetFile(packed or source.path or source.open_as_it_is()) as file:
                 names = list(_leaves(arrow, file.schema_arrow))
-                wanted = [choose_column(names, column, place)]
-                if group_column is not None:
-                    wanted.append(choose_column(names, group_column, place))
-                columns = [name.split(".")[0] for name in wanted]
+                wanted = _wanted(names, columns, place)
+                outer = [name.split(".")[0] for name in wanted if name is not None]
                 limit = input_limit(source.size or 0)
-                _check_sizes(file.metadata, columns, place, limit, source.size)
-                batches = file.iter_batches(batch_size=_ROWS, columns=columns)
+                _check_sizes(file.metadata, outer, place, limit, source.size)
+                batches = file.iter_batches(batch_size=_ROWS, columns=outer)
                 return _collect(arrow, batches, wanted, place, limit)
         except (arrow.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
@@ -51,8 +46,8 @@ def is_dataset(folder: Path) -> bool:
     return (folder / _STATE).is_file() or (folder / _SPLITS).is_file()
 
 
-def read_dataset(folder: Path, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
+def read_dataset(folder: Path, columns: Columns) -> Rows:
+    """Return the rows of a dataset folder, whose ``state.json`` lists its Arrow files; columns as for Parquet."""
     if (folder / _SPLITS).is_file():
         splits = _files(folder, _json(folder / _SPLITS).get("splits", []), _SPLITS)
         raise InputError(f"{folder} holds several splits; name one: {', '.join(map(str, splits))}")
@@ -68,7 +63,6 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
         check_exists(file)
     if not files:
         raise EmptyCorpusError(f"{folder} lists no data file")
-    wanted: list[str] = []
 
     def batches() -> Iterator[Any]:
         for file in files:
@@ -78,9 +72,7 @@ def read_dataset(folder: Path, column: str | None, group_column: str | None) -> 
     try:
         with io_errors(str(files[0])), arrow.memory_map(str(files[0])) as mapped:
             names = list(_leaves(arrow, arrow.ipc.open_stream(mapped).schema))
-        wanted.append(choose_column(names, column, str(folder)))
-        if group_column is not None:
-            wanted.append(choose_column(names, group_column, str(folder)))
+        wanted = _wanted(names, columns, str(folder))
         limit = input_limit(sum(file.stat().st_size for file in files))
         return _collect(arrow, batches(), wanted, str(folder), limit)
     except (arrow.ArrowException, UnicodeDecodeError) as error:
@@ -94,31 +86,55 @@ def _files(folder: Path, names: Any, document: str) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _collect(arrow: Any, batches: Iterator[Any], wanted: list[str], place: str, limit: int) -> Rows:
-    """Return the values of the first column in `wanted` (texts) and of the second (labels), if there is one."""
-    packer = TextPacker()
+def _wanted(names: Sequence[str], columns: Columns, place: str) -> Columns:
+    """Return the columns that are read, of those with `names`."""
+    return Columns(
+        choose_text_column(names, columns, place),
+        *(None if name is None else choose_column(names, name, place) for name in columns[1:]),
+    )
+
+
+def _collect(arrow: Any, batches: Iterator[Any], wanted: Columns, place: str, limit: int) -> Rows:
+    """Return the values of the columns in `wanted`."""
+    assert wanted.text is not None
+    texts, prompts = TextPacker(), TextPacker()
+    packed = [(wanted.text, texts)] + ([] if wanted.prompt is None else [(wanted.prompt, prompts)])
     labels: list[Any] = []
     n_rows = n_bytes = 0
+
+    def column_of(batch: Any, name: str) -> Any:
+        array = _column(batch, name)
+        array.validate(full=True)  # that it is UTF-8, and that nothing lies beyond its end
+        return array
+
+    def check_no_null(array: Any, name: str) -> None:
+        if array.null_count:
+            row = n_rows + array.is_null().to_pylist().index(True) + 1
+            raise InputError(f"{place} row {row}: '{name}' is null; leave the row out or fill it in")
+
     for batch in batches:
-        n_bytes += sum(max(_column(batch, name).nbytes, MIN_LINE_BYTES * batch.num_rows) for name in wanted)
+        read = [name for name in wanted if name is not None]
+        n_bytes += sum(max(_column(batch, name).nbytes, MIN_LINE_BYTES * batch.num_rows) for name in read)
         if n_bytes > limit:
             raise input_too_long(place, limit)
-        for number, name in enumerate(wanted):
-            array = _column(batch, name)
-            array.validate(full=True)  # that it is UTF-8, and that nothing lies beyond its end
-            if number == 0 and not _is_text(arrow, array.type):
+        for name, packer in packed:
+            array = column_of(batch, name)
+            if not _is_text(arrow, array.type):
                 raise InputError(f"{place}: column '{name}' must hold strings, got {array.type}")
-            if array.null_count:
-                row = n_rows + array.is_null().to_pylist().index(True) + 1
-                raise InputError(f"{place} row {row}: '{name}' is null; leave the row out or fill it in")
-            if number == 0:
-                packer.add_bytes(*_bytes_of(arrow, array))
-            else:
-                labels += array.to_pylist()
+            check_no_null(array, name)
+            packer.add_bytes(*_bytes_of(arrow, array))
+        if wanted.group is not None:
+            array = column_of(batch, wanted.group)
+            check_no_null(array, wanted.group)
+            labels += array.to_pylist()
         n_rows += batch.num_rows
     if n_rows == 0:
         raise EmptyCorpusError(f"{place} has no row")
-    return packer.texts(), labels if len(wanted) > 1 else None
+    return Rows(
+        texts.texts(),
+        None if wanted.group is None else labels,
+        None if wanted.prompt is None else prompts.texts(),
+    )
 
 
 def _bytes_of(arrow: Any, array: Any) -> tuple[Bytes, IntArray]:

@@ -219,11 +219,12 @@ class Corpus:
 
     @property
     def separator(self) -> str:
-        """What separates the tokens of a text: a space, or nothing for characters and subwords.
+        """What separates most tokens of a text: a space, or nothing for characters, letters and subwords.
 
-        Use `join_tokens` for text: byte tokens must be decoded after joining.
+        Use `join_tokens` for text: byte tokens must be decoded after joining, and words stand beside letters.
         """
-        return "" if self.tokenizer.split("+")[0] == "chars" or self.tokenizer.startswith(("bpe-", "hf-")) else " "
+        parts = self.tokenizer.startswith(("bpe-", "hf-"))
+        return "" if parts or self.tokenizer.split("+")[0] in ("chars", "mixed") else " "
 
     def sentence(self, index: int) -> list[str]:
         """Return the tokens of one text."""
@@ -304,10 +305,10 @@ def corpora_from_texts(
     texts
         Name to texts of any kind: see `Texts`.
     tokenizer
-        Name of a tokeniser, or a callable from a text to its tokens. ``auto`` splits at white space, or into
-        characters if words are not separated by spaces, as in Chinese or Thai. The set called ``(real)`` or ``real``,
-        else the first, decides for all sets. A warning says if characters were chosen, and if a named tokeniser splits
-        such text at spaces.
+        Name of a tokeniser, or a callable from a text to its tokens. ``auto`` splits at white space, and also (as
+        ``mixed``) into letters where words are not separated by spaces, as in Chinese or Thai. The set called
+        ``(real)`` or ``real``, else the first, decides for all sets. A warning says if it was not white space, and if
+        a named tokeniser splits such text at spaces.
     lowercase, normalize
         Whether to lower-case, and to `normalize`, before tokenising.
     max_tokens

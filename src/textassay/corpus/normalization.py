@@ -17,11 +17,20 @@ _UNIFIED: dict[int, str | None] = {
     ord(character): "'" for character in "\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc"
 }
 _UNIFIED |= {ord(character): '"' for character in "\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"}
-_UNIFIED |= {ord(character): "-" for character in "\u2010\u2011\u2012\u2013\u2212\u00ad"}
+_UNIFIED |= {ord(character): "-" for character in "\u2010\u2011\u2012\u2013\u2212"}
 _UNIFIED |= {ord(character): "--" for character in "\u2014\u2015"}
-_UNIFIED |= {ord(character): None for character in "\u200b\u200e\u200f\u2060\ufeff"}
-_UNIFIED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # direction of writing
+# soft hyphen, zero-width characters, fillers, variation selectors, direction of writing, notes between the lines
+_UNIFIED |= {
+    ord(character): None for character in "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\ufeff"
+}
+_UNIFIED |= dict.fromkeys(
+    (*range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xFFF9, 0xFFFC))
+)
 _UNIFIED |= {code: None for code in _CONTROLS if not chr(code).isspace()}
+# joiners and non-joiners after letters that never join: Latin, Greek, Cyrillic, Hebrew, Thai, Lao, kana, Han, Hangul
+_IDLE_JOINER = re.compile(
+    "(?<=[0-9A-Za-z\u00c0-\u052f\u05d0-\u05ea\u0e01-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\u200c\u200d]+"
+)
 _JOINERS = re.compile(r"@([-,.:/])@")
 _BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 _BRACKET = re.compile("|".join(_BRACKETS))
@@ -48,8 +57,10 @@ def normalize(text: str) -> str:
     """Return `text` in lower case, with separate punctuation, unified characters and single spaces.
 
     Typographic quotes, dashes and ellipses, full-width forms, escapes such as ``&apos;``, treebank brackets and quotes
-    and ``@-@`` joiners become plain ASCII. Contractions (``don't``), numbers with decimal points or thousands commas,
-    and markers such as ``<unk>`` stay one token. Normalising twice changes nothing.
+    and ``@-@`` joiners become plain ASCII; letters and their marks are composed; characters that nobody sees
+    (zero-width ones, soft hyphens, marks of direction, variation selectors) are removed. Contractions (``don't``),
+    numbers with decimal points or thousands commas, and markers such as ``<unk>`` stay one token. Normalising twice
+    changes nothing.
 
     >>> normalize("They don\u2019t pay $1,600\u2026")
     "they don't pay $ 1,600 ..."
@@ -72,7 +83,8 @@ def _unify(text: str) -> str:
         before, text = text, _ENTITY.sub(lambda match: html.unescape(match[0]), text)
         if text == before:
             break
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).translate(_UNIFIED).lower())
+    plain = _IDLE_JOINER.sub("", unicodedata.normalize("NFKC", text).translate(_UNIFIED))
+    return unicodedata.normalize("NFKC", plain.lower())
 
 
 def _plain(text: str) -> str:

@@ -99,6 +99,19 @@ def halves(n_sentences: int, rng: np.random.Generator, groups: IntArray | None =
     return np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
 
 
+def halves_within(groups: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Return the indices of two random halves of each group; the odd text of a group falls into either.
+
+    `groups`: group number of each text, shape (n_sentences,).
+    """
+    order = rng.permutation(len(groups))
+    order = order[np.argsort(groups[order], kind="stable")]
+    _, starts, members = np.unique(groups[order], return_index=True, return_inverse=True)
+    ranks = np.arange(len(order)) - starts[members]
+    second = (ranks + rng.integers(0, 2, len(starts))[members]) % 2 == 1
+    return np.sort(order[~second]), np.sort(order[second])
+
+
 def _exact(share: float) -> Fraction:
     """Return `share` as the decimal number that it prints as."""
     if not math.isfinite(share):

@@ -1,19 +1,19 @@
-"""Read texts and group labels from JSON lines, JSON, CSV and TSV files."""
+"""Read texts, group labels and prompts from JSON lines, JSON, CSV and TSV files."""
 
 import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from textassay.corpus.documents import json_error, parse_json
 from textassay.corpus.limits import current_limits, text_too_long
-from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
-Rows = tuple[PackedTexts, list[Any] | None]  # texts and, if there is a group column, labels
 _SPACES = (" ", "\n", "\r", "\t")  # white space in JSON
 _SPACE = re.compile(r"[ \n\r\t]*")
 _LINE_FACTOR = 16  # how many times as long as a text its line may be, with all other fields
@@ -24,10 +24,27 @@ _USUAL_COLUMNS = ("text", "sentence", "content")
 _MAX_LISTED = 12  # columns named in a message
 
 
-def read_json_lines(source: Source, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a file with one JSON string or object per line; blank lines are skipped.
+class Columns(NamedTuple):
+    """Which columns of a table are read: names, dotted for nested ones (``a.b``)."""
 
-    `column`, `group_column`: keys, dotted for nested ones (``a.b``); ignored if the lines are strings.
+    text: str | None = None  # None: the only one, or the only one with a usual name
+    group: str | None = None
+    prompt: str | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was read from a table of N rows."""
+
+    texts: PackedTexts
+    labels: list[Any] | None = None  # N labels of groups
+    prompts: PackedTexts | None = None  # N prompts
+
+
+def read_json_lines(source: Source, columns: Columns) -> Rows:
+    """Return the rows of a file with one JSON string or object per line; blank lines are skipped.
+
+    Group and prompt are ignored if the lines are strings.
     """
 
     def records() -> Iterator[tuple[int, Any]]:
@@ -38,12 +55,12 @@ def read_json_lines(source: Source, column: str | None, group_column: str | None
                 except (ValueError, RecursionError) as error:
                     raise json_error(error, f"{source.place} line {number}") from None
 
-    return _collect(records(), f"{source.place} line", column, group_column)
+    return _collect(records(), f"{source.place} line", columns)
 
 
-def read_json(source: Source, column: str | None, group_column: str | None) -> Rows:
-    """Return the texts of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
-    return _collect(enumerate(_items(source), start=1), f"{source.place} item", column, group_column)
+def read_json(source: Source, columns: Columns) -> Rows:
+    """Return the rows of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
+    return _collect(enumerate(_items(source), start=1), f"{source.place} item", columns)
 
 
 def _items(source: Source) -> Iterator[Any]:
@@ -89,27 +106,34 @@ def _items(source: Source) -> Iterator[Any]:
         raise error("Extra data", place)
 
 
-def read_csv(source: Source, column: str | None, group_column: str | None, *, delimiter: str) -> Rows:
-    """Return the texts of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
+def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
+    """Return the rows of a CSV or TSV file with a header; fields in double quotes may hold line breaks.
 
     An empty field is an empty text; blank lines are skipped. Every row must have as many fields as the header.
     """
     labels: list[Any] = []
+    prompts = TextPacker()
     rows = csv_rows(source, delimiter=delimiter)
     _, header = next(rows, (0, []))
-    place = header.index(choose_column(header, column, source.place))
-    group = None if group_column is None else header.index(choose_column(header, group_column, source.place))
+
+    def place_of(column: str | None) -> int | None:
+        return None if column is None else header.index(choose_column(header, column, source.place))
+
+    text = header.index(choose_text_column(header, columns, source.place))
+    group, prompt = place_of(columns.group), place_of(columns.prompt)
 
     def read() -> Iterator[str]:
         for _, row in rows:
             if group is not None:
                 labels.append(row[group])
-            yield row[place]
+            if prompt is not None:
+                prompts.add((row[prompt],))
+            yield row[text]
 
     texts = PackedTexts.of(read())
     if not texts:
         raise EmptyCorpusError(f"{source.place} has a header but no row")
-    return texts, None if group is None else labels
+    return Rows(texts, None if group is None else labels, None if prompt is None else prompts.texts())
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -168,9 +192,10 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None, group_column: str | None) -> Rows:
-    """Return texts and labels of `records`, pairs of a number (for messages, after `place`) and a JSON value."""
+def _collect(records: Iterable[tuple[int, Any]], place: str, columns: Columns) -> Rows:
+    """Return the rows of `records`, pairs of a number (for messages, after `place`) and a JSON value."""
     labels: list[Any] = []
+    prompts = TextPacker()
 
     def read() -> Iterator[str]:
         is_first = True
@@ -178,28 +203,39 @@ def _collect(records: Iterable[tuple[int, Any]], place: str, column: str | None,
         for number, record in records:
             is_object = isinstance(record, dict)
             if is_first and is_object:
-                key = column if column is not None else choose_column(list(record), None, f"{place} {number}")
+                key = columns.text
+                if key is None:
+                    key = choose_text_column(list(record), columns, f"{place} {number}")
             is_first = False
             if is_object != (key is not None):
                 expected = "a string" if key is None else "an object"
                 raise InputError(f"{place} {number}: must be {expected} like those before, got {_kind(record)}")
             text = record if key is None else record[key] if key in record else _value(record, key, place, number)
-            if not isinstance(text, str):
-                subject = "the value" if key is None else f"'{key}'"
-                raise InputError(f"{place} {number}: {subject} must be a string, got {_kind(text)}")
-            if not text.isascii():
-                _check_characters(text, place, number)
-            if key is not None and group_column is not None:
-                label = _value(record, group_column, place, number)
+            yield _string(text, "the value" if key is None else f"'{key}'", place, number)
+            if key is None:
+                continue
+            if columns.group is not None:
+                label = _value(record, columns.group, place, number)
                 if label is None or isinstance(label, list | dict):
-                    raise InputError(f"{place} {number}: '{group_column}' must name a group, got {_kind(label)}")
+                    raise InputError(f"{place} {number}: '{columns.group}' must name a group, got {_kind(label)}")
                 labels.append(label)
-            yield text
+            if columns.prompt is not None:
+                prompt = _value(record, columns.prompt, place, number)
+                prompts.add((_string(prompt, f"'{columns.prompt}'", place, number),))
 
     texts = PackedTexts.of(read())
     if not texts:
         raise EmptyCorpusError(f"{place.rpartition(' ')[0]} holds no text")
-    return texts, labels or None
+    return Rows(texts, labels or None, prompts.texts() or None)
+
+
+def _string(value: Any, subject: str, place: str, number: int) -> str:
+    """Return `value` after checking that it is a string of characters."""
+    if not isinstance(value, str):
+        raise InputError(f"{place} {number}: {subject} must be a string, got {_kind(value)}")
+    if not value.isascii():
+        _check_characters(value, place, number)
+    return value
 
 
 def _check_characters(text: str, place: str, number: int) -> None:
@@ -240,6 +276,14 @@ def _kind(value: Any) -> str:
         return "null"
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
     return names[type(value)]
+
+
+def choose_text_column(columns: Sequence[str], wanted: Columns, place: str) -> str:
+    """Return the column of the texts; by default `choose_column` chooses it besides those of groups and prompts."""
+    if wanted.text is None and (others := [name for name in columns if name not in wanted]):
+        with suppress(InputError):
+            return choose_column(others, None, place)
+    return choose_column(columns, wanted.text, place)
 
 
 def choose_column(columns: Sequence[str], column: str | None, place: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from textassay.corpus.byte_pairs import BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus.letters import tokenize_segment
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
@@ -89,7 +90,8 @@ class TextForm:
         """Return the form as JSON-ready values."""
         function = self.tokenizer.function
         name = self.tokenizer.name.removesuffix("+lower")
-        if TOKENIZERS.get(name) is not function and not isinstance(function, BytePairs):
+        is_named = function is TOKENIZERS.get(name) or function is tokenize_segment
+        if not is_named and not isinstance(function, BytePairs):
             raise OptionError(
                 f"tokenizer {name} cannot be saved, because it is code or belongs to a pretrained model: "
                 f"use one of {', '.join(TOKENIZERS)}, bpe-SIZE"

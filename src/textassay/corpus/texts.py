@@ -18,14 +18,23 @@ from textassay.corpus.download import download, is_url
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.source import COMPRESSED, Source, check_exists
-from textassay.corpus.tables import Rows, choose_column, listed_columns, read_csv, read_json, read_json_lines
+from textassay.corpus.tables import (
+    Columns,
+    Rows,
+    choose_column,
+    choose_text_column,
+    listed_columns,
+    read_csv,
+    read_json,
+    read_json_lines,
+)
 from textassay.errors import InputError, OptionError
 
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _CHECKED = 1 << 9  # items of a list checked and packed at once
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
-_TABLES: dict[str, Callable[[Source, str | None, str | None], Rows]] = {
+_TABLES: dict[str, Callable[[Source, Columns], Rows]] = {
     ".jsonl": read_json_lines,
     ".json": read_json,
     ".csv": partial(read_csv, delimiter=","),
@@ -55,22 +64,28 @@ class TextFile:
         Group number of each text, shape (N,), from `number_groups`; None without groups.
     path
         The file or folder; None for standard input and for texts from Python.
+    prompts
+        What each text answers, N texts, whole and as they are: a `PackedTexts`; None without prompts.
     """
 
     name: str
     texts: Sequence[str]
     groups: npt.NDArray[np.int64] | None = None
     path: Path | None = None
+    prompts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        """Pack the texts; raise `InputError` if one is longer than `InputLimits.max_text`."""
+        """Pack texts and prompts; raise `InputError` if one is longer than `InputLimits.max_text`."""
+        place = str(self.name if self.path is None else self.path)
         texts = PackedTexts.of(self.texts)
         object.__setattr__(self, "texts", texts)
-        limit = current_limits().max_text
-        for number in np.flatnonzero(texts.lengths > limit).tolist():  # in bytes, which are at least as many
-            if len(texts[number]) > limit:
-                place = self.name if self.path is None else self.path
-                raise text_too_long(f"{place}: text {number + 1}", len(texts[number]), limit)
+        _check_lengths(texts, f"{place}: text")
+        if self.prompts is not None:
+            prompts = PackedTexts.of(self.prompts)
+            object.__setattr__(self, "prompts", prompts)
+            _check_lengths(prompts, f"{place}: prompt")
+            if len(prompts) != len(texts):
+                raise InputError(f"{place}: {len(prompts)} prompts for {len(texts)} texts; give each text its prompt")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -86,8 +101,20 @@ class TextFile:
         return self.texts[place]
 
 
+def _check_lengths(texts: PackedTexts, place: str) -> None:
+    """Raise if a text is longer than one may be; `place`: what stands before its number in the message."""
+    limit = current_limits().max_text
+    for number in np.flatnonzero(texts.lengths > limit).tolist():  # in bytes, which are at least as many
+        if len(texts[number]) > limit:
+            raise text_too_long(f"{place} {number + 1}", len(texts[number]), limit)
+
+
 def read_texts(
-    source: str | os.PathLike[str], *, column: str | None = None, group_column: str | None = None
+    source: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    group_column: str | None = None,
+    prompt_column: str | None = None,
 ) -> TextFile:
     r"""Return all texts of a file, in order.
 
@@ -105,12 +132,14 @@ def read_texts(
         text, sentence or content. Ignored for files without columns (.txt, JSON strings).
     group_column
         The column that names the group (document, author, ...) of each text. Ignored likewise.
+    prompt_column
+        The column of the prompt that each text answers, a string. Ignored likewise.
 
     Raises
     ------
     InputError
-        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a text is null or not a
-        string; one line with file, position and remedy.
+        If the file is missing, of unknown kind, not UTF-8, broken or without such a column, or a text, group or prompt
+        is null, or a text or prompt not a string; one line with file, position and remedy.
     EmptyCorpusError
         If it holds no text.
     MissingExtraError
@@ -119,13 +148,14 @@ def read_texts(
     if source == "-":
         return _read_lines(Source(None))
     if is_url(source):
-        return read_texts(download(str(source)), column=column, group_column=group_column)
+        return read_texts(download(str(source)), column=column, group_column=group_column, prompt_column=prompt_column)
+    columns = Columns(column, group_column, prompt_column)
     place = place_of(source)
     check_exists(place)
     if isinstance(place, Path) and place.is_dir():
         if not is_dataset(place):
             raise InputError(f"{place} is a folder, but not a saved dataset; give a file{_inside(place)}")
-        return _text_file(place.name, place, *read_dataset(place, column, group_column))
+        return _text_file(place.name, place, read_dataset(place, columns))
     file = Source(place)
     if isinstance(place, Path) and not place.is_file():  # a pipe, such as the shell's <(...)
         return _read_lines(file)
@@ -133,7 +163,7 @@ def read_texts(
     if kind == ".txt":
         return _read_lines(file)
     read = read_parquet if kind == ".parquet" else _TABLES[kind]
-    return _text_file(file.name, file.path, *read(file, column, group_column))
+    return _text_file(file.name, file.path, read(file, columns))
 
 
 def _read_lines(source: Source) -> TextFile:
@@ -143,9 +173,9 @@ def _read_lines(source: Source) -> TextFile:
     return TextFile(source.name, packer.texts(), path=source.path)
 
 
-def _text_file(name: str, path: Path | None, texts: PackedTexts, labels: list[Any] | None) -> TextFile:
-    groups = None if labels is None else number_groups(labels, f"{path or name} groups")
-    return TextFile(name, texts, groups, path)
+def _text_file(name: str, path: Path | None, rows: Rows) -> TextFile:
+    groups = None if rows.labels is None else number_groups(rows.labels, f"{path or name} groups")
+    return TextFile(name, rows.texts, groups, path, rows.prompts)
 
 
 def _kind(file: Source) -> str:
@@ -170,7 +200,14 @@ def _inside(folder: Path) -> str:
     return f": {', '.join(names[:3])}{more}" if names else ""
 
 
-def as_texts(source: Any, name: str, *, column: str | None = None, group_column: str | None = None) -> TextFile:
+def as_texts(
+    source: Any,
+    name: str,
+    *,
+    column: str | None = None,
+    group_column: str | None = None,
+    prompt_column: str | None = None,
+) -> TextFile:
     """Return the texts of a path, an address or a Python object; the strings are shared, not copied.
 
     `source`: what `read_texts` reads, an iterable of str, an array or column (with ``tolist``, ``to_list`` or
@@ -186,20 +223,22 @@ def as_texts(source: Any, name: str, *, column: str | None = None, group_column:
     if isinstance(source, PackedTexts):
         return TextFile(name, source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
-        return read_texts(source, column=column, group_column=group_column)
+        return read_texts(source, column=column, group_column=group_column, prompt_column=prompt_column)
     if isinstance(source, str | bytes):
         raise InputError(f"{name}: expected many texts, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
         raise InputError(f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values")
     columns = _columns(source)
     if columns is not None:
-        chosen = _text_column(source, columns, name) if column is None else choose_column([*columns], column, name)
-        groups = None
+        chosen = _text_column(source, columns, Columns(column, group_column, prompt_column), name)
+        groups = prompts = None
         if group_column is not None:
             labels = _items(source[columns[choose_column([*columns], group_column, name)]], name)
             groups = number_groups(list(labels), f"{name} groups")
-        return TextFile(name, _strings(source[columns[chosen]], name), groups)
-    if column is not None or group_column is not None:
+        if prompt_column is not None:
+            prompts = _strings(source[columns[choose_column([*columns], prompt_column, name)]], f"{name} prompts")
+        return TextFile(name, _strings(source[columns[chosen]], name), groups, prompts=prompts)
+    if any(name is not None for name in (column, group_column, prompt_column)):
         raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
     return TextFile(name, _strings(source, name))
 
@@ -224,20 +263,22 @@ def _columns(source: Any) -> dict[str, Any] | None:
     return {str(label): label for label in names}
 
 
-def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
-    """Return the column from `choose_column`, or the only one that holds strings."""
+def _text_column(source: Any, columns: Mapping[str, Any], wanted: Columns, name: str) -> str:
+    """Return the column from `choose_text_column`, or the only one besides groups and prompts that holds strings."""
     try:
-        return choose_column([*columns], None, name)
+        return choose_text_column([*columns], wanted, name)
     except InputError:
-        pass
+        if wanted.text is not None:
+            raise
     textual = []
     rows = source[:_N_PROBED]
     for column, label in columns.items():
         items = [item for item in _items(rows[label], name) if not _is_missing(item)]
         if items and all(isinstance(item, str) for item in items):
             textual.append(column)
-    if len(textual) == 1:
-        return textual[0]
+    candidates = [column for column in textual if column not in wanted] or textual
+    if len(candidates) == 1:
+        return candidates[0]
     raise InputError(
         f"{name}: which column holds the texts? Give that one, as in table['{next(iter(columns), 'text')}']; it "
         f"has: {listed_columns([*columns])}"

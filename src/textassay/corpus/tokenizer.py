@@ -3,10 +3,10 @@
 Source of ``13a``: the rules of NIST's mteval-v13a.pl, used by the WMT shared tasks; equal to sacreBLEU's tokeniser of
 that name.
 
-Where words have no spaces between them, tokens must be characters. Chinese, Japanese, Thai, Lao, Khmer, Burmese and
-some other scripts are written so; spaces there, if any, separate phrases. The number of letters between two spaces
-tells whether such text was segmented into words. The same holds in any script for lines of one long token each: hashes,
-addresses, sequences.
+Where words have no spaces between them, white space finds phrases or whole texts. Chinese, Japanese, Thai, Lao, Khmer,
+Burmese and some other scripts are written so; the number of letters between two spaces tells whether such text was
+segmented into words. There tokens are single letters, beside words of other scripts (`textassay.corpus.letters`). In
+any script, tokens are characters where each line is one long token: hashes, addresses, sequences.
 """
 
 import re
@@ -21,6 +21,19 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.letters import (
+    EMOJI,
+    HAN,
+    SEGMENT,
+    SOUTHEAST_ASIAN,
+    check_segment_name,
+    join_letters,
+    segment_name,
+    space_letters,
+    space_segments,
+    tokenize_mixed,
+    tokenize_segment,
+)
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.errors import OptionError, unknown_name
 
@@ -91,12 +104,16 @@ def _space_13a(texts: Sequence[str]) -> list[str]:
 TOKENIZERS: dict[str, Tokenizer] = {
     "13a": tokenize_13a,
     "chars": list,
+    "mixed": tokenize_mixed,
+    SEGMENT: tokenize_segment,
     "whitespace": str.split,
     "words": tokenize_words,
 }
 # the same tokenisers for many texts at once; the result is split at white space
 SPACERS: dict[Tokenizer, Callable[[Sequence[str]], list[str]]] = {
     tokenize_13a: _space_13a,
+    tokenize_mixed: space_letters,
+    tokenize_segment: space_segments,
     tokenize_words: _space_words,
 }
 
@@ -142,6 +159,8 @@ _TO_LATIN = {ord(letter): byte for byte, letter in enumerate(BYTE_LETTERS)}
 def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
     """Return the text of some tokens: words joined by spaces, characters by nothing, byte tokens decoded.
 
+    Letters of scripts without spaces, and words of them that were found, are joined by nothing, too.
+
     Bytes that are not UTF-8, which only a model can sample, become U+FFFD.
     """
     name = tokenizer.split("+")[0]
@@ -154,7 +173,15 @@ def join_tokens(tokenizer: str, tokens: Sequence[str]) -> str:
         return data.decode("utf-8", "replace")
     if name.startswith("hf-"):
         raise OptionError(f"tokens of {name} can be joined only by the pretrained model of this tokenizer")
+    if finds_letters(name):
+        return join_letters(tokens)
     return ("" if name == "chars" else " ").join(tokens)
+
+
+def finds_letters(tokenizer: str) -> bool:
+    """Return whether a tokeniser, by its name in signatures, takes apart text that has no spaces between words."""
+    name = tokenizer.split("+")[0]
+    return name == "mixed" or name.startswith(f"{SEGMENT}-")
 
 
 @dataclass(frozen=True)
@@ -180,6 +207,9 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
         return NamedTokenizer(f"{tokenizer.name}+lower", tokenizer.function, True) if lower else tokenizer
     if callable(tokenizer):
         name, function = _name(tokenizer), tokenizer
+    elif tokenizer == SEGMENT or tokenizer.startswith(f"{SEGMENT}-icu"):
+        name, function = segment_name(), tokenize_segment
+        check_segment_name(name if tokenizer == SEGMENT else tokenizer)
     elif tokenizer in TOKENIZERS:
         name, function = tokenizer, TOKENIZERS[tokenizer]
     else:
@@ -189,7 +219,9 @@ def resolve_tokenizer(tokenizer: str | Tokenizer, *, lowercase: bool = False) ->
 
 def check_tokenizer(name: str) -> None:
     """Raise an OptionError unless `name` is ``auto`` or in `TOKENIZERS`."""
-    if name != AUTO and name not in TOKENIZERS:
+    if name == SEGMENT:
+        segment_name()  # raises where the extra is missing
+    elif name != AUTO and name not in TOKENIZERS:
         raise unknown_name("tokenizer", name, (AUTO, *TOKENIZERS))
 
 
@@ -204,18 +236,17 @@ def _name(function: Tokenizer) -> str:
     return name if module in (None, "builtins", "__main__") else f"{module}.{name}"
 
 
-# Han, kana, bopomofo, Yi; emoji, which are written without spaces, too
-_IDEOGRAPHS = re.compile(
-    "[\u3005-\u3007\u3040-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48f\uf900-\ufaff"
-    "\uff66-\uff9f\U00020000-\U0003ffff\u2600-\u27bf\U0001f000-\U0001faff]"
-)
-# Thai, Lao, Tibetan, Burmese, Khmer, Tai scripts, Balinese, Javanese; combining marks are never counted
-_ALPHABETS = re.compile("[\u0e00-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaadf]")
+_IDEOGRAPHS = re.compile(f"[{HAN}{EMOJI}]")
+_ALPHABETS = re.compile(f"[{SOUTHEAST_ASIAN}]")  # combining marks are never counted
+# A run of letters that is no word, whatever else stands in the text
+_PHRASE = re.compile(f"[{HAN}]{{12}}|[{SOUTHEAST_ASIAN}]{{30}}")
 # Letters of a typical word; and the mean number of letters per token above which a text is not segmented
 _USUAL_IDEOGRAPHS, _USUAL_LETTERS, _USUAL_OTHERS = 2, 4, 5
 _MAX_IDEOGRAPHS, _MAX_LETTERS = 3, 7
 
-_UNSPACED_SHARE = 0.2  # of the texts; from here on tokens are characters for all texts
+# Shares of the texts from which letters without spaces are taken apart: the first, where not more texts were segmented
+# into words, whose words would be lost; and from which tokens are characters for all texts
+_UNSPACED_SHARE, _UNSPACED_BESIDE_WORDS, _SINGLE_TOKEN_SHARE = 0.02, 0.2, 0.2
 # Texts of one long token: at least 10 of them, 80 % of all, half of them distinct, at least 16 characters on average
 _MIN_SINGLE, _SINGLE_SHARE, _DISTINCT_SHARE, _LONG_TOKEN = 10, 0.8, 0.5, 16
 
@@ -228,11 +259,12 @@ class SpacingWarning(UserWarning):
 class Spacing:
     """Which of N texts have spaces between words."""
 
-    # Texts without spaces, in a script that writes words without them, shape (N,)
+    # Texts with words without spaces between them, in a script that writes so, shape (N,)
     unspaced: npt.NDArray[np.bool_]
     # Texts without white space inside, so that each is one token, shape (N,)
     single: npt.NDArray[np.bool_]
     n_filled: int  # Texts that are not blank
+    n_segmented: int  # Texts of several words in such a script, with spaces between them
     # Of the single ones: distinct texts, and characters altogether
     n_distinct: int
     n_characters: int
@@ -244,7 +276,7 @@ class Spacing:
 
         unspaced = np.zeros(len(texts), dtype=np.bool_)
         single = np.zeros(len(texts), dtype=np.bool_)
-        n_done = n_filled = n_characters = 0
+        n_done = n_filled = n_segmented = n_characters = 0
         distinct = set()
         for block in PackedTexts.of(texts).blocks():
             n_words = count_words(block.data, block.lengths)
@@ -257,9 +289,11 @@ class Spacing:
                     n_characters += len(stripped)
                     distinct.add(stripped)
                 if not is_ascii[place]:
-                    unspaced[n_done + place] = _is_unspaced(stripped)
+                    is_unspaced, is_segmented = _is_unspaced(stripped)
+                    unspaced[n_done + place] = is_unspaced
+                    n_segmented += is_segmented
             n_done += len(block)
-        return cls(unspaced, single, n_filled, len(distinct), n_characters)
+        return cls(unspaced, single, n_filled, n_segmented, len(distinct), n_characters)
 
     @cached_property
     def lacking(self) -> npt.NDArray[np.bool_]:
@@ -272,9 +306,13 @@ class Spacing:
         return int(np.count_nonzero(self.lacking))
 
     @property
-    def needs_characters(self) -> bool:
-        """Whether white space fails on so many texts that tokens should be characters."""
-        return self.n_filled > 0 and self.n_lacking >= _UNSPACED_SHARE * self.n_filled
+    def tokenizer(self) -> str:
+        """The tokeniser that suits these texts: ``whitespace``, ``mixed`` or ``chars``."""
+        n_unspaced = int(np.count_nonzero(self.unspaced))
+        least = _UNSPACED_SHARE if n_unspaced >= self.n_segmented else _UNSPACED_BESIDE_WORDS
+        if n_unspaced and n_unspaced >= max(least * self.n_filled, self.n_lacking / 2):
+            return "mixed"
+        return "chars" if self.n_filled and self.n_lacking >= _SINGLE_TOKEN_SHARE * self.n_filled else "whitespace"
 
     @property
     def n_alone(self) -> int:
@@ -295,17 +333,18 @@ class Spacing:
 
 
 def choose_tokenizer(texts: Sequence[str]) -> str:
-    """Return ``chars``, with a warning, for texts without spaces between words, else ``whitespace``."""
+    """Return the tokeniser that suits `texts`; with a warning unless it is ``whitespace``."""
     spacing = Spacing.of(texts)
-    if not spacing.needs_characters:
-        return "whitespace"
-    warnings.warn(
-        f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words: tokens are characters "
-        "(--tokenizer chars)",
-        SpacingWarning,
-        stacklevel=3,
-    )
-    return "chars"
+    tokenizer = spacing.tokenizer
+    if tokenizer != "whitespace":
+        tokens = "characters" if tokenizer == "chars" else "single letters there, words elsewhere"
+        warnings.warn(
+            f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words: tokens are {tokens} "
+            f"(--tokenizer {tokenizer})",
+            SpacingWarning,
+            stacklevel=3,
+        )
+    return tokenizer
 
 
 def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
@@ -313,23 +352,27 @@ def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
     if tokenizer not in SPLIT_AT_SPACES:
         return
     spacing = Spacing.of(texts)
-    if spacing.needs_characters:
+    if spacing.tokenizer != "whitespace":
         warnings.warn(
             f"{spacing.n_lacking} of {len(texts)} texts have no spaces between words, so --tokenizer {tokenizer} makes "
             "whole texts or phrases single tokens, and no metric can see a difference inside them; "
-            "use --tokenizer chars",
+            f"use --tokenizer {spacing.tokenizer}",
             SpacingWarning,
             stacklevel=3,
         )
 
 
-def _is_unspaced(text: str) -> bool:
-    """Return whether `text` is mostly in scripts without spaces between words, with tokens longer than words.
+def _is_unspaced(text: str) -> tuple[bool, bool]:
+    """Return whether `text` has words without spaces between them: a phrase, or most of it in longer tokens than words.
+
+    And whether, instead, most of it is several words in such a script, with spaces between them.
 
     Letters are weighted by the length of a typical word, so that a Chinese text with an English name counts as Chinese.
     """
     if _IDEOGRAPHS.search(text) is None and _ALPHABETS.search(text) is None:
-        return False
+        return False, False
+    if _PHRASE.search(text) is not None:
+        return True, False
     ideographs = letters = others = n_tokens = 0
     for token in text.split():
         n_ideographs = len(_IDEOGRAPHS.findall(token))
@@ -339,4 +382,5 @@ def _is_unspaced(text: str) -> bool:
         others += sum(map(str.isalpha, token)) - sum(map(str.isalpha, _IDEOGRAPHS.findall(token))) - n_letters
         n_tokens += n_ideographs + n_letters > 0
     is_mostly_unspaced = ideographs / _USUAL_IDEOGRAPHS + letters / _USUAL_LETTERS >= others / _USUAL_OTHERS
-    return is_mostly_unspaced and ideographs / _MAX_IDEOGRAPHS + letters / _MAX_LETTERS > n_tokens
+    is_unspaced = is_mostly_unspaced and ideographs / _MAX_IDEOGRAPHS + letters / _MAX_LETTERS > n_tokens
+    return is_unspaced, is_mostly_unspaced and not is_unspaced and n_tokens > 1

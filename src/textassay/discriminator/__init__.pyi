@@ -33,6 +33,9 @@ from textassay.discriminator.cnn import cnn_loss as cnn_loss
 from textassay.discriminator.cnn import cnn_weights as cnn_weights
 from textassay.discriminator.cnn import pooled_by_convolution as pooled_by_convolution
 from textassay.discriminator.cnn import pooled_by_look_up as pooled_by_look_up
+from textassay.discriminator.conditional import COLUMNS as COLUMNS
+from textassay.discriminator.conditional import Differences as Differences
+from textassay.discriminator.conditional import cross_fit_prompts as cross_fit_prompts
 from textassay.discriminator.cross_fitting import CrossFit as CrossFit
 from textassay.discriminator.cross_fitting import ThresholdRule as ThresholdRule
 from textassay.discriminator.cross_fitting import cross_fit as cross_fit

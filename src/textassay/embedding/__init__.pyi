@@ -3,6 +3,9 @@ from textassay.embedding.base import FittedEncoder as FittedEncoder
 from textassay.embedding.base import FloatArray as FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder as CrossFittedEncoder
 from textassay.embedding.cross_fitted import folds_of as folds_of
+from textassay.embedding.endpoint import EncoderSettings as EncoderSettings
+from textassay.embedding.endpoint import EndpointEncoder as EndpointEncoder
+from textassay.embedding.endpoint import endpoint_encoder as endpoint_encoder
 from textassay.embedding.joined import JoinedEncoder as JoinedEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder as LatentSemanticEncoder
 from textassay.embedding.model_files import content_hash as content_hash

@@ -5,6 +5,7 @@ In memory the least recently used features are dropped; a folder keeps the featu
 to compute than to read.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ import numpy.typing as npt
 from textassay.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
+from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
 from textassay.embedding.model_files import MINILM
 from textassay.embedding.precomputed import PrecomputedEncoder
+from textassay.endpoints import URL_VARIABLE, names_endpoint
 from textassay.errors import OptionError, OutputError
 from textassay.execution import carried, sent_once
 from textassay.storage import atomic_write, remove_stale_drafts
@@ -74,8 +77,10 @@ class FeatureStore:
         path = self._folder / f"{name}.npy"
         vectors = _read(path, len(corpus))
         if vectors is None:
-            vectors = encoder.encode(corpus)
+            in_parts = encoder if isinstance(encoder, FittedEndpointEncoder) else None
+            vectors = encoder.encode(corpus) if in_parts is None else in_parts.encode_beside(corpus, path)
             _write(path, vectors)
+            path.with_suffix(PART).unlink(missing_ok=True)
         return _read_only(vectors)
 
 
@@ -153,17 +158,21 @@ def feature_store(folder: Path | None = None) -> Iterator[None]:
 
 
 def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
-    """Return an encoder by name: one of `_NAMES`, or the name or folder of a sentence-transformers model."""
+    """Return an encoder by name: of `_NAMES`, ``openai:MODEL@URL``, or that of a sentence-transformers model."""
     if isinstance(encoder, str | Path):
         if encoder in ("given", "lsa", DEFAULT_ENCODER):
             return _named(str(encoder))
+        if names_endpoint(encoder):
+            return endpoint_encoder(str(encoder), os.environ.get(URL_VARIABLE))
         from textassay.embedding.sentence_transformer import sentence_transformer
 
         return sentence_transformer(str(encoder))
     if isinstance(encoder, Encoder):
         return encoder
     names = ", ".join(_NAMES)
-    raise OptionError(f"encoder must be {names}, a model's name or folder, or an Encoder, got {encoder!r}")
+    raise OptionError(
+        f"encoder must be {names}, a model's name or folder, openai:MODEL@URL, or an Encoder, got {encoder!r}"
+    )
 
 
 @cache

@@ -3,12 +3,9 @@
 This file knows nothing of a cluster but the methods of `Cluster`; `textassay.execution.cluster` is one.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
@@ -133,15 +130,6 @@ def map_parts(function: Callable[[Item], Outcome], items: Iterable[Item]) -> lis
     return parallel_map(function, items)
 
 
-def _import_first() -> None:
-    """Import polars, where it is installed, before there are threads.
-
-    statsmodels imports it, and scikit-learn in another thread takes it for whole as soon as that has begun.
-    """
-    if "polars" not in sys.modules and find_spec("polars") is not None:
-        import_module("polars")
-
-
 def _by_threads(
     function: Callable[[Item], Iterable[Outcome]], items: Iterable[Item], tell: Callable[[Item], None]
 ) -> Iterator[tuple[Item, Outcome]]:
@@ -157,7 +145,6 @@ def _by_threads(
             idle.check()
 
     n_threads = allowed_workers()
-    _import_first()
     pool = ThreadPoolExecutor(n_threads)
     n_running, n_idle = 0, 0
     waiting = iter(items)

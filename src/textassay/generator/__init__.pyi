@@ -14,6 +14,12 @@ from textassay.generator.base import refuse as refuse
 from textassay.generator.base import sentence_sums as sentence_sums
 from textassay.generator.base import tokens_in as tokens_in
 from textassay.generator.base import training_record as training_record
+from textassay.generator.endpoint import Answer as Answer
+from textassay.generator.endpoint import EndpointModel as EndpointModel
+from textassay.generator.endpoint import EndpointSettings as EndpointSettings
+from textassay.generator.endpoint import KeptAnswers as KeptAnswers
+from textassay.generator.endpoint import Requests as Requests
+from textassay.generator.endpoint import endpoint_model as endpoint_model
 from textassay.generator.external import CommandLines as CommandLines
 from textassay.generator.external import ExternalCommand as ExternalCommand
 from textassay.generator.external import ExternalFile as ExternalFile

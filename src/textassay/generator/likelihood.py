@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, finds_letters, join_tokens
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.generator.base import LanguageModel
 
@@ -86,6 +86,9 @@ def n_characters(corpus: Corpus, *, ends: bool = True) -> int:
     """
     if corpus.tokenizer.startswith(("bpe-", "hf-")):
         return sum(map(len, corpus.texts)) + (len(corpus) if ends else 0)
+    if finds_letters(corpus.tokenizer):
+        texts = (join_tokens(corpus.tokenizer, corpus.sentence(number)) for number in range(len(corpus)))
+        return sum(map(len, texts)) + (len(corpus) if ends else 0)
     of_type = np.array([len(token) for token in corpus.vocabulary.tokens])
     between = np.maximum(corpus.lengths - 1, 0).sum() * len(corpus.separator)
     return int(of_type[corpus.tokens].sum() + between) + (len(corpus) if ends else 0)

@@ -6,12 +6,15 @@ from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.finding import Findings as Findings
 from textassay.inspection.inspection import inspect as inspect
 from textassay.inspection.inspection import inspect_corpus as inspect_corpus
+from textassay.inspection.prompts import prompt_findings as prompt_findings
+from textassay.inspection.prompts import prompts_unused as prompts_unused
 from textassay.inspection.sentence_keys import expected_repeats as expected_repeats
 from textassay.inspection.sentence_keys import n_distinct as n_distinct
 from textassay.inspection.sentence_keys import occurs_elsewhere as occurs_elsewhere
 from textassay.inspection.sentence_keys import occurs_in as occurs_in
 from textassay.inspection.sentence_keys import sentence_keys as sentence_keys
 from textassay.inspection.surface import Trait as Trait
+from textassay.inspection.surface import excerpt as excerpt
 from textassay.inspection.surface import gap as gap
 from textassay.inspection.surface import marker_traits as marker_traits
 from textassay.inspection.surface import severity_of as severity_of

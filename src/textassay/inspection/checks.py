@@ -11,7 +11,8 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPLIT_AT_SPACES, Corpus
+from textassay.corpus import SPLIT_AT_SPACES, Corpus, finds_letters
+from textassay.inspection.character_checks import sees_space
 from textassay.inspection.finding import REAL, Finding, Severity
 from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, Trait, excerpt, gap, severity_of
@@ -51,6 +52,8 @@ _ARTEFACTS = {
     Trait.MOJIBAKE: "wrongly decoded characters",
     Trait.TREEBANK: "treebank brackets or quotes such as -LRB-",
 }
+# tokeniser: what tokens are where words have no spaces between them
+_FOUND = {"chars": "characters", "mixed": "single letters there, and words elsewhere,"}
 _NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
@@ -111,7 +114,7 @@ def empty_sentences(pair: Pair) -> Finding | None:
 
 def outer_space(pair: Pair) -> Finding | None:
     """Return a finding if white space in texts differs and the tokeniser lets metrics see it."""
-    if pair.real.words is pair.real.corpus:
+    if not sees_space(pair.real.corpus):
         return None
     contrast = pair.contrast((spaced(pair.generated.corpus), spaced(pair.real.corpus)))
     severity = severity_of(contrast.gap)
@@ -221,22 +224,25 @@ def _everything(pair: Pair) -> tuple[Mask, Mask]:
 def unspaced_text(side: Surface, name: str) -> Finding | None:
     """Return a finding if words of one side have no spaces between them, but the tokeniser splits at spaces.
 
-    If tokens are characters for this reason, it is a note that says so.
+    If tokens are characters, letters or found words for this reason, it is a note that says so.
     """
     spacing, tokenizer = side.spacing, side.corpus.tokenizer.split("+")[0]
     n_texts = len(side)
-    if tokenizer == "chars" and spacing.needs_characters:
-        message = (
-            f"{_count_of(spacing.n_lacking, n_texts)} have no spaces between words: tokens are characters on all sides."
-        )
-        remedy = "Nothing to repair. To compare words, segment both sides into words and use --tokenizer whitespace."
+    is_unspaced = spacing.tokenizer != "whitespace"
+    if is_unspaced and (tokenizer == "chars" or finds_letters(tokenizer)):
+        tokens = _FOUND.get(tokenizer, "words that ICU finds there, and words elsewhere,")
+        how_many = _count_of(spacing.n_lacking, n_texts)
+        remedy = "Nothing to repair."
+        if tokenizer in _FOUND:
+            remedy += " To compare words, use --tokenizer segment, or segment both sides into words."
+        message = f"{how_many} have no spaces between words: tokens are {tokens} on all sides."
         return own_finding(CHARACTERS, "note", name, message, spacing.n_lacking, n_texts, None, remedy)
     if tokenizer not in SPLIT_AT_SPACES:
         return None
-    n_lacking, lacking = spacing.n_lacking, spacing.lacking
+    n_lacking, lacking, better = spacing.n_lacking, spacing.lacking, spacing.tokenizer
     what = f"have no spaces between words, and {tokenizer} makes whole texts or phrases single tokens"
     if spacing.n_alone > n_lacking:
-        n_lacking, lacking = spacing.n_alone, spacing.single
+        n_lacking, lacking, better = spacing.n_alone, spacing.single, "chars"
         what = "are one token each, and most of these tokens occur only once"
     severity = severity_of(n_lacking / max(1, spacing.n_filled), warning=_UNSPACED_WARNING)
     if severity is None:
@@ -249,7 +255,8 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
         n_lacking,
         n_texts,
         excerpt(side.corpus.texts[int(np.argmax(lacking))]),
-        "Use --tokenizer chars, which compares characters on all sides, or segment both sides into words.",
+        f"Use --tokenizer {better if is_unspaced else 'chars'}, which takes such text apart on all sides, or segment "
+        "both sides into words.",
     )
 
 
@@ -445,8 +452,8 @@ def special_tokens(pair: Pair) -> Finding | None:
     )
 
 
-def alphabet(pair: Pair) -> Finding | None:
-    """Return a finding if one side has characters or tokeniser marks that the other lacks.
+def alphabet(pair: Pair, explained: frozenset[int] = frozenset()) -> Finding | None:
+    """Return a finding if one side has characters or tokeniser marks that the other lacks, besides `explained` ones.
 
     Letters are compared without case; ASCII letters and digits, markers such as ``<unk>`` and numbers such as ``1,600``
     have checks of their own. A side lacks a character if it is less than a tenth as frequent there.
@@ -458,7 +465,7 @@ def alphabet(pair: Pair) -> Finding | None:
     types = np.repeat(np.arange(len(words)), [len(word) for word in words])
     counts = [_occurrences(side, codes, types) for side in pair.sides]
     for here, there, sign in ((0, 1, 1), (1, 0, -1)):
-        lacking = _lacking(counts[here], counts[there])
+        lacking = [code for code in _lacking(counts[here], counts[there]) if code not in explained]
         chosen = np.zeros(len(words), dtype=np.bool_)
         chosen[types[np.isin(codes, lacking)]] = True
         artefacts = []

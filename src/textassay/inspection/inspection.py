@@ -13,6 +13,7 @@ import numpy as np
 from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora_from_texts
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import checks
+from textassay.inspection.character_checks import character_checks, sees_space
 from textassay.inspection.checks import OWN_SHARE, own_finding
 from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
@@ -113,7 +114,7 @@ def _own_findings(side: Surface, name: str) -> list[Finding]:
         findings.append(_own_share("empty-sentences", "are empty", side, name, ~filled))
     if n_repeats >= OWN_SHARE * len(side):
         findings.append(_own_share("repeated-sentences", "repeat an earlier one", side, name, repeats, count=n_repeats))
-    if side.words is not side.corpus:
+    if sees_space(side.corpus):
         spaced = checks.spaced(side.corpus)
         if spaced.sum() >= OWN_SHARE * len(side):
             findings.append(_own_share("whitespace", "have a space at an end or two in a row", side, name, spaced))
@@ -135,6 +136,7 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
     if same is not None:
         return [same]
     cut = checks.cut_length(pair)
+    of_characters, explained = character_checks(pair)
     findings = [
         checks.few_sentences(pair.generated.corpus, pair.name),
         checks.unequal_samples(pair),
@@ -148,7 +150,8 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         checks.masked_digits(pair),
         checks.digits(pair),
         checks.special_tokens(pair),
-        checks.alphabet(pair),
+        *of_characters,
+        checks.alphabet(pair, explained),
         checks.outer_space(pair),
         checks.repeated(pair),
         checks.shared(pair),

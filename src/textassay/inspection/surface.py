@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus, Spacing, Vocabulary, corpora_from_texts, resolve_tokenizer
+from textassay.inspection.characters import Characters
 from textassay.inspection.finding import Finding, Severity
 from textassay.inspection.sentence_keys import Keys, n_distinct, sentence_keys
 
@@ -93,6 +94,11 @@ class Surface:
     def spacing(self) -> Spacing:
         """Which texts have spaces between words."""
         return Spacing.of(self.corpus.texts)
+
+    @cached_property
+    def characters(self) -> Characters:
+        """The signs and scripts of the texts."""
+        return Characters.of(self.corpus.texts)
 
     def shows(self, traits: Trait) -> Mask:
         """Return which texts have a token with any of `traits`, shape (N,)."""
@@ -304,7 +310,7 @@ def _split_numbers(bits: Bits, starts: npt.NDArray[np.int64]) -> Bits:
 
 
 _OPENING, _CLOSING = r"\"'\u201c\u2018\u00ab\u2039\u201e(\[{`", r"\"'\u201d\u2019\u00bb\u203a)\]}"
-_STOPS = r".!?\u2026\u3002\uff01\uff1f"
+_STOPS = r".!?\u2026\u3002\uff01\uff0e\uff1f\uff61\u061f\u06d4\u0964\u0965\u104a\u104b\u1362\u17d4\u17d5\u0f0d\u0f0e"
 _MARKER_PATTERNS = {
     Trait.UNKNOWN: re.compile(
         r"(?<![^\W_])(?:unk|oov)(?![^\W_])|<unknown>|\[unknown\]|(?<!\S)__+(?!\S)|\u2047", re.IGNORECASE
@@ -331,7 +337,7 @@ _PATTERNS = _MARKER_PATTERNS | {
         Trait.WEAK_MASK: r"^(?:n|#+(?:[.,:/-]#+)*|0+(?:[.,:/-]0+)*)$",
         Trait.STOP: rf"^[{_STOPS}]+[{_CLOSING}]*$",
         Trait.STOP_GLUED: rf"[{_STOPS}][{_CLOSING}]*$",
-        Trait.COMMA: r"^[,;:\u060c\u3001]$",
+        Trait.COMMA: r"^[,;:\u060c\u3001\uff0c]$",
         Trait.COMMA_GLUED: rf"[,;:][{_CLOSING}]*$",
         Trait.QUOTE: rf"^[{_OPENING}{_CLOSING}]+$",
         Trait.QUOTE_GLUED: rf"^[{_OPENING}]|(?!['\u2019])[{_CLOSING}]$",
@@ -388,7 +394,8 @@ def _letters(
     tables = np.zeros((3, int(used[-1]) + 1), dtype=np.bool_)  # letter, upper, letter or digit
     for code in used.tolist():
         character = chr(code)
-        tables[:, code] = character.isalpha(), character != character.lower(), character.isalnum()
+        # letters without case, as in Arabic or Chinese, count for nothing: only case is compared
+        tables[:, code] = character.lower() != character.upper(), character != character.lower(), character.isalnum()
     letter, upper, word = (table[codes] for table in tables)
     starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1] + 1))
     places = np.where(letter, np.arange(len(codes)), len(codes) - 1)

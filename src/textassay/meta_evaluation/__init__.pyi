@@ -1,6 +1,7 @@
 from textassay.meta_evaluation.bench import WITH_TRAIN as WITH_TRAIN
 from textassay.meta_evaluation.bench import Bench as Bench
 from textassay.meta_evaluation.bench import BenchCell as BenchCell
+from textassay.meta_evaluation.bench import World as World
 from textassay.meta_evaluation.bench import parse_estimator as parse_estimator
 from textassay.meta_evaluation.bench import parse_estimators as parse_estimators
 from textassay.meta_evaluation.bench import run_bench as run_bench
@@ -71,6 +72,9 @@ from textassay.meta_evaluation.pairwise import pair_p_values as pair_p_values
 from textassay.meta_evaluation.pairwise import pairwise_accuracy as pairwise_accuracy
 from textassay.meta_evaluation.pairwise import separation as separation
 from textassay.meta_evaluation.pairwise import soft_pairwise_accuracy as soft_pairwise_accuracy
+from textassay.meta_evaluation.prompted_worlds import N_ANSWERS as N_ANSWERS
+from textassay.meta_evaluation.prompted_worlds import PROMPTED_NAMES as PROMPTED_NAMES
+from textassay.meta_evaluation.prompted_worlds import prompted_worlds as prompted_worlds
 from textassay.meta_evaluation.rank_agreement import agreement as agreement
 from textassay.meta_evaluation.rank_agreement import differences as differences
 from textassay.meta_evaluation.rank_agreement import pooled as pooled

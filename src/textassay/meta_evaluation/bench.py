@@ -30,6 +30,7 @@ from textassay.errors import InputError, OptionError, check_range
 from textassay.execution import map_tasks
 from textassay.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
+from textassay.meta_evaluation.prompted_worlds import Answered, PromptedWorld
 from textassay.metric import Metric, dd, measure, parse_metric
 
 EFFORTS = ("quick", "default", "max")
@@ -41,6 +42,7 @@ _N_TO_NAME = 100  # texts a side that identify a pair in the store
 _MOST_DISAGREEMENT = 6.0  # standard errors
 
 Progress = Callable[[str, int, int], None]
+World = KnownTruthPair | PromptedWorld
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,17 @@ class Estimator:
     def fits_real(self) -> bool:
         """Whether it can learn from more real text."""
         return "fit_real" in self.metric.settings
+
+    @property
+    def needs_prompts(self) -> bool:
+        """Whether it can be measured in worlds with prompts alone."""
+        return "prompts" in self.metric.declaration.needs
+
+    def is_for(self, world: World) -> bool:
+        """Return whether it can be measured in `world`."""
+        if isinstance(world, PromptedWorld):
+            return not (self.train or self.log_probs)
+        return not self.needs_prompts and (world.train is not None or not self.train)
 
 
 @dataclass(frozen=True)
@@ -199,7 +212,7 @@ def run_bench(
     estimators: Sequence[Estimator],
     *,
     pair_names: Sequence[str] = PAIR_NAMES,
-    extra: Callable[[Corpus, int], Sequence[KnownTruthPair]] | None = None,
+    extra: Callable[[Corpus, int], Sequence[World]] | None = None,
     sizes: Sequence[int] = (20_000,),
     n_generated: int | None = None,
     n_fit_real: int = 0,
@@ -229,7 +242,7 @@ def run_bench(
     check_range("n_generated", n_generated, 1)
     check_range("n_fit_real", n_fit_real, 0)
     store = EstimateStore(folder)
-    places: list[tuple[str, int, KnownTruthPair, int, Estimator]] = []  # of the cells, in order
+    places: list[tuple[str, int, World, int, Estimator]] = []  # of the cells, in order
     untrained: list[str] = []
     documents: dict[tuple[object, ...], dict[str, Any]] = {}  # of a pair: its truth; of a cell: what was measured
     n_done, total = 0, 0
@@ -247,12 +260,14 @@ def run_bench(
         nonlocal total
         for name, corpus in corpora.items():
             for seed in seeds:
-                pairs = known_truth_pairs(corpus, seed, pair_names, extra=() if extra is None else extra(corpus, seed))
-                possible = {
-                    pair.name: [each for each in estimators if pair.train is not None or not each.train]
-                    for pair in pairs
-                }
-                untrained.extend(pair for pair, chosen in possible.items() if len(chosen) < len(estimators))
+                pairs: list[World] = [
+                    *known_truth_pairs(corpus, seed, pair_names),
+                    *(() if extra is None else extra(corpus, seed)),
+                ]
+                possible = {pair.name: [each for each in estimators if each.is_for(pair)] for pair in pairs}
+                untrained.extend(
+                    pair.name for pair in pairs if pair.train is None and any(each.train for each in estimators)
+                )
                 total = len(corpora) * len(seeds) * len(sizes) * sum(map(len, possible.values()))
                 for pair in pairs:
                     chosen = possible[pair.name]
@@ -280,7 +295,7 @@ def run_bench(
             seed=seed,
             n=n,
             n_generated=n if n_generated is None else n_generated,
-            n_fit_real=n_fit_real if estimator.fits_real else 0,
+            n_fit_real=n_fit_real if estimator.fits_real and isinstance(pair, KnownTruthPair) else 0,
             prior=estimator.metric.settings.get("prior"),
             **documents[name, seed, pair.name, n, estimator.name],
             **documents[name, seed, pair.name],
@@ -320,28 +335,43 @@ class _Work:
 class _Draw:
     """Texts of a pair that its estimators share."""
 
-    pair: KnownTruthPair
+    pair: World
     seed: int
     n: int
     n_generated: int | None
     n_fit_real: int
 
     @cached_property
+    def answered(self) -> Answered | None:
+        """Prompts with their answers; none of other worlds."""
+        if not isinstance(self.pair, PromptedWorld):
+            return None
+        return self.pair.answered(self.n, seed=self.seed, n_generated=self.n_generated)
+
+    @cached_property
     def sides(self) -> tuple[Corpus, Corpus]:
+        if self.answered is not None:
+            return self.answered.real, self.answered.generated
         return self.pair.sample(self.n, seed=self.seed, n_generated=self.n_generated)
 
     @cached_property
     def sides_with_log_probs(self) -> tuple[Corpus, Corpus]:
         real, generated = self.sides
-        return self.pair.with_log_probs(real), self.pair.with_log_probs(generated)
+        return self._with_log_probs(real), self._with_log_probs(generated)
+
+    def _with_log_probs(self, corpus: Corpus) -> Corpus:
+        assert isinstance(self.pair, KnownTruthPair)  # estimators with log-probabilities are for no others
+        return self.pair.with_log_probs(corpus)
 
     @cached_property
     def fit_real(self) -> Corpus | None:
-        return self._shared(self.pair.more_real(self.n_fit_real, seed=self.seed)) if self.n_fit_real else None
+        if not self.n_fit_real or not isinstance(self.pair, KnownTruthPair):
+            return None
+        return self._shared(self.pair.more_real(self.n_fit_real, seed=self.seed))
 
     @cached_property
     def fit_real_with_log_probs(self) -> Corpus | None:
-        return None if self.fit_real is None else self.pair.with_log_probs(self.fit_real)
+        return None if self.fit_real is None else self._with_log_probs(self.fit_real)
 
     @cached_property
     def train(self) -> Corpus | None:
@@ -362,13 +392,14 @@ class _Draw:
         more = {
             **({"fit_real": fit_real} if estimator.fits_real and fit_real is not None else {}),
             **({"trained_on": self.train} if estimator.train else {}),
+            **({} if self.answered is None or not estimator.needs_prompts else {"prompts": self.answered.prompts}),
         }
         given = replace(estimator, metric=_with_settings(estimator.metric, **more)) if more else estimator
         return given, *sides
 
 
 def _of_pair(
-    pair: KnownTruthPair,
+    pair: World,
     draws: Sequence[_Draw],
     estimators: Sequence[Estimator],
     *,
@@ -401,7 +432,7 @@ def _of_pair(
             yield _Work(label, (*place, draw.n, given.name), True, key, compute)
 
 
-def _truth(pair: KnownTruthPair, n: int, seed: int) -> dict[str, Any]:
+def _truth(pair: World, n: int, seed: int) -> dict[str, Any]:
     """Return the discrepancy of a pair, JSON-ready; raise where its log-probabilities are not those of its texts."""
     truth = pair.truth(n, seed=seed)
     if truth.disagreement > _MOST_DISAGREEMENT:

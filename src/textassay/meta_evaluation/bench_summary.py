@@ -21,7 +21,7 @@ from textassay.meta_evaluation.bench import Bench, BenchCell
 APART = 0.05
 CONTROLS = ("disjoint", "identical")  # kinds of worlds
 ALL = "all"
-DD = "dd"
+DD = ("dd", "conditional-dd")  # metrics that estimate the discrepancy
 YARDSTICK = "plain"
 PAPER = "cnn-paper"
 _SEEDS_FOR_A_MEAN = 5  # draws of a world needed to check whether intervals cover their mean
@@ -135,7 +135,7 @@ def _row(cells: Sequence[BenchCell], checked: Sequence[BenchCell], name: str, n:
     )
     if not with_value:
         return None
-    is_dd = with_value[0].metric == DD
+    is_dd = with_value[0].metric in DD
     bounded = [cell for cell in with_value if cell.bound is not None]
     covered = list(_covered(with_value)) if is_dd else []
     return Row(
@@ -206,7 +206,7 @@ def _covered(cells: Iterable[BenchCell]) -> Iterator[bool]:
 def _z(cell: BenchCell) -> float | None:
     if cell.value is None or cell.low is None or cell.high is None or cell.level is None:
         return None
-    if cell.metric != DD or cell.high <= cell.low:  # other metrics are not 0 for equal generators
+    if cell.metric not in DD or cell.high <= cell.low:  # other metrics are not 0 for equal generators
         return None
     error = (cell.high - cell.low) / 2 / NormalDist().inv_cdf((1 + cell.level) / 2)
     return cell.value / error

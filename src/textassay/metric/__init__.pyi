@@ -37,6 +37,7 @@ from textassay.metric.clustering import principal_components as principal_compon
 from textassay.metric.clustering import row_hashes as row_hashes
 from textassay.metric.clustering import unit_rows as unit_rows
 from textassay.metric.compression import compression_ratio as compression_ratio
+from textassay.metric.conditional_discrepancy import conditional_dd as conditional_dd
 from textassay.metric.discrepancy import SENTENCES_PER_FOLD as SENTENCES_PER_FOLD
 from textassay.metric.discrepancy import dd as dd
 from textassay.metric.discrepancy import dd_and_fits as dd_and_fits

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, g
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus import PROMPTS, Corpus, TextOptions, Texts, corpora_from_texts, with_prompts
 from textassay.embedding import Encoder, resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
@@ -44,7 +44,9 @@ Blindness = Literal["word order", "words"]  # words: the value stays where each 
 
 # Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
 # is shown there.
-SHARED_SETTINGS = ("background", "effort", "level", "log_probs", "ratings", "train", "trained_on", "fit_real", "prior")
+SHARED_SETTINGS = (
+    "background", "effort", "level", "log_probs", "ratings", "train", "trained_on", "fit_real", "prior", "prompts"
+)  # fmt: skip
 _NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {  # parameters that are texts
@@ -52,6 +54,7 @@ _TEXTS = {  # parameters that are texts
     "trained_on": "training text",
     "background": "background",
     "fit_real": "more real text",
+    "prompts": "prompts",
 }
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
 # Settings that came later: where they are None, they are no part of a key, so that older results are found
@@ -390,7 +393,13 @@ def declare_metric(
             given = {key: settings.pop(key, None) for key in _TEXTS if key in declaration.parameters}
             if real is None and declaration.looks_at_real:
                 raise OptionError(f"{name} compares with real text: give it as the second argument")
-            corpora = _corpora({"generated": generated, "real": real, **given}, text)
+            texts = {"generated": generated, "real": real, **given}
+            if "prompts" in given:
+                texts = _prompted(texts, given.pop("prompts"))
+                given["prompts"] = None
+            corpora = _corpora(texts, text)
+            if PROMPTS in corpora:
+                corpora["prompts"] = corpora.pop(PROMPTS)
             others = {key: corpora.get(key) for key in given}
             chosen = declaration.with_settings(level=level, **settings, **others)
             return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed)
@@ -459,6 +468,15 @@ def _corpora(texts: Mapping[str, Texts], text: TextOptions) -> dict[str, Corpus]
     return corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
 
 
+def _prompted(texts: Mapping[str, Texts], prompts: Any) -> dict[str, Texts]:
+    """Return both sides grouped by prompt, with the prompts; corpora are given with a corpus of prompts."""
+    others = {name: text for name, text in texts.items() if name != "prompts"}
+    if isinstance(prompts, Corpus):
+        return {**others, PROMPTS: prompts}
+    sides = {name: others.pop(name) for name in ("generated", "real")}
+    return {**with_prompts(sides, prompts), **others}
+
+
 def _measured(metric: Metric, generated: Corpus, real: Corpus | None, *, seed: int) -> Estimate:
     """Return the estimate; of a metric that does not look at real text, without its size."""
     estimate = metric.estimate(generated, generated if real is None else real, seed=seed)
@@ -485,7 +503,8 @@ def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int
 def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, kind: str) -> None:
     """Raise unless `text`, beside the two sides, is there, is not empty and shares their vocabulary."""
     if text is None:
-        raise UnavailableError(f"{metric} needs the {kind}: give --{name} FILE")
+        remedy = "--prompt-column NAME, or texts that come with them" if name == "prompts" else f"--{name} FILE"
+        raise UnavailableError(f"{metric} needs the {kind}: give {remedy}")
     if len(text) == 0:
         raise EmptyCorpusError(f"{metric}: the {kind} has no sentence")
     if text.vocabulary is not real.vocabulary:

@@ -17,6 +17,7 @@ from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration,
 
 _FUNCTIONS = {
     "dd": "discrepancy:dd",
+    "conditional-dd": "conditional_discrepancy:conditional_dd",
     "bleu": "bleu:bleu",
     "self-bleu": "self_bleu:self_bleu",
     "distinct-n": "diversity:distinct_n",
@@ -86,6 +87,7 @@ DEFAULT_METRICS = (
     "compression-ratio",
     "zipf",
 )
+_WITH_PROMPTS = "conditional-dd"
 _WITH_MORE = ("memorization", "huse")  # default metrics where what they need is there
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -95,9 +97,13 @@ _IN_FILE = re.compile(r"\s*([^()]+\.py):(\w+)\s*(\(.*\))?\s*", re.DOTALL)
 
 
 def default_metrics(available: Iterable[str] = ()) -> list[str]:
-    """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `available`, such as ``train``."""
+    """Return `DEFAULT_METRICS` and the metrics that need nothing but what is `available`, such as ``train``.
+
+    With prompts, the metric that looks at them comes first.
+    """
     there = set(available)
-    return [*DEFAULT_METRICS, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
+    first = [_WITH_PROMPTS] if there >= set(CATALOG[_WITH_PROMPTS].needs) else []
+    return [*first, *DEFAULT_METRICS, *(name for name in _WITH_MORE if there and there >= set(CATALOG[name].needs))]
 
 
 def drawn_where_large(metrics: Iterable[Metric], n: int) -> list[Metric]:

@@ -18,7 +18,7 @@ from textassay.discriminator import (
 )
 from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
-from textassay.resampling import choose_bound, e_value, permutation_p_value
+from textassay.resampling import BoundedMean, choose_bound, e_value, permutation_p_value
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -138,10 +138,8 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
     """Return the certified bound and the e-value of the certifying fold, which has the whole error rate."""
     bound: dict[str, Any] = {"value": None, "level": level, "fold": CERTIFYING_FOLD}
     if any(corpus.groups is not None for corpus in sides):
-        return {
-            "certified_bound": {**bound, "reason": "sentences of one group are not independent draws"},
-            "e_value": None,
-        }
+        of_groups, evidence = _certified_by_group(fit, sides, level=level, seed=seed)
+        return {"certified_bound": {**bound, **of_groups}, "e_value": evidence}
     model = fit.folds[CERTIFYING_FOLD]
     test = (
         fit.real_scores[fit.real_folds == CERTIFYING_FOLD],
@@ -162,6 +160,36 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
         },
         "e_value": e_value(*test, rng=stream(seed, "dd", "e-value")),
     }
+
+
+def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float | None]:
+    """Return the bound of texts in groups, each group weighing the same, and the e-value where groups are shared.
+
+    Groups are independent draws, texts of one group are not. Where both sides have the same groups, such as prompts,
+    the bound is that of the mean difference of a group's two shares; else it takes a bound of each side's share.
+    """
+    threshold = fit.folds[CERTIFYING_FOLD].threshold
+    names, shares = [], []
+    for corpus, scores, folds in zip(
+        sides, (fit.real_scores, fit.generated_scores), (fit.real_folds, fit.generated_folds), strict=True
+    ):
+        rows = np.flatnonzero(folds == CERTIFYING_FOLD)
+        groups = rows if corpus.groups is None else corpus.groups[rows]  # a text by itself is a group
+        found, members = np.unique(groups, return_inverse=True)
+        names.append(found)
+        shares.append(np.bincount(members, weights=scores[rows] > threshold) / np.bincount(members))
+    both = all(corpus.groups is not None for corpus in sides)
+    known: dict[str, Any] = {"threshold": threshold, "kind": "betting", "exact": True, "n_groups": min(map(len, names))}
+    if both and np.array_equal(names[0], names[1]):
+        bets = BoundedMean([shares[0] - shares[1]], alpha=1 - level, rng=stream(seed, "dd", "bets"))
+        return {**known, "value": max(0.0, bets.lower_bound)}, bets.e_value
+    if both and np.isin(names[0], names[1]).any():
+        return {"reason": "some groups have texts on both sides, and others on one"}, None
+    low, high = (
+        BoundedMean([sign * (2 * side - 1)], alpha=(1 - level) / 2, rng=stream(seed, "dd", "bets", name)).lower_bound
+        for sign, side, name in zip((1, -1), shares, ("real", "generated"), strict=True)
+    )
+    return {**known, "value": max(0.0, (low + high) / 2)}, None
 
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:

@@ -24,6 +24,8 @@ _MOST_NAMED = 4
 _MOST_FIRST = 8
 _MOST_DISAGREEMENTS = 2
 _MOST_CLEAR = 2
+_TOKENS = {"chars": "characters", "mixed": "single letters"}  # of text without spaces between words
+_MOST = 0.8  # of the real texts
 _COPIES = {  # kinds of findings of text that overlap takes for quality
     "repeated-sentences": "repeat an earlier one",
     "memorised-sentences": "stand in the training text",
@@ -219,14 +221,21 @@ def _open_order(digest: Digest, metric: str, generators: Sequence[str]) -> str:
 def _tokens(digest: Digest) -> list[str]:
     """Return a sentence where the words of the real text are not parted by spaces: what tokens are, or should be."""
     sentences = []
+    tokenizer = (digest.setting("tok") or "").split("+")[0]
     for finding in digest.comparison.findings:
-        if finding.generator == FLOOR and finding.kind == CHARACTERS:
-            sentences.append("The real text has no spaces between words, so its tokens are characters.")
-        elif finding.generator == FLOOR and finding.kind == UNSPACED and finding.severity == "warning":
-            tokenizer = (digest.setting("tok") or "").split("+")[0]
+        if finding.generator != FLOOR:
+            continue
+        is_most = finding.count_real >= _MOST * finding.n_real
+        whose = "The real text has" if is_most else f"{finding.count_real} of {finding.n_real} real texts have"
+        if finding.kind == CHARACTERS:
+            tokens = _TOKENS.get(tokenizer, "words that ICU finds")
             sentences.append(
-                f"The real text has no spaces between words, but {tokenizer} splits at spaces: these numbers cannot "
-                "show differences inside a sentence or phrase; use --tokenizer chars."
+                f"{whose} no spaces between words, so {'its' if is_most else 'their'} tokens are {tokens}."
+            )
+        elif finding.kind == UNSPACED and finding.severity == "warning":
+            sentences.append(
+                f"{whose} no spaces between words, but {tokenizer} splits at spaces: these numbers cannot "
+                "show differences inside a sentence or phrase; use --tokenizer auto."
             )
     return sentences
 

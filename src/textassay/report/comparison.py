@@ -19,7 +19,7 @@ from textassay.comparison import (
     PairDifference,
     check_same_comparison,
 )
-from textassay.corpus import parse_json, read_document
+from textassay.corpus import join_letters, parse_json, read_document
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
 from textassay.metric import CATALOG
@@ -70,6 +70,7 @@ from textassay.report.number import (
     span,
     value_and_half_width,
 )
+from textassay.report.prompted import prompted_line, prompted_parts
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.terminal import shown_columns
@@ -642,7 +643,8 @@ def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
         explanation = explanations.get(name)
         texts = _texts(name, examples.get(name), explanation)
         figures = (scores_figure(digest, name), roc_figure(digest, name))
-        if explanation is None and texts is None and not any(figures):
+        prompted = prompted_parts(digest, name)
+        if explanation is None and texts is None and not any(figures) and not prompted:
             continue
         told: Sequence[Part] = ()
         more: Part | None = texts
@@ -652,7 +654,7 @@ def _generators(digest: Digest, examples: Mapping[str, Examples]) -> Section:
                            extra=len(digest.generators) > _MOST_IN_FULL)  # fmt: skip
         floor = _FLOORS[name == FLOOR] if name in digest.floors else ""
         alone = notes(floor, *(judged_alone(digest, name, metric) for metric in digest.metrics))
-        parts.append(section(name, *told, *figures, *alone, more))
+        parts.append(section(name, *told, *figures, *alone, *prompted, more))
     return section("What gives them away", *parts)
 
 
@@ -717,6 +719,8 @@ def _repeat(digest: Digest) -> Section:
         "With the same texts, version and seed, this gives the same numbers on the same kind of processor. Put each "
         f"text's or array's file for FILE{model}."
     )
+    if any(draw.note is not None for draw in digest.comparison.draws):
+        told += " Answers of an endpoint are the same only with the same --out, where they are kept."
     rows = [
         (result.generator, result.metric, str(result.estimate.signature))
         for result in digest.comparison.results
@@ -735,7 +739,13 @@ def _giveaways(digest: Digest, width: int) -> Section:
     both = len(shown) <= _MOST_IN_FULL
     room = max(20, width - min(24, max(len(one.generator) for one in shown)) - 4)
     title = "What gives them away" if len(shown) > 1 else "What gives it away"
-    lines = tuple((shorten(one.generator, 24), "\n".join(giveaway_lines(one, room, both=both))) for one in shown)
+    lines = tuple(
+        (
+            shorten(one.generator, 24),
+            "\n".join(filter(None, [prompted_line(digest, one.generator), *giveaway_lines(one, room, both=both)])),
+        )
+        for one in shown
+    )
     return section(title if both else f"{title}: what they say too often", Terms(lines))
 
 
@@ -773,7 +783,7 @@ def _quoted(ngram: str, width: int) -> str:
         return "an empty text"
     tokens = ngram.split(" ")
     where = "".join(f" {_ENDS[token]}" for token in (tokens[0], tokens[-1]) if token in _ENDS and len(tokens) > 1)
-    words = " ".join(token for token in tokens if token not in _ENDS) if where else ngram
+    words = join_letters(token for token in tokens if not where or token not in _ENDS)
     room = max(_LEAST_PHRASE, width - len(where) - 2)
     return f'"{textwrap.shorten(words, room, placeholder=" …") if " " in words else shorten(words, room)}"{where}'
 

@@ -37,7 +37,25 @@ def _drawing(cost: Cost) -> Section:
         "All stages are counted with the most texts that may be drawn (--budget), like the real ones. Models in "
         "folders drew a few texts to see how long they take; commands were not called."
     )
-    return section("Drawing", Table.of("drawing", columns, [_draw_row(draw) for draw in cost.draws]), *notes(told))
+    asked = [f"{requests_line(draw)}." for draw in cost.draws if draw.requests is not None]
+    table = Table.of("drawing", columns, [_draw_row(draw) for draw in cost.draws])
+    return section("Drawing", table, *notes(told, *asked))
+
+
+def requests_line(draw: DrawCost) -> str:
+    """Return how many requests and tokens drawing from an endpoint takes."""
+    requests = draw.requests
+    assert requests is not None
+    least = "" if draw.n_least == draw.n_most else f"from {count(draw.n_least)} "
+    most = f"{least}to {counted(draw.n_most, 'request')}" if least else counted(draw.n_most, "request")
+    each = f"about {requests.prompt_tokens / max(1, draw.n_most):.0f} prompt tokens each"
+    if requests.completion_tokens is None:
+        most_tokens = "answers of any length, since max_tokens is not set"
+    else:
+        most_tokens = f"at most {count(requests.completion_tokens)} tokens of answers"
+    tokens = f"{count(requests.prompt_tokens)} together, and {most_tokens}"
+    price = "" if requests.price is None else f"; {requests.price:.4g} at the prices given, at most"
+    return f"{draw.generator}: {most}, {each}, {tokens}{price}; answers that are kept are not asked for again"
 
 
 def _draw_row(draw: DrawCost) -> list[str | Cell]:
@@ -45,7 +63,8 @@ def _draw_row(draw: DrawCost) -> list[str | Cell]:
         Cell("unknown") if one is None else Cell(duration(one), one) if one else Cell(MISSING)
         for one in (draw.seconds, draw.log_probs_seconds)
     ]
-    calls = Cell(MISSING) if draw.calls is None else count_cell(draw.calls)
+    n_calls = draw.calls if draw.requests is None else draw.requests.requests
+    calls = Cell(MISSING) if n_calls is None else count_cell(n_calls)
     return [draw.generator, count_cell(draw.n_least), count_cell(draw.n_most), calls, *seconds]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from textassay.comparison import FLOOR, TRAIN, Comparison, Result, Standings
-from textassay.corpus import EOS, SOS, SPECIAL_TOKENS
+from textassay.corpus import EOS, SOS, SPECIAL_TOKENS, join_letters
 from textassay.estimate import Estimate
 from textassay.inspection import Finding
 from textassay.report.inspection import group_findings
@@ -176,8 +176,8 @@ class Digest(Standings):
 
 
 def phrase_of(ngram: str) -> str:
-    """Return an n-gram without the marks of beginning and end."""
-    return " ".join(token for token in ngram.split(" ") if token not in _ENDS)
+    """Return an n-gram as it is written, without the marks of beginning and end."""
+    return join_letters(token for token in ngram.split(" ") if token not in _ENDS)
 
 
 def _with_encoders(comparison: Comparison) -> Comparison:

@@ -70,6 +70,7 @@ def drawn_section(draws: Sequence[Draw]) -> Section:
     )
     unused = dict.fromkeys(draw.no_log_probs for draw in draws if draw.no_log_probs)
     why = [f"Log-probabilities of models were not used: {reason}." for reason in unused]
+    why += [f"{draw.generator}: {draw.note}." for draw in draws if draw.note is not None]
     curve = None if not series else Figure(
         "draws", Curves(tuple(series), Axis("generated texts"), Axis("dd")),
         "dd by the number of texts drawn, with intervals: where it still rises, more texts find more.",

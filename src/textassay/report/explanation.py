@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Draw, Example, Explanation
+from textassay.corpus import join_letters
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.comparison_figures import step_points
 from textassay.report.digest import phrase_of
@@ -86,7 +87,9 @@ def giveaway_items(explanation: Explanation, *, most: int = 5) -> tuple[Paragrap
     lists = (("Says too often", explanation.overused), ("Says too rarely", explanation.more_real))
     told = []
     for title, giveaways in lists:
-        shown = [f"{one.ngram} ({_percent(one.share_generated)}, real {_percent(one.share_real)})" for one in giveaways]
+        shown = [
+            f"{written(one)} ({_percent(one.share_generated)}, real {_percent(one.share_real)})" for one in giveaways
+        ]
         told.append(f"{title}: {'; '.join(shown[:most]) or 'no n-gram stands out'}")
     return items(told)
 
@@ -234,7 +237,7 @@ def _curves(series: Sequence[Series], x: Axis, y: Axis, *references: Reference) 
 def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[DiscriminativeNgram], top: int) -> Table:
     rows = [
         (
-            Cell(one.ngram),
+            Cell(written(one)),
             Cell(count(one.n_generated), one.n_generated, _percent(one.share_generated)),
             Cell(count(one.n_real), one.n_real, _percent(one.share_real)),
             Cell(p_value(one.p_adjusted), one.p_adjusted),
@@ -245,6 +248,11 @@ def _ngrams(explanation: Explanation, title: str, giveaways: Sequence[Discrimina
     told = ["No n-gram is significantly so."] if not giveaways else [f"and {count(beyond)} more."] if beyond > 0 else []
     name = f"ngrams-{slug(title)}-{slug(explanation.generator)}"
     return Table.of(name, ("n-gram", "in generated", "in real", "p adjusted"), rows, title=title, notes=told)
+
+
+def written(ngram: DiscriminativeNgram) -> str:
+    """Return an n-gram as it is written: without spaces between letters of scripts that have none between words."""
+    return join_letters(ngram.ngram.split(" "))
 
 
 def _tests(explanation: Explanation) -> str:
@@ -348,7 +356,7 @@ def _most_telling(explanation: Explanation) -> str:
         return "No n-gram stands out."
     first = explanation.overused[0]
     return (
-        f"Most telling: {first.ngram}, in {_percent(first.share_generated)} of its texts and in "
+        f"Most telling: {written(first)}, in {_percent(first.share_generated)} of its texts and in "
         f"{_percent(first.share_real)} of the real ones."
     )
 

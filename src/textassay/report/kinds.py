@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from textassay.embedding import DEFAULT_ENCODER
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Told apart by a classifier", ("dd",)),
+    ("Told apart by a classifier", ("conditional-dd", "dd")),
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
     ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
     ("Length and vocabulary", ("length", "vocabulary")),
@@ -24,6 +24,7 @@ _OTHER = "Other metrics"
 MAIN_METRICS = 5  # on one screen
 # Of which kinds the main table takes a metric, first to last.
 _MAIN_KINDS = (
+    "Told apart by a classifier",
     "People's judgement",
     "Overlap with real text",
     "Variety",

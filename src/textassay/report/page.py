@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from textassay.corpus import is_unspaced
 from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
 from textassay.report.latex import latex_table
@@ -213,10 +214,17 @@ def _marked(entry: TextEntry, part: Texts) -> Markup:
     phrases = sorted({printable(phrase) for phrase in part.phrases if phrase.strip()}, key=len, reverse=True)
     if not phrases:
         return Markup(escape(text))
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, phrases))})(?!\w)", re.IGNORECASE)
+    pattern = re.compile("|".join(map(_bounded, phrases)), re.IGNORECASE)
     pieces: list[Any] = []
     end = 0
     for match in pattern.finditer(text):
         pieces += [escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
         end = match.end()
     return Markup("").join([*pieces, escape(text[end:])])
+
+
+def _bounded(phrase: str) -> str:
+    """Return the pattern of a phrase that ends where words end; letters of scripts without spaces may adjoin others."""
+    before = "" if is_unspaced(phrase[0]) else r"(?<!\w)"
+    after = "" if is_unspaced(phrase[-1]) else r"(?!\w)"
+    return f"{before}{re.escape(phrase)}{after}"

@@ -1,3 +1,4 @@
+from textassay.resampling.betting import BoundedMean as BoundedMean
 from textassay.resampling.bounds import BoundRule as BoundRule
 from textassay.resampling.bounds import choose_bound as choose_bound
 from textassay.resampling.clusters import ClusteredMeans as ClusteredMeans

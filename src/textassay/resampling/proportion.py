@@ -15,6 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+# Here and not where it is used: it imports polars where that is installed, and scikit-learn in another thread must not
+# meet it half imported.
+from statsmodels.stats.proportion import confint_proportions_2indep
+
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval
 from textassay.resampling.two_proportions import sum_lower_bound
@@ -24,8 +28,6 @@ def newcombe_interval(
     k_real_correct: float, n_real: float, k_generated_wrong: float, n_generated: float, *, level: float
 ) -> Interval:
     """Return the interval of ``k_real_correct / n_real - k_generated_wrong / n_generated``, inside [-1, 1]."""
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
     _check_level("level", level)
     _check_counts(k_real_correct, n_real)
     _check_counts(k_generated_wrong, n_generated)

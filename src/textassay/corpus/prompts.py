@@ -1,0 +1,72 @@
+"""Texts as answers to prompts: which text answers which prompt, and every prompt once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from textassay.corpus.texts import TextFile, as_texts, number_groups
+from textassay.errors import InputError, OptionError
+
+PROMPTS = "(prompts)"  # name of the set of all prompts
+
+
+def with_prompts(texts: Mapping[str, Any], prompts: Any = None) -> dict[str, Any]:
+    """Return the texts grouped by prompt, with every prompt once under `PROMPTS`; ungrouped where some have no prompts.
+
+    `texts`: name to texts of any kind; `prompts`: one for each text, the same for all sets, or name to those of each
+    set, for all of them; None: those that the texts came with.
+    """
+    given = _given(texts, prompts)
+    read = {name: source if _is_bare(source, name, given) else as_texts(source, name) for name, source in texts.items()}
+    files = {
+        name: replace(file, prompts=as_texts(given[name], f"prompts of {name}").texts) if name in given else file
+        for name, file in read.items()
+        if isinstance(file, TextFile)
+    }
+    with_some = [name for name, file in files.items() if file.prompts is not None]
+    lacking = [name for name in read if name not in with_some]
+    if lacking and not given:
+        return read
+    if lacking:
+        raise InputError(
+            f"{lacking[0]} has no prompts, but {with_some[0]} has: give all texts their prompts, or leave them out"
+        )
+    if any(file.groups is not None for file in files.values()):
+        raise OptionError("texts come in groups, or as answers to prompts: leave one of them out")
+    found: dict[int, str] = {}
+    grouped: dict[str, Any] = {}
+    for name, file in files.items():
+        assert file.prompts is not None
+        groups = number_groups(file.prompts, f"{name} prompts")
+        grouped[name] = replace(file, groups=groups, prompts=None)
+        numbers, firsts = np.unique(groups, return_index=True)
+        for number, first in zip(numbers.tolist(), firsts.tolist(), strict=True):
+            if number not in found:
+                found[number] = file.prompts[first]
+    order = sorted(found)
+    distinct = TextFile(PROMPTS, [found[number] for number in order], np.array(order, dtype=np.int64))
+    return {**grouped, PROMPTS: distinct}
+
+
+def _is_bare(source: Any, name: str, given: Mapping[str, Any]) -> bool:
+    """Return whether `source` is a corpus for which no prompts are given: it stays as it is, with its columns."""
+    from textassay.corpus.corpus import Corpus  # which is made of texts
+
+    return isinstance(source, Corpus) and name not in given
+
+
+def _given(texts: Mapping[str, Any], prompts: Any) -> Mapping[str, Any]:
+    """Return the prompts of each set that were given beside the texts."""
+    if prompts is None:
+        return {}
+    if not isinstance(prompts, Mapping):
+        if isinstance(prompts, str) or not isinstance(prompts, Sequence):
+            prompts = list(as_texts(prompts, "prompts").texts)
+        return dict.fromkeys(texts, prompts)
+    names: dict[str, str] = {name.strip("()"): name for name in texts}
+    for name in prompts:
+        if name not in texts and name not in names:
+            raise OptionError(f"prompts are given for '{name}', which is none of {', '.join(names)}")
+    return {name if name in texts else names[name]: value for name, value in prompts.items()}

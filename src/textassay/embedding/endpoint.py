@@ -1,0 +1,185 @@
+"""Embeddings of an OpenAI-compatible endpoint, named as ``openai:MODEL@URL``.
+
+Each distinct text is sent once, in batches, also where several corpora share it. Batches that have come are kept beside
+the file that is being made, where there is one, so that an endpoint that fails in the middle loses none.
+"""
+
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus import Corpus
+from textassay.endpoints import Client, Connection, EndpointError, about_tokens, ask_each, settings_of
+from textassay.errors import OutputError, check_range
+
+Vectors = npt.NDArray[np.float32]
+PART = ".part"  # how the file of batches ends
+_MOST_KEPT = 1 << 30  # bytes of vectors in memory; beyond, texts of further corpora may be sent again
+_DIGEST = 16  # bytes that stand for a text
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderSettings(Connection):
+    """Which embeddings; `batch`: texts of one request, `dimensions`: of a vector, where the model lets one choose."""
+
+    batch: int = 64
+    dimensions: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("batch", self.batch, 1, 2048)
+        check_range("dimensions", self.dimensions, 1)
+
+
+class EndpointEncoder:
+    """A model of embeddings at an endpoint, which may change behind its name."""
+
+    reads_columns = False
+
+    def __init__(self, settings: EncoderSettings) -> None:
+        self._fitted = FittedEndpointEncoder(settings)
+
+    @property
+    def name(self) -> str:
+        """Such as ``openai:text-embedding-3-small@https://api.openai.com/v1``."""
+        return self._fitted.settings["encoder"]
+
+    def fit(self, real: Corpus) -> "FittedEndpointEncoder":
+        """Return the model; nothing is learnt from `real`."""
+        return self._fitted
+
+
+@lru_cache(maxsize=8)
+def endpoint_encoder(name: str, address: str | None) -> EndpointEncoder:
+    """Return the encoder of a name; `address`: what the environment says, on which the name may depend."""
+    return EndpointEncoder(settings_of(EncoderSettings, name))
+
+
+class FittedEndpointEncoder:
+    """A model of embeddings, asked when texts are encoded."""
+
+    reads_columns = False
+    costly = True
+
+    def __init__(self, settings: EncoderSettings) -> None:
+        self._connection = settings
+        self._client = Client(settings)
+        self._known: dict[bytes, Vectors] = {}  # the digest of a text to its vector
+        self._lock = threading.Lock()
+        dimensions = "" if settings.dimensions is None else f"/{settings.dimensions}"
+        place = f"openai:{settings.place}{dimensions}"
+        self.key = f"endpoint {hashlib.sha256(place.encode()).hexdigest()}"
+        self.settings: Mapping[str, str] = {"encoder": "".join("_" if sign in "|,() " else sign for sign in place)}
+
+    def __reduce__(self) -> tuple[type["FittedEndpointEncoder"], tuple[EncoderSettings]]:
+        return FittedEndpointEncoder, (self._connection,)
+
+    def encode(self, corpus: Corpus) -> Vectors:
+        """Return one vector per text, shape (N, d), float32, as the endpoint gives them."""
+        return self.encode_beside(corpus, None)
+
+    def encode_beside(self, corpus: Corpus, path: Path | None) -> Vectors:
+        """Return the vectors; batches are kept in a file beside `path`, to be removed when all have come.
+
+        Texts are lower-cased if the corpus is. An empty text is sent as a space, since endpoints refuse empty ones.
+        """
+        lower = "lower" in corpus.tokenizer.split("+")
+        texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+        distinct = {_digest(text): text for text in sorted(set(texts)) or [""]}  # of no text, the dimension is needed
+        part = None if path is None else path.with_suffix(PART)
+        with self._lock:
+            self._known |= _load(part)
+            self._ask_for(
+                {digest: text for digest, text in distinct.items() if digest not in self._known}, distinct, part
+            )
+            found = {digest: self._known[digest] for digest in distinct}
+            if sum(vector.nbytes for vector in self._known.values()) > _MOST_KEPT:
+                self._known.clear()
+        widths = sorted({len(vector) for vector in found.values()})
+        if len(widths) != 1:
+            self._known.clear()
+            if part is not None:
+                part.unlink(missing_ok=True)
+            raise EndpointError(f"{self._connection.place}: gave vectors of {widths} numbers, which must be equal")
+        return np.array([found[_digest(text)] for text in texts], dtype=np.float32).reshape(len(texts), widths[0])
+
+    def _ask_for(self, missing: Mapping[bytes, str], wanted: Mapping[bytes, str], part: Path | None) -> None:
+        """Ask for the vectors of texts, and keep each batch when it comes."""
+        digests, size, writing = list(missing), self._connection.batch, threading.Lock()
+        batches = [digests[start : start + size] for start in range(0, len(digests), size)]
+
+        def ask(batch: Sequence[bytes], stop: threading.Event) -> None:
+            vectors = self._ask([missing[digest] for digest in batch], stop)
+            with writing:
+                _append(part, batch, vectors)
+                self._known.update(zip(batch, vectors, strict=True))
+
+        try:
+            for _ in ask_each(batches, ask, min(self._connection.concurrency, len(batches))):
+                pass
+        except EndpointError as error:
+            n_there = sum(digest in self._known for digest in wanted)
+            where = ", kept on disk: the same command goes on from there" if n_there and part is not None else ""
+            raise EndpointError(f"embeddings of {n_there} of {len(wanted)} texts are there{where}; {error}") from None
+
+    def _ask(self, texts: Sequence[str], stop: threading.Event) -> Vectors:
+        settings = self._connection
+        body: dict[str, Any] = {"model": settings.model, "input": [text or " " for text in texts]}
+        body["encoding_format"] = "float"
+        if settings.dimensions is not None:
+            body["dimensions"] = settings.dimensions
+        document, _ = self._client.post("embeddings", body, stop)
+        usage = document.get("usage")
+        n_tokens = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+        self._client.spend(n_tokens if isinstance(n_tokens, int) else sum(map(about_tokens, texts)))
+        try:
+            rows = {row["index"]: row["embedding"] for row in document["data"]}
+            vectors = np.array([rows[number] for number in range(len(texts))], dtype=np.float32)
+            if vectors.ndim != 2 or len(rows) != len(texts) or not np.isfinite(vectors).all():
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            raise EndpointError(f"{settings.place}: gave no finite vector for each of {len(texts)} texts") from None
+        return vectors
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()
+
+
+def _append(path: Path | None, digests: Sequence[bytes], vectors: Vectors) -> None:
+    """Write the vectors of a batch to the end of a file: two arrays, of digests and of vectors."""
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            np.save(file, np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, _DIGEST), allow_pickle=False)
+            np.save(file, vectors, allow_pickle=False)
+    except OSError as error:
+        raise OutputError(f"cannot write to {path.parent}: {error.strerror or error}; choose another --out") from error
+
+
+def _load(path: Path | None) -> dict[bytes, Vectors]:
+    """Return what an earlier run has kept; what it had begun to write last is cut off."""
+    found: dict[bytes, Vectors] = {}
+    if path is None or not path.exists():
+        return found
+    end = 0
+    with path.open("r+b") as file:
+        with suppress(Exception):  # a damaged file raises anything
+            while True:
+                digests, vectors = (np.load(file, allow_pickle=False) for _ in range(2))
+                if vectors.ndim != 2 or vectors.dtype != np.float32 or digests.shape != (len(vectors), _DIGEST):
+                    break
+                found.update(zip(map(bytes, digests), vectors, strict=True))
+                end = file.tell()
+        file.truncate(end)
+    return found
