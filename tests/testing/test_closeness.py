@@ -99,6 +99,13 @@ def test_too_few_texts_are_no_answer() -> None:
         assert_close(FAR[:10], REAL, dd=0.1, effort="quick")
 
 
+def test_answers_are_compared_with_answers_to_the_same_prompts() -> None:
+    prompts = [f"question {number // 2}" for number in range(100)]
+    answers = [text.upper() for text in sentences(100, 2)]
+    with pytest.raises(AssertionError, match=r"broken: conditional-dd\(folds=3\) 1\.000, .*, at most 0.3 allowed"):
+        assert_close(answers, REAL[:100], prompts=prompts, conditional_dd=0.3, effort="quick", folds=3)
+
+
 PLUGIN = () if "textassay" in entry_points(group="pytest11").names else ("-p", "textassay.testing.plugin")
 OF_USER = """
     from textassay.testing import assert_close
