@@ -99,6 +99,7 @@ def test_too_few_texts_are_no_answer() -> None:
         assert_close(FAR[:10], REAL, dd=0.1, effort="quick")
 
 
+@pytest.mark.slow
 def test_answers_are_compared_with_answers_to_the_same_prompts() -> None:
     prompts = [f"question {number // 2}" for number in range(100)]
     answers = [text.upper() for text in sentences(100, 2)]
