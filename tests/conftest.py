@@ -16,6 +16,8 @@ from hypothesis import settings
 
 from no_skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401 - hooks
 
+pytest_plugins = ["pytester"]
+
 # One thread a process, set before anything that reads it is imported: two processes of tests with two threads each take
 # half as long again on two cores. Commands that tests start inherit both settings.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -57,6 +57,17 @@ class MissingExtraError(TextassayError, ImportError):
         super().__init__(f"{feature} needs the '{extra}' extra: in the clone, pip install '.[{extra}]'")
 
 
+class MissingLibraryError(TextassayError, ImportError):
+    """A library that textassay works with, but does not bring along, is not installed."""
+
+    def __init__(self, feature: str, install: str) -> None:
+        super().__init__(f"{feature} needs a library that is not installed: pip install {install}")
+
+
+class TrackingError(TextassayError, RuntimeError):
+    """An experiment tracker did not take what was to be logged."""
+
+
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     """Return the error for a `name` that is not among `allowed`; the message suggests similar names."""
     names = sorted(allowed)

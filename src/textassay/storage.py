@@ -75,6 +75,16 @@ def write_file(path: Path, content: Content) -> Path:
     return write_files(path.parent, {path.name: content})[0]
 
 
+def append_file(path: Path, text: str) -> None:
+    """Append to a file that others append to as well, such as the summary of a job; it is made if it is absent."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OutputError(f"cannot write to {path}: {error.strerror or error}") from error
+
+
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
     """Yield the path of a draft, which becomes `path`, flushed to disk, when the block ends without an error."""

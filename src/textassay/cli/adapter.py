@@ -22,6 +22,8 @@ from textassay.corpus import local_file
 from textassay.errors import check_range
 from textassay.storage import output_folder
 
+BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is
+
 
 @dataclass(frozen=True)
 class Between:
@@ -76,7 +78,7 @@ class _Command(TyperCommand):
         if "--help" in args and not ctx.resilient_parsing:
             print(ctx.get_help())
             ctx.exit()
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, _with_values(args))
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option that is there beside those of `params`."""
@@ -84,6 +86,14 @@ class _Command(TyperCommand):
         if option is not None and "process_value" not in vars(option):
             _leave_as_typed(option)
         return option
+
+
+def _with_values(args: list[str]) -> list[str]:
+    """Return the arguments with the value of a bare option that is the last or stands before another option."""
+    filled = []
+    for argument, following in zip(args, [*args[1:], "-"], strict=False):
+        filled += [argument, BARE[argument]] if argument in BARE and following.startswith("-") else [argument]
+    return filled
 
 
 def _leave_as_typed(parameter: Any) -> None:

@@ -21,6 +21,7 @@ from textassay.cli.declarations import (
     Folds,
     Heldout,
     Level,
+    Log,
     LogProbs,
     Metrics,
     NoLogProbs,
@@ -32,6 +33,7 @@ from textassay.cli.declarations import (
     Reading,
     Real,
     Running,
+    Summary,
     Train,
     Unit,
 )
@@ -43,6 +45,7 @@ from textassay.cli.options import (
     parse_files,
     parse_generators,
     split_models,
+    summary_file,
 )
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
@@ -88,6 +91,8 @@ class Compare(Reading, Running, Clustered, Output):
     level: Level = 0.95
     device: Device = "auto"
     fail_if: FailIf = None
+    summary: Summary = None
+    log: Log = None
     all: All = False
     dry_run: DryRun = False
 
@@ -169,7 +174,20 @@ class Compare(Reading, Running, Clustered, Output):
         self._print(comparison)
         if self.out is not None and not self.quiet and (self.json or self.all):  # one screen says it itself
             print_line(f"the report is {self.out / 'report.html'}")
-        return _check_conditions(comparison, zip(conditions, measured, strict=True))
+        failures = _failures(comparison, zip(conditions, measured, strict=True))
+        if self.summary is not None:
+            from textassay.report import comparison_summary
+            from textassay.storage import append_file
+
+            append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
+        if self.log:
+            from textassay.integration import log_comparison
+
+            for tracker in self.log:
+                log_comparison(comparison, tracker, folder=self.out)
+        for failure in failures:
+            print(f"textassay: --fail-if {failure}", file=sys.stderr)
+        return int(bool(failures))
 
     def _say_cost(
         self,
@@ -284,9 +302,9 @@ def _side_columns(files: Mapping[str, str], texts: "Mapping[str, TextFile]") -> 
     } or None
 
 
-def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> int:
-    """Say which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
-    status = 0
+def _failures(comparison: "Comparison", conditions: Iterable[tuple[Condition, str]]) -> list[str]:
+    """Return which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
+    failures = []
     for condition, metric in conditions:
         if metric not in comparison.metrics:  # of documents, fewer are computed unasked
             raise OptionError(f"--fail-if '{condition}': {metric} is computed of documents only if --metrics names it")
@@ -299,6 +317,5 @@ def _check_conditions(comparison: "Comparison", conditions: Iterable[tuple[Condi
             elif condition.holds(value):
                 met.append(f"{name} ({value:.6g})")
         if met:
-            status = 1
-            print(f"textassay: --fail-if '{condition}' holds for {', '.join(met)}", file=sys.stderr)
-    return status
+            failures.append(f"'{condition}' holds for {', '.join(met)}")
+    return failures

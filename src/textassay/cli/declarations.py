@@ -154,6 +154,16 @@ Json = Annotated[bool, option("Print one JSON document instead of tables.", pane
 FailIf = Annotated[
     list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
 ]
+Summary = Annotated[
+    str | None,
+    option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
+    Check("textassay.cli.options:summary_file"),
+]
+Log = Annotated[
+    list[str] | None,
+    option("Log to mlflow, wandb or tensorboard (NAME:WHERE); may be repeated.", "NAME", OUTPUT),
+    Check("textassay.cli.options:check_trackers"),
+]
 All = Annotated[bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))]
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from textassay.corpus import TextFile
 
 STANDARD_INPUT = "-"
+GITHUB_SUMMARY = "GITHUB_STEP_SUMMARY"
 REMEDY = "give real text on one side and generated text on the other (FILE::COLUMN is one column of a file)"
 _SUFFIXES = re.compile(r"(\.(txt|jsonl?|[ct]sv|parquet|eval))?(\.(gz|zst))?$", re.IGNORECASE)
 _CONDITION = re.compile(r"\s*(.+?)\s*(>=|<=|>|<)\s*(\S+)\s*", re.DOTALL)
@@ -57,6 +59,26 @@ def parse_condition(text: str) -> Condition:
         raise OptionError(
             f"cannot read --fail-if '{text}': write a metric, one of > >= < <=, and a number, such as 'dd>0.3'"
         ) from None
+
+
+def summary_file(named: str) -> Path:
+    """Return the file of ``--summary``; of a bare one, or ``github``, that of GitHub's job."""
+    job = os.environ.get(GITHUB_SUMMARY, "")
+    if named == "github":
+        if not job:
+            raise OptionError(f"--summary without a file needs {GITHUB_SUMMARY}, which GitHub sets: give FILE.md")
+        return Path(job)
+    if Path(named).suffix.lower() not in (".md", ".markdown") and named != job:  # so that no text is appended to
+        raise OptionError(f"--summary writes Markdown: give a file that ends in .md, got {named}")
+    return Path(named)
+
+
+def check_trackers(named: Sequence[str]) -> None:
+    """Raise unless each value of ``--log`` names a tracker whose library is installed."""
+    from textassay.tracking import check_tracker
+
+    for name in named:
+        check_tracker(name)
 
 
 def parse_generators(arguments: Sequence[str]) -> dict[str, str]:

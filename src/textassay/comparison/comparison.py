@@ -346,9 +346,14 @@ class Comparison(Displayed):
             draws=tuple(Draw.from_dict(draw) for draw in data.get("draws", ())),
         )
 
-    def to_markdown(self) -> str:
-        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways."""
-        return str(import_module("textassay.report").comparison_markdown(self))
+    def to_markdown(self, *, short: bool = False) -> str:
+        """Return the whole comparison as a Markdown document: answer, warnings, all tables, pairs, giveaways.
+
+        With `short`, a screen for a pull request, as ``textassay compare --summary`` writes it: verdicts with intervals
+        beside what real text scores, the main metrics, warnings.
+        """
+        report = import_module("textassay.report")
+        return str(report.comparison_summary(self) if short else report.comparison_markdown(self))
 
     def to_latex(self, *, everything: bool = False) -> str:
         r"""Return the main table for LaTeX, or all, each as wide as a page at most; needs ``\usepackage{booktabs}``."""
@@ -379,6 +384,26 @@ class Comparison(Displayed):
         """
         written: list[Path] = import_module("textassay.report").write_report(self, folder, texts=self.texts)
         return written
+
+    def log(self, tracker: Any) -> None:
+        """Log everything to an experiment tracker: values, intervals, sizes, settings, signatures, the report's page.
+
+        Parameters
+        ----------
+        tracker
+            ``mlflow``, ``wandb`` or ``tensorboard``, with an experiment, a project or a folder behind a colon if wanted
+            (``mlflow:reviews``). A run that is open in this process is used and left open.
+
+        Raises
+        ------
+        OptionError
+            If there is no such tracker.
+        MissingLibraryError
+            If its library is not installed.
+        TrackingError
+            If the tracker does not take it.
+        """
+        import_module("textassay.integration").log_comparison(self, tracker)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return all results as a data frame.

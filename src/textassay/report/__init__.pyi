@@ -78,6 +78,7 @@ from textassay.report.likelihood import likelihood_document as likelihood_docume
 from textassay.report.markdown import to_markdown as to_markdown
 from textassay.report.monitor import draw_monitor as draw_monitor
 from textassay.report.monitor import monitor_document as monitor_document
+from textassay.report.number import count as count
 from textassay.report.number import counted as counted
 from textassay.report.number import decimals as decimals
 from textassay.report.number import interval as interval
@@ -85,6 +86,7 @@ from textassay.report.number import level as level
 from textassay.report.number import number as number
 from textassay.report.number import p_value as p_value
 from textassay.report.number import sign_of_width as sign_of_width
+from textassay.report.number import span as span
 from textassay.report.number import value_and_half_width as value_and_half_width
 from textassay.report.page import to_fragment as to_fragment
 from textassay.report.page import to_html as to_html
@@ -101,6 +103,8 @@ from textassay.report.show import document as document
 from textassay.report.side_by_side import changes as changes
 from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.report.stress import stress_document as stress_document
+from textassay.report.summary import comparison_summary as comparison_summary
+from textassay.report.summary import summary_document as summary_document
 from textassay.report.svg import PALETTE as PALETTE
 from textassay.report.svg import on_white as on_white
 from textassay.report.svg import to_inline as to_inline

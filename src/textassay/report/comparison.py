@@ -112,7 +112,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     has_headline = digest.headline is not None
     sections = [
         _warnings(digest),
-        *([section("The main metrics", _main_table(digest), *notes(_mark_note(digest, main_table(digest))))]
+        *([section("The main metrics", main_metrics_table(digest), *notes(_mark_note(digest, main_table(digest))))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -144,7 +144,7 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
             kept.append(sentence)
     messages = warning_messages(digest)
     more = [f"and {len(messages) - _MOST_WARNINGS} more"] if len(messages) > _MOST_WARNINGS else []
-    table, shown = _main_table(digest, fits=True), main_table(digest)
+    table, shown = main_metrics_table(digest, fits=True), main_table(digest)
     if table is not None and console is not None:
         n_left_out = len(table.columns) - len(shown_columns(table, console))
         shown = shown[: max(1, len(shown) - n_left_out)]
@@ -401,7 +401,7 @@ def _warnings(digest: Digest) -> Section:
     return section("Warnings and notes", *parts)
 
 
-def _main_table(digest: Digest, *, fits: bool = False) -> Table | None:
+def main_metrics_table(digest: Digest, *, fits: bool = False) -> Table | None:
     """Return the headline, its ranks, and one metric a family."""
     metrics = main_table(digest)
     if not metrics:

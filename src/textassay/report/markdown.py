@@ -22,20 +22,20 @@ _TEXT_WIDTH = 160
 _MOST_TEXTS = 5
 
 
-def to_markdown(document: Document, *, figures: str | None = "figures", everything: bool = True) -> str:
+def to_markdown(document: Document, *, figures: str | None = "figures", everything: bool = True, depth: int = 1) -> str:
     """Return the document; `figures` is the folder of the figures beside it, none to leave them out.
 
-    Without `everything`, what is marked as extra is left out.
+    Without `everything`, what is marked as extra is left out. `depth` is that of the title's heading.
     """
     if not everything:
         document = without_extras(document)
-    lines = [f"# {escaped(document.title)}"]
+    lines = [f"{'#' * depth} {escaped(document.title)}"]
     if document.answer:
         lines += ["", " ".join(map(escaped, document.answer))]
     if document.facts:
         lines += ["", *(f"- {escaped(label)}: {escaped(text)}" for label, text in document.facts)]
     for section in document.sections:
-        lines += _section(section, 2, figures)
+        lines += _section(section, depth + 1, figures)
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,13 @@
+"""What the metrics of other libraries share: how they are made of a metric of ours."""
+
+from textassay.corpus import TextOptions
+from textassay.metric import Metric, MetricFunction, parse_metric
+
+TEXT_OPTIONS = tuple(TextOptions.__annotations__)
+
+
+def as_metric(metric: str | Metric | MetricFunction) -> Metric:
+    """Return a metric by its name, as it is, or of a metric function with its usual settings."""
+    if isinstance(metric, str):
+        return parse_metric(metric)
+    return metric if isinstance(metric, Metric) else metric.declaration.with_settings()

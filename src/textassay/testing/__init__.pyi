@@ -1,0 +1,1 @@
+from textassay.testing.closeness import assert_close as assert_close
