@@ -61,7 +61,7 @@ def test_a_comparison_of_large_texts_says_what_it_draws(monkeypatch: pytest.Monk
     def mean_words(generated: Corpus, real: Corpus) -> float:
         return float(generated.lengths.mean())
 
-    monkeypatch.setattr("textassay.comparison.run.default_metrics", lambda available: ["mean-words"])
+    monkeypatch.setattr("textassay.comparison.run.default_metrics", lambda available, **_: ["mean-words"])
     comparison = ta.compare({"model": GENERATED}, REAL, explain=False)
     assert comparison.metrics == ("mean-words(texts=100)",)
     [row] = [each for each in comparison.results if each.generator == "model"]

@@ -70,6 +70,7 @@ from textassay.corpus.records import choose_column as choose_column
 from textassay.corpus.source import Source as Source
 from textassay.corpus.source import check_exists as check_exists
 from textassay.corpus.source import nearest_files as nearest_files
+from textassay.corpus.source import split_column as split_column
 from textassay.corpus.split import contiguous_bounds as contiguous_bounds
 from textassay.corpus.split import contiguous_split as contiguous_split
 from textassay.corpus.split import fold_numbers as fold_numbers
@@ -92,7 +93,6 @@ from textassay.corpus.texts import TextFile as TextFile
 from textassay.corpus.texts import as_texts as as_texts
 from textassay.corpus.texts import number_groups as number_groups
 from textassay.corpus.texts import read_texts as read_texts
-from textassay.corpus.texts import split_column as split_column
 from textassay.corpus.tokenizer import AUTO as AUTO
 from textassay.corpus.tokenizer import BYTE_LETTERS as BYTE_LETTERS
 from textassay.corpus.tokenizer import SPLIT_AT_SPACES as SPLIT_AT_SPACES

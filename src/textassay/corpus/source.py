@@ -18,6 +18,7 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 COMPRESSED = (".gz", ".zst")
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
+_COLUMN_SIGN = "::"  # FILE::COLUMN
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_CHARACTER_BYTES = 4
@@ -207,3 +208,16 @@ def nearest_files(path: Path) -> str:
     except OSError:
         near = []
     return f"; did you mean {' or '.join(str(folder / name) for name in near)}?" if near else ""
+
+
+def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], str | None]:
+    """Return a source and the column that ``FILE::COLUMN`` names in it; None where it names none.
+
+    What stands after ``::`` in a chain of addresses, or is a file, is no column.
+    """
+    if not isinstance(source, str) or _COLUMN_SIGN not in source or "\0" in source:
+        return source, None
+    file, _, column = source.rpartition(_COLUMN_SIGN)
+    if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
+        return source, None
+    return file, column

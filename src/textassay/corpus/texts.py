@@ -21,7 +21,7 @@ from textassay.corpus.inspect_logs import read_inspect_log
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, listed_columns, read_records
-from textassay.corpus.source import COMPRESSED, Source, check_exists
+from textassay.corpus.source import COMPRESSED, Source, check_exists, split_column
 from textassay.corpus.tables import read_csv, read_json, read_json_lines
 from textassay.corpus.text_folder import read_text_folder
 from textassay.errors import InputError, OptionError
@@ -29,7 +29,6 @@ from textassay.errors import InputError, OptionError
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _CHECKED = 1 << 9  # items of a list checked and packed at once
 _SPLIT = ("DatasetDict", "IterableDatasetDict")
-_COLUMN_SIGN = "::"  # FILE::COLUMN
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
 
 _TABLES: dict[str, Callable[[Source, Columns], Rows]] = {
@@ -175,19 +174,6 @@ def read_texts(
         return _read_lines(file)
     reader = {".parquet": read_parquet, _LOG: read_inspect_log, **_TABLES}[kind]
     return _text_file(file.name, file.path, reader(file, columns))
-
-
-def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str], str | None]:
-    """Return a source and the column that ``FILE::COLUMN`` names in it; None where it names none.
-
-    What stands after ``::`` in a chain of addresses, or is a file, is no column.
-    """
-    if not isinstance(source, str) or _COLUMN_SIGN not in source or "\0" in source:
-        return source, None
-    file, _, column = source.rpartition(_COLUMN_SIGN)
-    if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
-        return source, None
-    return file, column
 
 
 def _read_lines(source: Source) -> TextFile:
