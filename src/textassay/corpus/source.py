@@ -18,7 +18,7 @@ from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 COMPRESSED = (".gz", ".zst")
 
 _BLOCK = 1 << 23  # bytes read at once: a large file is never in memory twice
-_COLUMN_SIGN = "::"  # FILE::COLUMN
+COLUMN_SIGN = "::"  # FILE::COLUMN
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_CHARACTER_BYTES = 4
@@ -215,9 +215,9 @@ def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str]
 
     What stands after ``::`` in a chain of addresses, or is a file, is no column.
     """
-    if not isinstance(source, str) or _COLUMN_SIGN not in source or "\0" in source:
+    if not isinstance(source, str) or COLUMN_SIGN not in source or "\0" in source:
         return source, None
-    file, _, column = source.rpartition(_COLUMN_SIGN)
+    file, _, column = source.rpartition(COLUMN_SIGN)
     if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
         return source, None
     return file, column

@@ -21,7 +21,7 @@ from textassay.corpus.inspect_logs import read_inspect_log
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, listed_columns, read_records
-from textassay.corpus.source import COMPRESSED, Source, check_exists, split_column
+from textassay.corpus.source import COLUMN_SIGN, COMPRESSED, Source, check_exists, split_column
 from textassay.corpus.tables import read_csv, read_json, read_json_lines
 from textassay.corpus.text_folder import read_text_folder
 from textassay.errors import InputError, OptionError
@@ -156,7 +156,7 @@ def read_texts(
     source, named = split_column(source)
     if named is not None:
         read = read_texts(source, column=named, group_column=group_column, prompt_column=prompt_column)
-        return replace(read, name=f"{read.name}{_COLUMN_SIGN}{named}")
+        return replace(read, name=f"{read.name}{COLUMN_SIGN}{named}")
     if is_url(source):
         return read_texts(download(str(source)), column=column, group_column=group_column, prompt_column=prompt_column)
     columns = Columns(column, group_column, prompt_column)
