@@ -69,7 +69,7 @@ def test_one_real_answer_a_prompt_leaves_no_floor() -> None:
     floor = found.result(FLOOR, "conditional-dd")
     assert floor.estimate is None
     assert floor.error is not None
-    assert "no prompt has answers on both sides" in floor.error
+    assert "every prompt has one real answer" in floor.error
     assert found.result("bad", "conditional-dd").estimate is not None
 
 

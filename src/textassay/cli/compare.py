@@ -133,8 +133,7 @@ class Compare(Reading, Running, Clustered, Output):
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
             n_real = len(files[FLOOR].texts)
-            about = {"seed": self.seed, "quiet": self.quiet, "out": self.out}
-            others = say_answers(models, files[FLOOR].prompts, **about)
+            others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
             say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},

@@ -588,6 +588,14 @@ def _of_train(metrics: Iterable[Metric]) -> dict[str, dict[str, Any]]:
     }
 
 
+def _of_single_answers(metrics: Iterable[Metric], real: Corpus) -> dict[str, dict[str, Any]]:
+    """Return what tasks that compare real answers are told where no prompt has two of them."""
+    if real.groups is None or len(np.unique(real.groups)) < len(real):
+        return {}
+    reason = "every prompt has one real answer, and no other to compare it with"
+    return {"senseless": {one.name: reason for one in metrics if "prompts" in one.declaration.needs}}
+
+
 def tasks_of(
     real: Corpus,
     others: Mapping[str, Corpus],
@@ -621,7 +629,8 @@ def tasks_of(
         else f"{FLOOR} of {sizes[name]} sentences"
         for name in others
     }
-    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False)]
+    alone = _of_single_answers(metrics, real) if by_prompt else {}
+    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False, **alone)]
     for name, corpus in others.items():
         requested = name not in (HELDOUT, TRAIN)
         tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, **special.get(name, {})))
@@ -631,7 +640,9 @@ def tasks_of(
     smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
     for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
         tasks.append(
-            Task(floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), requested=False)
+            Task(
+                floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), requested=False, **alone
+            )
         )
     return tasks, floors
 
