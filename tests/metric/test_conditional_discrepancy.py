@@ -100,7 +100,7 @@ def test_prompts_of_one_side_are_left_out_and_counted() -> None:
     real, asked, generated, asked_too = answers("overlap", 60, (1, 1), seed=3)
     estimate = measured((real[:50], asked[:50], generated[10:], asked_too[10:]))
     assert estimate.sizes["n_prompts"] == 40
-    assert estimate.details["left_out"] == {"real": 10, "generated": 10}
+    assert estimate.details["prompts_left_out"] == {"real": 10, "generated": 10}
     evidence = estimate.evidence
     assert evidence is not None
     assert evidence.real_terms is not None

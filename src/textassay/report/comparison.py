@@ -436,12 +436,19 @@ def _caption_settings(digest: Digest) -> str:
 def _headline(digest: Digest, metric: str) -> Section:
     """Return the section of the headline: value, interval, bound, p, rank, values at other sizes; what is behind it."""
     places, share = digest.places(metric), level(digest.comparison.level)
+    by_prompt = any(digest.detail(name, metric, "answers_per_prompt") is not None for name in digest.generators)
+    bounded = f"{'the mean over prompts of ' * by_prompt}the total variation is at least this, certified at {share}."
+    tested = (
+        "One-sided Student's test over prompts."
+        if by_prompt
+        else "How often shuffled labels separate the two sides as well as the true ones."
+    )
     heads = (
         Column("texts"),
         Column(metric, better=digest.better(metric)),
         Column(f"{share} interval"),
-        Column("at least", note=f"The total variation is at least this, certified at {share}."),
-        Column("p", note="How often shuffled labels separate the two sides as well as the true ones."),
+        Column("at least", note=f"{bounded[:1].upper()}{bounded[1:]}"),
+        Column("p", note=tested),
         Column("rank", note="From 1 + the number of generators significantly better to n less those worse."),
         Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
         Column("distinct texts", note="The same over distinct texts only."),
@@ -453,7 +460,7 @@ def _headline(digest: Digest, metric: str) -> Section:
         n, value = own.sizes.get("n_generated", 0), Cell(number(own.value, places), own.value)
         rows[name] = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
     lines = [_row(digest, name, [row.get(head, Cell()) for head in kept]) for name, row in rows.items()]
-    told = [f"at least: the total variation is at least this, certified at {share}."] if heads[3] in kept else []
+    told = [f"at least: {bounded}"] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
     told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []

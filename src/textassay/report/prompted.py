@@ -58,7 +58,7 @@ def prompted_parts(digest: Digest, generator: str) -> list[Part]:
             for one in words
         ]  # fmt: skip
         parts.append(Table.of(f"prompt-words-{name}", of_word, of_words, title="Prompts with which it is given away"))
-    left = digest.detail(generator, metric, "left_out") or {}
+    left = digest.detail(generator, metric, "prompts_left_out") or {}
     n_left = sum(left.values())
     told = f"{count(n_left)} prompts that only one side answers are left out of {metric}." if n_left else ""
     return [*parts, *notes(told)]
