@@ -110,8 +110,8 @@ def conditional_dd(
         with probability `level`, exact at any number of prompts; prompts must be independent draws), `e_value` (of the
         same bets, against a mean of 0), `p_value` (one-sided Student's test of the same prompts), `n_prompts`,
         `prompts_left_out` (those that one side lacks), `answers_per_prompt`, `judged_by` (what the judge saw: mean of
-        both sides and area under the curve, the most telling first), `telling_prompts` (those that give the generator away
-        most, with an answer of each side) and `prompt_words` (words of prompts with which it is given away more or
+        both sides and area under the curve, the most telling first), `telling_prompts` (those that give the generator
+        away most, with an answer of each side) and `prompt_words` (words of prompts with which it is given away more or
         less). Evidence: one term a prompt of the real text.
 
     Raises
