@@ -179,6 +179,7 @@ def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, mo
     assert "--ratings belong to texts" in refused(*real, lstm, "--ratings", "a=p.npz")
 
 
+@pytest.mark.slow
 def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Path) -> None:
     slow = "i=0; while true; do i=$((i+1)); echo a line $i; [ $i -lt 250 ] || sleep 0.2; done; echo $$ > ended"
     arguments = ["compare", "--real", "real.txt", f"a=command:echo $$ > pid; {slow}", "--out", "r", *QUICK]
@@ -197,6 +198,7 @@ def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Pat
     assert not (folder / "r" / "results.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_explain_and_plan_draw_what_compare_draws(run: Run, models: Path) -> None:
     pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")

@@ -172,6 +172,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3_server.Store]:
         fsspec.filesystem("s3").clear_instance_cache()
 
 
+@pytest.mark.slow
 def test_objects_of_s3_are_read_though_every_third_request_fails(s3: s3_server.Store) -> None:
     s3.fails = lambda number, request: number % 3 == 0
     for name, content in CONTENTS.items():
@@ -183,6 +184,7 @@ def test_objects_of_s3_are_read_though_every_third_request_fails(s3: s3_server.S
     assert sum(request == "GET large.txt" for request in s3.requests) >= 3
 
 
+@pytest.mark.slow
 def test_errors_of_s3_are_one_line(s3: s3_server.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def message(address: str) -> str:
         with pytest.raises(InputError) as caught:

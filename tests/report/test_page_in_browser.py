@@ -161,6 +161,7 @@ def test_a_hidden_column_appears_by_its_box_and_groups_span_what_shows(open_page
     assert page.locator("#table-scores tbody tr").first.locator("td:visible").count() == 2
 
 
+@pytest.mark.slow
 def test_hovering_and_focus_show_interval_and_signature(open_page: Open) -> None:
     page = open_page(_document(_table()))
     cell = page.locator("#table-scores tbody td").first
@@ -191,6 +192,7 @@ def test_every_value_of_a_comparison_has_interval_and_signature(open_page: Open)
         assert "tok:whitespace" in text
 
 
+@pytest.mark.slow
 def test_dark_light_and_paper_have_colours_of_their_own_that_can_be_read(open_page: Open) -> None:
     document = comparison_document(make_comparison(("a", "b"), explained=True))
     looks = {}
@@ -216,6 +218,7 @@ def test_dark_light_and_paper_have_colours_of_their_own_that_can_be_read(open_pa
     assert looks["paper"][:2] == ["#fff", "#000"]
 
 
+@pytest.mark.slow
 def test_on_a_phone_tables_scroll_and_the_page_does_not(open_page: Open) -> None:
     comparison = make_comparison(
         ("a-generator-with-a-long-name", "b" * 60, HOSTILE[2]), metrics=MANY_METRICS, explained=True,
@@ -323,6 +326,7 @@ def test_texts_are_filtered_by_words_score_and_length(open_page: Open) -> None:
     assert len(_entries(page)) == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowed", [True, False])
 def test_a_table_is_copied_as_latex(open_page: Open, allowed: bool) -> None:
     write = "copied.push(text); return Promise.resolve();" if allowed else "return Promise.reject(new Error('no'));"

@@ -133,6 +133,7 @@ def test_by_keyboard_alone(served: Served) -> None:
     assert served.answers() == {"0/0": "real", "0/1": "fake", "0/2": "real", "0/3": "fake"}
 
 
+@pytest.mark.slow
 def test_keys_can_be_turned_off_and_do_not_disturb_typing(served: Served) -> None:
     page = served.open()
     begin(page)
@@ -146,6 +147,7 @@ def test_keys_can_be_turned_off_and_do_not_disturb_typing(served: Served) -> Non
     assert page.input_value("#comment") == "fair or far"
 
 
+@pytest.mark.slow
 def test_on_a_phone(served: Served) -> None:
     page = served.open(viewport={"width": 375, "height": 667}, has_touch=True, is_mobile=True)
     page.locator("text=Begin").tap()
@@ -217,6 +219,7 @@ def test_a_text_with_a_script_is_text(served: Served) -> None:
     assert page.locator("#text-1 script, #text-1 b").count() == 0
 
 
+@pytest.mark.slow
 def test_without_scripts(served: Served) -> None:
     page = served.open(java_script_enabled=False)
     begin(page)
@@ -230,6 +233,7 @@ def test_without_scripts(served: Served) -> None:
     served.complaints.clear()  # the incomplete page came with status 422
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_two_windows_of_one_participant(served: Served) -> None:
     page = served.open()
@@ -246,6 +250,7 @@ def test_two_windows_of_one_participant(served: Served) -> None:
     served.complaints.clear()  # the 409 of that answer
 
 
+@pytest.mark.slow
 def test_every_control_has_a_name_and_texts_stand_out(served: Served) -> None:
     page = served.open()
     begin(page)
