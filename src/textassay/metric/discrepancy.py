@@ -136,8 +136,8 @@ def dd(
     effort
         ``"quick"``, ``"default"`` or ``"max"``: which family ``"auto"`` is; two values are comparable only at the same
         effort and size. A member whose extra is not installed is left out, and the signature names those that are in.
-        Up to 500 texts of the smaller side, the stack of ``"default"`` and ``"max"`` is the one of ``"quick"``; from
-        20,000 on, a transformer joins at ``"max"`` where there is a GPU: the signature then has ``clf_for``.
+        From 20,000 texts of the smaller side on, a transformer joins at ``"max"`` where there is a GPU: the signature
+        then has ``clf_for``.
         All text is counted; from 312,500 texts a side on, the few weights of the stack are fitted to 250,000 drawn
         training texts a side, and the signature says ``fit=250000``.
     folds
