@@ -1,19 +1,18 @@
 """Endpoints that answer the prompts of the real text, as often as these have real answers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textassay.comparison.kept_draws import DRAWS
+from textassay.comparison.measure import Progress
 from textassay.comparison.sources import is_endpoint
 from textassay.corpus import TextFile, as_texts
 from textassay.errors import InputError
 
 if TYPE_CHECKING:
     from textassay.generator import EndpointModel
-
-Progress = Callable[[str, int, int], None]
 
 
 def asked_endpoints(

@@ -46,11 +46,9 @@ class Differences:
     """Differences of prompts."""
 
     ids: IntArray  # group numbers of the prompts, shape (n_prompts,)
-    folds: IntArray  # in which each is tested
     values: FloatArray  # by judges that learnt from all other folds, in [-1, 1], shape (n_prompts,)
     in_order: Sequence[FloatArray]  # of the prompts of one fold after another, by judges that learnt from those before
     scores: FloatArray  # probabilities of being real of all answers, real ones first
-    called_real: Mask  # and whether they were called real
     columns: FloatArray  # those of all answers, as the judge saw them, shape (n, len(COLUMNS))
     texts: Prompted
 
@@ -77,16 +75,14 @@ def cross_fit_prompts(
         return _judge(judge, texts, pool, learns, numbers == fold, seed)
 
     judged = map_parts(fit, range(len(jobs)))
-    scores, called = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=np.bool_)
-    columns = np.full((len(texts), judged[0].columns.shape[1]), np.nan)
+    scores, columns = np.full(len(texts), np.nan), np.full((len(texts), len(COLUMNS)), np.nan)
     values = np.empty(texts.n_prompts)
     for fold, of_fold in enumerate(judged[:folds]):
-        rows = of_fold.rows
-        scores[rows], called[rows], columns[rows] = of_fold.scores, of_fold.scores > of_fold.threshold, of_fold.columns
+        scores[of_fold.rows], columns[of_fold.rows] = of_fold.scores, of_fold.columns
         values[numbers == fold] = of_fold.differences(texts)[numbers == fold]
     in_order = [of_fold.differences(texts)[numbers == jobs[folds + n][0]] for n, of_fold in enumerate(judged[folds:])]
     in_order.append(values[numbers == folds - 1])
-    return Differences(texts.ids, numbers, values, in_order, scores, called, columns, texts)
+    return Differences(texts.ids, values, in_order, scores, columns, texts)
 
 
 @dataclass(frozen=True)
@@ -117,14 +113,11 @@ def _judge(judge: Discriminator, texts: Prompted, pool: Pool, learns: Mask, test
     chosen = np.flatnonzero(learns)
     part = np.full(texts.n_prompts, -1)
     part[chosen] = fold_numbers(len(chosen), min(_INNER, len(chosen)), stream(seed, "prompts", "inner"))
-    columns = np.full((len(texts), 0), np.nan)
+    columns = np.full((len(texts), len(COLUMNS)), np.nan)
     space = Space(texts, train)
     for number in range(int(part.max()) + 1):
         out = (part == number)[texts.prompt]
-        described = _describe(judge, texts, pool, space, train & ~out, out, seed)
-        if not columns.shape[1]:
-            columns = np.full((len(texts), described.shape[1]), np.nan)
-        columns[out] = described
+        columns[out] = _describe(judge, texts, pool, space, train & ~out, out, seed)
     columns[test] = _describe(judge, texts, pool, space, train, test, seed)
     rows, labels = np.flatnonzero(train), texts.is_real[train]
     weights, groups = texts.weights[train], part[texts.prompt[train]]
