@@ -38,8 +38,9 @@ settings.load_profile("fixed")
 def _interrupts_are_heard() -> Iterator[None]:
     """Undo what a command run in this process does once it is interrupted: it ignores further interrupts."""
     yield
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:  # commands that tests start would ignore it, too
+            signal.signal(number, usual)
 
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -3,7 +3,7 @@
 import ast
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -83,7 +83,7 @@ class Module:
 @cache  # each module is parsed once
 def _module(path: Path) -> Module:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    return Module(ast.get_docstring(tree), tuple(_imports(ast.walk(tree))), tuple(_imports(_top_level(tree))))
+    return Module(ast.get_docstring(tree), tuple(_imports(_statements(tree))), tuple(_imports(_top_level(tree))))
 
 
 def _dotted(path: Path) -> str:
@@ -123,17 +123,25 @@ def _declared(*, with_extras: bool, with_dev: bool = False) -> set[str]:
     return {IMPORTED_AS.get(name, name) for name in names}
 
 
-def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield what runs when the module is imported: not the bodies of functions, nor what is for type checkers."""
+def _statements(tree: ast.Module, left_out: Callable[[ast.AST], bool] = lambda node: False) -> Iterator[ast.AST]:
+    """Yield all statements, but for those inside of what is left out; imports are never parts of expressions."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         yield node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            continue
-        waiting.extend(ast.iter_child_nodes(node))
+        for field in () if left_out(node) else ("body", "orelse", "handlers", "finalbody", "cases"):
+            waiting.extend(getattr(node, field, ()))
+
+
+def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what runs when the module is imported: not the bodies of functions, nor what is for type checkers."""
+
+    def runs_later(node: ast.AST) -> bool:
+        if isinstance(node, ast.If):
+            return "TYPE_CHECKING" in ast.unparse(node.test)
+        return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+
+    return _statements(tree, runs_later)
 
 
 def test_a_room_imports_only_from_rooms_before_it() -> None:
@@ -194,7 +202,7 @@ def test_what_a_test_imports_is_installed_for_tests() -> None:
     apart = {tests / "metric" / "make_rouge_golden.py"}  # runs in an environment of its own
     for path in set(tests.rglob("*.py")) - apart:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        nodes = (node for node in ast.walk(tree) if not (isinstance(node, ast.ImportFrom) and node.level))
+        nodes = (node for node in _statements(tree) if not (isinstance(node, ast.ImportFrom) and node.level))
         missing = set(_foreign(_imports(nodes))) - allowed
         assert not missing, f"{path} imports {missing}, which `make test` installs by chance if at all"
 
