@@ -183,7 +183,7 @@ def serve_study(
             database,
             hash_token(OWNER),
             own_rate=RateLimit(10, 60, clock),
-            stranger_rate=RateLimit(20, 400, clock),
+            stranger_rate=RateLimit(20, 100, clock),
             owner_rate=RateLimit(0.1, 20, clock),
             address_limit=AddressLimit(per_address, clock),
             invite_only=invite_only,
