@@ -309,7 +309,8 @@ HALVES = [
     b"",
     b"GET /join HT",
     b"GET /join HTTP/1.1\r\nHost: a\r\nX-Header: ",
-    b"POST /join HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 99\r\n\r\npr",
+    b"POST /join HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 99\r\n\r\npr",
     b"GET /join HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nhalf a body that nobody reads",
     b"GET /join HTTP/1.1\r\nHost: a\r\n\r\nGET /join HTTP/1.1\r\nHo",  # a whole one, and half of the next
 ]
