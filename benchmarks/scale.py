@@ -8,7 +8,7 @@ both, with two threads. Printed, as Markdown: processor seconds, wall seconds, a
 beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
 other stages and sizes; those of documents have names of their own. Linux only: the peak of memory comes from /proc. Wall
 seconds decide what more threads are thought to bring: on a busy machine they are taken to be no more than the processor
-seconds of the main thread and half of the others'.
+seconds of the main thread, which takes part in all work, or half of those of all.
 """
 
 import argparse
@@ -150,7 +150,7 @@ class Start:
         cpu, alone = time.process_time() - self.cpu, time.thread_time() - self.alone
         return {
             "cpu": round(cpu, 2),
-            "wall": round(min(time.perf_counter() - self.wall, alone + (cpu - alone) / WORKERS), 2),
+            "wall": round(min(time.perf_counter() - self.wall, max(alone, cpu / WORKERS)), 2),
             "megabytes": round((status("VmHWM") - self.memory) / 1024),
         }
 
