@@ -211,8 +211,8 @@ def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:
 
 
 def _marked(entry: TextEntry, part: Texts) -> Markup:
-    """Return a text, escaped, with the phrases of its list marked."""
-    text = printable(entry.text)
+    """Return a text, escaped, with its line breaks and the phrases of its list marked."""
+    text = "\n".join(map(printable, entry.text.expandtabs(4).split("\n")))
     phrases = sorted({printable(phrase) for phrase in part.phrases if phrase.strip()}, key=len, reverse=True)
     if not phrases:
         return Markup(escape(text))
