@@ -6,9 +6,9 @@ REAL and GENERATED are files of one sentence a line, or of one document a line (
 writes them), with as many lines as the largest size. Each stage runs in a process of its own on the first lines of
 both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the megabytes that the stage takes
 beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
-other stages and sizes; those of documents have names of their own. Linux only: the peak of memory comes from /proc. Wall
-seconds decide what more threads are thought to bring: on a busy machine they are taken to be no more than the processor
-seconds of the main thread, which takes part in all work, or half of those of all.
+other stages and sizes, as seconds of the machine of that file; those of documents have names of their own. Linux only:
+the peak of memory comes from /proc. Wall seconds decide what more threads are thought to bring: on a busy machine they
+are taken to be no more than the processor seconds of the main thread, which takes part in all work, or half of all.
 """
 
 import argparse

@@ -94,12 +94,11 @@ def test_documents_have_points_of_their_own_and_no_bleu(points: dict[str, Any]) 
     points.update({"length": [_point(1, 1, 1, 1)], "length documents": [{**_point(20, 2, 2, 1), "tokens": 300}]})
     documents = [f"# Item\n\n- it is {number}\n" for number in range(100)]  # 6 tokens each
     found = cost({"g": documents}, documents)
-    assert _stage(found, "length").seconds == pytest.approx(
-        (1200 + 600 + 600) / 300 * 2
-    )  # two of them at the size of halves
+    n_tokens = 1200 + 600 + 600  # two of the three at the size of halves
+    assert _stage(found, "length").seconds == pytest.approx(n_tokens / 300 * 2)
     assert not any("bleu" in stage.name for stage in found.stages)
     as_sentences = cost({"g": documents}, documents, metrics=["length"], unit="sentence")
-    assert _stage(as_sentences, "length").seconds == pytest.approx((1200 + 600 + 600) / 10)
+    assert _stage(as_sentences, "length").seconds == pytest.approx(n_tokens / 10)
 
 
 def test_explanations_are_counted_where_compare_makes_them(points: dict[str, Any]) -> None:

@@ -2,8 +2,8 @@
 
 Each stage was measured at several sizes (``benchmarks/scale.py --write`` makes `costs.json`). Between those sizes its
 seconds and its memory are read off the straight line through the two neighbouring points in logarithms; beyond the
-largest, the line of the last two goes on, rising at least in proportion. Documents have points of their own. Seconds are
-those of the machine that was measured, times how much slower this one is at a short fixed piece of work.
+largest, the line of the last two goes on, rising at least in proportion. Documents have points of their own. Seconds
+are those of the machine that was measured, times how much slower this one is at a short fixed piece of work.
 
 Generators that are drawn from are counted with the most that may be drawn. A model in a folder draws a few texts, to
 see how long it takes; commands are not called, endpoints not asked and pretrained models not loaded: how long they
@@ -337,12 +337,12 @@ def _work(
 
 
 def probe() -> float:
-    """Return the processor seconds that a fixed piece of sorting, counting and linear algebra takes, least of three."""
+    """Return the processor seconds that a fixed piece of sorting, counting and linear algebra takes, least of five."""
     numbers = np.random.default_rng(0).integers(0, 1 << 40, 1 << 20)
     square = (numbers[: 1 << 18] % 1000).reshape(512, 512).astype(np.float64)
     seconds = []
     with one_blas_thread():
-        for _ in range(3):
+        for _ in range(5):
             start = time.process_time()
             np.unique(numbers, return_counts=True)
             for _ in range(4):

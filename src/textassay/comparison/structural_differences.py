@@ -61,7 +61,7 @@ class _Shared:
 
 
 def structural_differences(real: Corpus, generated: Corpus, *, level: float) -> tuple[StructuralDifference, ...]:
-    """Return what differs significantly, shares before means, the clearest first; of equals, what generated texts have."""
+    """Return what differs significantly, shares before means, the clearest first; of equals, what is generated."""
     sides = real, generated
     sizes = len(real), len(generated)
     counts = [count_structures(corpus.texts) for corpus in sides]
