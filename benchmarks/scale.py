@@ -6,8 +6,8 @@ REAL and GENERATED are files of one sentence a line, or of one document a line (
 writes them), with as many lines as the largest size. Each stage runs in a process of its own on the first lines of
 both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the megabytes that the stage takes
 beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
-other stages and sizes, as seconds of the machine of that file; those of documents have names of their own. Linux only:
-the peak of memory comes from /proc. Wall seconds decide what more threads are thought to bring: on a busy machine they
+other stages and sizes, as seconds of the machine of that file; those of documents have names of their own, unless
+texts alone count. Linux only: the peak of memory comes from /proc. Wall seconds decide what more threads are thought to bring: on a busy machine they
 are taken to be no more than the processor seconds of the main thread, which takes part in all work, or half of all.
 """
 
@@ -168,7 +168,7 @@ def keep(stage: str, point: dict[str, Any]) -> None:
     costs = json.loads(COSTS.read_text("utf-8"))
     faster = probe() / costs["probe_seconds"]  # the machine of the file, than this one
     point.update({clock: round(point[clock] / faster, 2) for clock in ("cpu", "wall")})
-    if point.pop("unit") == "document":
+    if point.pop("unit") == "document" and stage not in OF_VECTORS:
         stage = f"{stage} documents"
     points = [other for other in costs["stages"].get(stage, []) if other["texts"] != point["texts"]]
     costs["stages"][stage] = sorted([*points, point], key=lambda one: one["texts"])
