@@ -7,8 +7,9 @@ writes them), with as many lines as the largest size. Each stage runs in a proce
 both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the megabytes that the stage takes
 beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
 other stages and sizes, as seconds of the machine of that file; those of documents have names of their own, unless
-texts alone count. Linux only: the peak of memory comes from /proc. Wall seconds decide what more threads are thought to bring: on a busy machine they
-are taken to be no more than the processor seconds of the main thread, which takes part in all work, or half of all.
+texts alone count. Linux only: the peak of memory comes from /proc. Wall seconds decide what more threads are thought to
+bring: on a busy machine they are taken to be no more than the processor seconds of the main thread, which takes part in
+all work, or half of all.
 """
 
 import argparse
