@@ -2,11 +2,14 @@
 
     python benchmarks/scale.py REAL GENERATED [--sizes 10000 30000 100000] [--stages bleu "dd quick"] [--write]
 
-REAL and GENERATED are files of one sentence a line, with as many lines as the largest size. Each stage runs in a
-process of its own on the first lines of both, with two threads. Printed, as Markdown: processor seconds, wall seconds,
-and the megabytes that the stage takes beyond the texts it measures. ``--write`` puts the figures into
-`src/textassay/comparison/costs.json`, beside those of other stages and sizes. Linux only: the peak of memory comes
-from /proc. Run it on an idle machine: wall seconds decide what more threads are thought to bring.
+REAL and GENERATED are files of one sentence a line, or of one document a line (.jsonl, as `of_documents.py --keep`
+writes them), with as many lines as the largest size. Each stage runs in a process of its own on the first lines of
+both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the megabytes that the stage takes
+beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
+other stages and sizes, as seconds of the machine of that file; those of documents have names of their own, unless
+texts alone count. Linux only: the peak of memory comes from /proc. Wall seconds decide what more threads are thought to
+bring: on a busy machine they are taken to be no more than the processor seconds of the main thread, which takes part in
+all work, or half of all.
 """
 
 import argparse
@@ -82,7 +85,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.comparison import EstimateStore, Task, measure_cells
     from textassay.comparison.explain import explain
     from textassay.comparison.learning_curve import judge
-    from textassay.corpus import corpora_from_texts
+    from textassay.corpus import corpora_from_texts, unit_of
     from textassay.discriminator import Prior
     from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
     from textassay.execution import workers
@@ -100,6 +103,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         full = None
         if name == "explanation":
             full = judge(*corpora.values(), effort=effort, prior=prior, folds=5, level=0.95, seed=0)
+        unit = unit_of(corpora["real"])
         if name in OF_VECTORS:
             fed(corpora["generated"], corpora["real"])  # so that the vectors are there
         if name != "reading":
@@ -113,12 +117,13 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         elif name == "explanation":
             explain(corpora["generated"], corpora["real"], effort=effort, prior=prior, full=full)
         elif name != "reading":
-            metrics = parse_metrics(default_metrics(), effort=effort, prior=prior)
+            metrics = parse_metrics(default_metrics(unit=unit), effort=effort, prior=prior, unit=unit)
             metrics = [metric for metric in metrics if metric.declaration.family == name]
             task = Task("generated", corpora["generated"], corpora["real"])
             measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
         spent = before.spent()
     return {
+        "unit": unit,
         "texts": sum(map(len, corpora.values())),
         "tokens": sum(len(corpus.tokens) for corpus in corpora.values()),
         **spent,
@@ -139,13 +144,14 @@ class Start:
     def __init__(self) -> None:
         Path("/proc/self/clear_refs").write_text("5")
         self.memory = status("VmRSS")
-        self.cpu, self.wall = time.process_time(), time.perf_counter()
+        self.cpu, self.alone, self.wall = time.process_time(), time.thread_time(), time.perf_counter()
 
     def spent(self) -> dict[str, float]:
         """Return processor and wall seconds, and the peak of memory beyond that of the beginning in megabytes."""
+        cpu, alone = time.process_time() - self.cpu, time.thread_time() - self.alone
         return {
-            "cpu": round(time.process_time() - self.cpu, 2),
-            "wall": round(time.perf_counter() - self.wall, 2),
+            "cpu": round(cpu, 2),
+            "wall": round(min(time.perf_counter() - self.wall, max(alone, cpu / WORKERS)), 2),
             "megabytes": round((status("VmHWM") - self.memory) / 1024),
         }
 
@@ -161,7 +167,10 @@ def keep(stage: str, point: dict[str, Any]) -> None:
     from textassay.comparison.cost import probe
 
     costs = json.loads(COSTS.read_text("utf-8"))
-    costs["probe_seconds"] = round(probe(), 4)
+    faster = probe() / costs["probe_seconds"]  # the machine of the file, than this one
+    point.update({clock: round(point[clock] / faster, 2) for clock in ("cpu", "wall")})
+    if point.pop("unit") == "document" and stage not in OF_VECTORS:
+        stage = f"{stage} documents"
     points = [other for other in costs["stages"].get(stage, []) if other["texts"] != point["texts"]]
     costs["stages"][stage] = sorted([*points, point], key=lambda one: one["texts"])
     rows = ",\n".join(

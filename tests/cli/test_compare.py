@@ -146,6 +146,21 @@ def test_fail_if_says_who_and_exits_with_1(run: Run) -> None:
     assert outcome.stderr.count("\n") == 1
 
 
+def test_conditions_on_what_is_left_out_of_documents_are_refused_before_anything_is_measured(
+    run: Run, folder: Path
+) -> None:
+    for name in ("real", "model"):
+        lines = "".join(json.dumps(f"# Item {n}\n\n- {name} {n}") + "\n" for n in range(60))
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    command = ("compare", "--real", "real.jsonl", "model.jsonl", "--out", "out", "--fail-if", "bleu(order=4)>0.3")
+    for more in ((), ("--dry-run",), ("--unit", "document")):
+        outcome = run(*command, *more)
+        assert outcome.status == 2
+        assert "is not among the metrics of documents, dd, " in outcome.stderr
+    assert not (folder / "out").exists()
+    assert run(*command, "--dry-run", "--unit", "sentence").status == 0
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_metric_without_a_value_meets_every_condition(run: Run) -> None:
     Path("few.txt").write_text("a b c .\nd e f .\ng h .\n", encoding="utf-8")

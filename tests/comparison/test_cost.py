@@ -90,6 +90,17 @@ def test_stages_that_were_never_measured_are_named(points: dict[str, Any]) -> No
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["stages"][-1]["seconds"] is None
 
 
+def test_documents_have_points_of_their_own_and_no_bleu(points: dict[str, Any]) -> None:
+    points.update({"length": [_point(1, 1, 1, 1)], "length documents": [{**_point(20, 2, 2, 1), "tokens": 300}]})
+    documents = [f"# Item\n\n- it is {number}\n" for number in range(100)]  # 6 tokens each
+    found = cost({"g": documents}, documents)
+    n_tokens = 1200 + 600 + 600  # two of the three at the size of halves
+    assert _stage(found, "length").seconds == pytest.approx(n_tokens / 300 * 2)
+    assert not any("bleu" in stage.name for stage in found.stages)
+    as_sentences = cost({"g": documents}, documents, metrics=["length"], unit="sentence")
+    assert _stage(as_sentences, "length").seconds == pytest.approx(n_tokens / 10)
+
+
 def test_explanations_are_counted_where_compare_makes_them(points: dict[str, Any]) -> None:
     names = [stage.name for stage in cost({"g": GENERATED}, REAL, metrics=["dd"]).stages]
     assert "explanations" in names
@@ -102,4 +113,7 @@ def test_the_costs_of_every_default_metric_were_measured() -> None:
     for effort in ("quick", "default"):
         found = cost({"g": GENERATED}, REAL, effort=effort)
         assert [stage.name for stage in found.stages if stage.seconds is None] == []
+        of_documents = {key for key in MODULE._measured()["stages"] if key.endswith(" documents")}
+        kept = {"reading", "inspection", "encoder", "dd " + effort, "explanation " + effort, "compression-ratio"}
+        assert {f"{key} documents" for key in kept} <= of_documents
         assert "of memory" in cost_document(found).answer[0]

@@ -156,6 +156,11 @@ def test_a_plan_fits_and_shows_its_numbers(explanation: Explanation, folds: int)
     assert "of lstm in the pilot" in " ".join(text.split())
 
 
+def test_line_breaks_of_excerpts_are_signs() -> None:
+    assert excerpt("\n# Title\n\n  One line.\n", 60) == "# Title \u23ce One line."
+    assert "\n" not in excerpt("a b\n" * 60, 40, ["b a"])
+
+
 def test_excerpts_are_cut_around_the_evidence() -> None:
     text = f"{'before it ' * 40}I hope this helps !{' after it' * 40}"
     found = ["absent", "hope this helps !"]

@@ -127,11 +127,12 @@ class Compare(Reading, Running, Clustered, Output):
         )
         check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
         metrics = None if self.metrics is None else split_names(self.metrics)
-        measured = self._metrics_of(conditions, metrics, beside)
+        measured = self._metrics_of(conditions, metrics, beside, self.unit)[1]
         if self.dry_run:
-            return self._say_cost(written, models, metrics, beside)
+            return self._say_cost(written, models, conditions, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
+            self._metrics_of(conditions, metrics, beside, self._unit_of(files[FLOOR].texts))
             n_real = len(files[FLOOR].texts)
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
             say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
@@ -192,6 +193,7 @@ class Compare(Reading, Running, Clustered, Output):
         self,
         written: Mapping[str, str],
         models: Mapping[str, str],
+        conditions: Sequence[Condition],
         metrics: Sequence[str] | None,
         beside: Mapping[str, Mapping[str, Any]],
     ) -> int:
@@ -200,14 +202,14 @@ class Compare(Reading, Running, Clustered, Output):
         from textassay.cli.results import print_result
         from textassay.comparison import cost
         from textassay.execution import device
-        from textassay.metric import check_effort, default_metrics
+        from textassay.metric import check_effort
         from textassay.report import cost_document
 
         files = self._read(written)
         models = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
         if not (written or models):  # what answers take is all that is known of them
             return 0
-        extras = {"train": self.train, "log-probs": beside["--log-probs"], "ratings": beside["--ratings"]}
+        chosen, _ = self._metrics_of(conditions, metrics, beside, self._unit_of(files[FLOOR].texts))
         with device(self.device):
             found = cost(
                 {**written, **models, **{name: files[name] for name in written}},
@@ -215,11 +217,10 @@ class Compare(Reading, Running, Clustered, Output):
                 real_heldout=files.get(HELDOUT),
                 train=files.get("--train"),
                 fit_real=files.get("--fit-real"),
-                metrics=default_metrics(name for name, value in extras.items() if value)
-                if metrics is None
-                else metrics,
+                metrics=chosen,
                 effort=check_effort(self.effort),
                 prior=cast(Any, self.prior),  # checked by `_metrics_of`
+                unit=self.unit,
                 explain=self.explain,
                 budget=self.budget,
                 own_log_probs=not self.no_log_probs,
@@ -246,10 +247,18 @@ class Compare(Reading, Running, Clustered, Output):
         page = "--all. The same with figures, as a page: --out DIR." if self.out is None else self.out / "report.html"
         print_document(screen_document(comparison, where=with_addresses(page), console=console), console)
 
+    def _unit_of(self, real: Sequence[str]) -> str:
+        """Return the unit as `--unit` says, or as the real texts look."""
+        from textassay.corpus import AUTO_UNIT, look_like_documents
+
+        if self.unit != AUTO_UNIT:
+            return self.unit
+        return "document" if self.max_tokens is None and look_like_documents(real) else "sentence"
+
     def _metrics_of(
-        self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any]
-    ) -> list[str]:
-        """Return the full name of each condition's metric; raise where it, or a metric asked for, cannot be."""
+        self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any], unit: str
+    ) -> tuple[list[str], list[str]]:
+        """Return the metrics by name, and the full names of the conditions'; raise where one of these cannot be."""
         from textassay.comparison import FOLDS, metric_settings
         from textassay.metric import default_metrics, parse_metric, parse_metrics
 
@@ -268,13 +277,16 @@ class Compare(Reading, Running, Clustered, Output):
             "ratings": self.ratings,
             "prompts": self.prompt_column,
         }
-        names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics
-        chosen = [metric.name for metric in parse_metrics(names, **settings)]
+        if metrics is None:
+            available = [name for name, value in extras.items() if value]
+            metrics = default_metrics(available, unit="document" if unit == "document" else "sentence")
+        chosen = [metric.name for metric in parse_metrics(metrics, **settings)]
         full_names = [parse_metric(condition.metric, **settings).name for condition in conditions]
+        of = "metrics of documents" if unit == "document" else "metrics"
         for condition, name in zip(conditions, full_names, strict=True):
             if name not in chosen:
-                raise OptionError(f"--fail-if '{condition}': {name} is not among the metrics, {', '.join(chosen)}")
-        return full_names
+                raise OptionError(f"--fail-if '{condition}': {name} is not among the {of}, {', '.join(chosen)}")
+        return list(metrics), full_names
 
     def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
         """Return what was read, the real text under the names that results give it."""
@@ -305,8 +317,6 @@ def _failures(comparison: "Comparison", conditions: Iterable[tuple[Condition, st
     """Return which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
     failures = []
     for condition, metric in conditions:
-        if metric not in comparison.metrics:  # of documents, fewer are computed unasked
-            raise OptionError(f"--fail-if '{condition}': {metric} is computed of documents only if --metrics names it")
         met = []
         for name in comparison.generators:
             estimate = comparison.result(name, metric).estimate

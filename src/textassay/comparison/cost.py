@@ -2,8 +2,8 @@
 
 Each stage was measured at several sizes (``benchmarks/scale.py --write`` makes `costs.json`). Between those sizes its
 seconds and its memory are read off the straight line through the two neighbouring points in logarithms; beyond the
-largest, the line of the last two goes on, rising at least in proportion. Seconds are those of the machine that was
-measured, times how much slower this one is at a short fixed piece of work.
+largest, the line of the last two goes on, rising at least in proportion. Documents have points of their own. Seconds
+are those of the machine that was measured, times how much slower this one is at a short fixed piece of work.
 
 Generators that are drawn from are counted with the most that may be drawn. A model in a folder draws a few texts, to
 see how long it takes; commands are not called, endpoints not asked and pretrained models not loaded: how long they
@@ -30,9 +30,9 @@ from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
 from textassay.comparison.run import part_of_train, tasks_of
 from textassay.comparison.sources import MOST, Budget, Source, command_of, is_endpoint, is_source, open_source
-from textassay.corpus import Corpus, TextOptions, Texts, as_texts, corpora_from_texts
+from textassay.corpus import AUTO_UNIT, Corpus, TextOptions, Texts, TextUnit, as_texts, corpora_from_texts, unit_of
 from textassay.display import Displayed
-from textassay.execution import default_workers
+from textassay.execution import default_workers, one_blas_thread
 from textassay.generator import Requests, endpoint_model
 from textassay.inspection import HELDOUT
 from textassay.metric import (
@@ -144,6 +144,7 @@ def cost(
     metrics: Sequence[MetricLike] | None = None,
     effort: Effort = "default",
     prior: Literal["english"] | None = None,
+    unit: str = AUTO_UNIT,
     explain: bool = True,
     budget: int | str | None = None,
     own_log_probs: bool = True,
@@ -156,7 +157,7 @@ def cost(
 
     Parameters
     ----------
-    generated, real, real_heldout, train, fit_real, metrics, effort, prior, explain, budget, own_log_probs
+    generated, real, real_heldout, train, fit_real, metrics, effort, prior, unit, explain, budget, own_log_probs
         As in `compare`. Generators are counted with the most texts that may be drawn, like the real ones.
     workers, text
         As in `compare`.
@@ -180,7 +181,8 @@ def cost(
         generated = {name: like_real.get(name, source) for name, source in generated.items()}
     texts = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, **generated, FIT_REAL: fit_real}
     corpora = corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
-    names = default_metrics(["train"] if train is not None else []) if metrics is None else metrics
+    seen_as = unit_of(corpora[FLOOR], unit)
+    names = default_metrics(["train"] if train is not None else [], unit=seen_as) if metrics is None else metrics
     train = corpora.get(TRAIN)
     learnt_from = {"trained_on": train, "fit_real": corpora.get(FIT_REAL)}
     chosen = parse_metrics(names, effort=check_effort(effort), train=train, prior=prior, **learnt_from)
@@ -206,7 +208,7 @@ def cost(
             for size in _sizes(draws[task.name], len(corpora[FLOOR]))
         ]
         work.append(("dd quick" if prior is None else "dd quick prior", "dd while drawing", deciding))
-    stages = [_stage(key, name, runs, factor, n_threads) for key, name, runs in work if runs]
+    stages = [_stage(key, name, seen_as, runs, factor, n_threads) for key, name, runs in work if runs]
     return Cost(n_texts, n_tokens, tuple(stages), n_threads, factor, tuple(draws.values()))
 
 
@@ -335,16 +337,17 @@ def _work(
 
 
 def probe() -> float:
-    """Return the seconds that a fixed piece of sorting, counting and linear algebra takes here, the least of three."""
+    """Return the processor seconds that a fixed piece of sorting, counting and linear algebra takes, least of five."""
     numbers = np.random.default_rng(0).integers(0, 1 << 40, 1 << 20)
     square = (numbers[: 1 << 18] % 1000).reshape(512, 512).astype(np.float64)
     seconds = []
-    for _ in range(3):
-        start = time.perf_counter()
-        np.unique(numbers, return_counts=True)
-        for _ in range(4):
-            square @ square
-        seconds.append(time.perf_counter() - start)
+    with one_blas_thread():
+        for _ in range(5):
+            start = time.process_time()
+            np.unique(numbers, return_counts=True)
+            for _ in range(4):
+                square @ square
+            seconds.append(time.process_time() - start)
     return min(seconds)
 
 
@@ -357,8 +360,11 @@ def _size(task: Task, metrics: Iterable[Metric] = ()) -> tuple[int, int]:
     return int(sum(n for n, _ in sides)), round(sum(len(side.tokens) * n / max(1, len(side)) for n, side in sides))
 
 
-def _stage(key: str, name: str, runs: Sequence[tuple[int, int]], factor: float, workers: int) -> Stage:
-    points = _measured()["stages"].get(key)
+def _stage(
+    key: str, name: str, seen_as: TextUnit, runs: Sequence[tuple[int, int]], factor: float, workers: int
+) -> Stage:
+    measured = _measured()["stages"]
+    points = (seen_as == "document" and measured.get(f"{key} documents")) or measured.get(key)
     if not points:
         return Stage(name, None, None, 0.0, len(runs), extrapolated=True)
     unit = "texts" if key in _OF_VECTORS else "tokens"

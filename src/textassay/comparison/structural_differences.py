@@ -61,7 +61,7 @@ class _Shared:
 
 
 def structural_differences(real: Corpus, generated: Corpus, *, level: float) -> tuple[StructuralDifference, ...]:
-    """Return what differs significantly, the clearest first: shares by their difference, then means."""
+    """Return what differs significantly, shares before means, the clearest first; of equals, what is generated."""
     sides = real, generated
     sizes = len(real), len(generated)
     counts = [count_structures(corpus.texts) for corpus in sides]
@@ -89,7 +89,7 @@ def structural_differences(real: Corpus, generated: Corpus, *, level: float) -> 
         for (one, size), p in zip(tested, adjusted, strict=True)
         if p < 1 - level and size >= 1
     ]
-    order = sorted(told, key=lambda each: (each[0].kind == "mean", -each[1]))
+    order = sorted(told, key=lambda each: (each[0].kind == "mean", -each[1], each[0].generated < each[0].real))
     return tuple(one for one, _ in order[:_MOST])
 
 

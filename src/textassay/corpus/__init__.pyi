@@ -85,6 +85,7 @@ from textassay.corpus.structure import UNITS as UNITS
 from textassay.corpus.structure import TextUnit as TextUnit
 from textassay.corpus.structure import check_unit as check_unit
 from textassay.corpus.structure import count_structures as count_structures
+from textassay.corpus.structure import look_like_documents as look_like_documents
 from textassay.corpus.structure import unit_of as unit_of
 from textassay.corpus.tables import csv_rows as csv_rows
 from textassay.corpus.tables import long_fields as long_fields

@@ -16,8 +16,8 @@ def cost_document(cost: Cost) -> Document:
     unknown += [f"drawing from {draw.generator}" for draw in cost.draws if draw.seconds is None]
     unknown += [f"log-probabilities of {draw.generator}" for draw in cost.draws if draw.log_probs_seconds is None]
     said = notes(
-        "Seconds and memory come from measured runs on sentences of about ten words, and carry 30 % and more. This "
-        f"machine was taken to need {cost.factor:.2f} times as long as the measured one.",
+        "Seconds and memory come from measured runs on sentences of about ten words, or documents of about a thousand, "
+        f"and carry 30 % and more. This machine was taken to need {cost.factor:.2f} times as long as the measured one.",
         *([f"Nothing is known of {', '.join(unknown)}: add them yourself."] if unknown else []),
         *([f"Larger than any run that was measured: {', '.join(beyond)}."] if beyond else []),
     )

@@ -25,6 +25,7 @@ from textassay.report.svg import on_white, to_inline
 from textassay.report.words import printable, slug
 
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
+_LONG_TEXT = 1000  # characters: longer texts scroll in a box
 _MOST_NARROW_COLUMNS = 8  # of a heat map beside another figure
 _WORD, _SHORT_NAME, _SLIM = 16, 24, 9  # letters
 _MOST_PANELS_BESIDE = 3
@@ -85,6 +86,7 @@ def _environment() -> Environment:
     }
     environment.globals["arrows"] = ARROWS
     environment.globals["shown_texts"] = _SHOWN_TEXTS
+    environment.globals["long_text"] = _LONG_TEXT
     return environment
 
 
@@ -209,8 +211,8 @@ def _groups(part: Texts) -> list[tuple[str, list[TextEntry]]]:
 
 
 def _marked(entry: TextEntry, part: Texts) -> Markup:
-    """Return a text, escaped, with the phrases of its list marked."""
-    text = printable(entry.text)
+    """Return a text, escaped, with its line breaks and the phrases of its list marked."""
+    text = "\n".join(map(printable, entry.text.expandtabs(4).split("\n")))
     phrases = sorted({printable(phrase) for phrase in part.phrases if phrase.strip()}, key=len, reverse=True)
     if not phrases:
         return Markup(escape(text))

@@ -31,8 +31,9 @@ def shorten(text: str, width: int) -> str:
 def excerpt(text: str, width: int, phrases: Sequence[str] = ()) -> str:
     """Return `text` in at most `width` characters, cut at spaces around the first of `phrases` that it holds.
 
-    Without one, as `shorten` does.
+    Without one, as `shorten` does. Line breaks become the sign of a return.
     """
+    text = re.sub(r"\s*\n\s*", " \u23ce ", text.strip("\n"))
     if len(text) <= width:
         return text
     for phrase in phrases:
