@@ -48,7 +48,7 @@ def half_width(estimate: Estimate) -> float | None:
 
 
 def number(value: float | None, places: int, *, sign: bool = False) -> str:
-    """Return `value` with `places` decimals, never "-0.000"; "n/a" for none, NaN and infinity; 1e12 and more as 1.00e+12."""
+    """Return `value` with `places` decimals, never "-0.000"; "n/a" for none, NaN and infinity."""
     if value is None or not math.isfinite(value):
         return MISSING
     if abs(value) >= _HUGE:
