@@ -1,4 +1,4 @@
-"""Processor seconds and memory to read and encode text: one million made-up sentences of 20 words, and a few smaller jobs.
+"""Processor seconds and memory to read and encode text: a million made-up sentences of 20 words, and smaller jobs.
 
 Each row runs in a process of its own, so that peak memory is that row's. Usage: ``python benchmarks/reading.py
 [--sentences N]``; prints a Markdown table.
@@ -30,9 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         in_new_process(write, folder, n_sentences)
-        print(
-            f"| {n_sentences:,} sentences of {WORDS} words | processor seconds | peak memory, MB | imports alone, MB |"
-        )
+        print(f"| {n_sentences:,} sentences of {WORDS} words | processor s | peak memory, MB | imports alone, MB |")
         print("| --- | ---: | ---: | ---: |")
         for kind in ("txt", "txt.gz", "jsonl", "csv", "parquet"):
             report(f"read .{kind}", read, folder / f"f.{kind}")

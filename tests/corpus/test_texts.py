@@ -131,7 +131,7 @@ def test_datasets() -> None:
     columns = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
     streams = (held.to_iterable_dataset(), datasets.IterableDataset.from_generator(partial(stream, ROWS)))
     for source in (held, held.with_format("numpy"), held.with_format("pandas"), held.with_format("arrow"), *streams):
-        file = as_texts(source, "real", **columns)
+        file = as_texts(source, "real", **columns)  # type: ignore[arg-type]
         assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
     assert as_texts(held["answer"], "real").texts == ("a b", "c")
     assert as_texts(held.select([1]).select_columns(["answer", "doc"]), "real").texts == ("c",)
