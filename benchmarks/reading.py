@@ -1,4 +1,4 @@
-"""Seconds and memory to read and encode text: one million made-up sentences of 20 words, and a few smaller jobs.
+"""Processor seconds and memory to read and encode text: a million made-up sentences of 20 words, and smaller jobs.
 
 Each row runs in a process of its own, so that peak memory is that row's. Usage: ``python benchmarks/reading.py
 [--sentences N]``; prints a Markdown table.
@@ -30,7 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         in_new_process(write, folder, n_sentences)
-        print(f"| {n_sentences:,} sentences of {WORDS} words | seconds | peak memory, MB | imports alone, MB |")
+        print(f"| {n_sentences:,} sentences of {WORDS} words | processor s | peak memory, MB | imports alone, MB |")
         print("| --- | ---: | ---: | ---: |")
         for kind in ("txt", "txt.gz", "jsonl", "csv", "parquet"):
             report(f"read .{kind}", read, folder / f"f.{kind}")
@@ -96,27 +96,27 @@ def peak() -> float:
 def read(path: Path) -> float:
     from textassay.corpus import read_texts
 
-    start = time.perf_counter()
+    start = time.process_time()
     read_texts(path)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def encode(path: Path, tokenizer: str) -> float:
     from textassay.corpus import read_texts
     from textassay.corpus.corpus import Corpus
 
-    start = time.perf_counter()
+    start = time.process_time()
     Corpus.from_texts(read_texts(path), tokenizer=tokenizer)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def fingerprint(path: Path, tokenizer: str) -> float:
     from textassay.corpus import read_texts
     from textassay.corpus.corpus import Corpus
 
-    start = time.perf_counter()
+    start = time.process_time()
     len(Corpus.from_texts(read_texts(path), tokenizer=tokenizer).fingerprint)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def encode_part(path: Path, tokenizer: str, n_sentences: int) -> float:
@@ -143,9 +143,9 @@ def best(work: Callable[[], object], repeats: int = 7) -> float:
     """Return the least seconds of several runs."""
     seconds = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return min(seconds)
 
 

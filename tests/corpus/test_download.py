@@ -1,7 +1,6 @@
 """Downloads happen on request, once, are checked, and fail with one line."""
 
 import functools
-import hashlib
 import http.server
 import logging
 import threading
@@ -11,7 +10,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from textassay.corpus import download, read_texts
+from textassay.corpus import read_texts
 from textassay.errors import InputError
 
 requests_seen: list[str] = []
@@ -52,20 +51,6 @@ def test_an_address_is_read_and_downloaded_once(address: str, capfd: pytest.Capt
     assert len(requests_seen) == 1
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger("pooch").level == level
-
-
-def test_the_sha_256_is_checked(address: str, tmp_path: Path) -> None:
-    good = hashlib.sha256(b"one\ntwo\n").hexdigest()
-    assert download(address, sha256=good.upper()).read_bytes() == b"one\ntwo\n"
-    with pytest.raises(InputError, match="does not have the expected SHA-256"):
-        download(address, sha256="0" * 64)
-
-
-def test_progress_goes_to_standard_error(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    download(address, progress=True)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "a text.txt: 0.0 of 0.0 MB" in shown.err
 
 
 def test_what_cannot_be_had_is_one_line(address: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textassay.corpus import Corpus, TextFile, as_texts, choose_column, number_groups
+from textassay.corpus import Corpus, TextFile, as_texts, choose_column, is_stream, number_groups
 from textassay.errors import InputError, OptionError
 
 SENTENCES = ("a b", "", "c")
@@ -131,7 +131,7 @@ def test_datasets() -> None:
     columns = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
     streams = (held.to_iterable_dataset(), datasets.IterableDataset.from_generator(partial(stream, ROWS)))
     for source in (held, held.with_format("numpy"), held.with_format("pandas"), held.with_format("arrow"), *streams):
-        file = as_texts(source, "real", **columns)
+        file = as_texts(source, "real", **columns)  # type: ignore[arg-type]
         assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
     assert as_texts(held["answer"], "real").texts == ("a b", "c")
     assert as_texts(held.select([1]).select_columns(["answer", "doc"]), "real").texts == ("c",)
@@ -233,3 +233,13 @@ def test_a_label_has_the_same_number_in_every_file_and_as_every_type() -> None:
     assert first.tolist() == second[[2, 1, 0]].tolist()
     assert len(np.unique(second)) == 4
     assert (second >= 0).all()
+
+
+def test_what_comes_one_by_one_is_told_while_it_is_read() -> None:
+    lines: list[tuple[str, int, int]] = []
+    rows = ({"text": f"row {number}"} for number in range(300))
+    assert is_stream(rows)
+    assert not is_stream(["a"])
+    assert not is_stream(Path("real.txt"))
+    assert len(as_texts(rows, "real", progress=lambda *line: lines.append(line))) == 300
+    assert lines == [("reading real, 0 texts so far", 0, 1), ("reading real, 256 texts so far", 0, 1)]

@@ -75,7 +75,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=rf"^no column holds the ratings: .*; {listed}$"):
         read_rating_columns(path, [])
     path = write(tmp_path / "b.csv", ("text", "system", "rater", "score"), [("a", "m", "r", "1"), ("a", "m", "r", "2")])
-    assert message_of(path, "score") == f" line 3: r judged this text before, in {path} line 2"
+    assert message_of(path, "score") == f" line 3: r judged this text before, in {path} line 2; keep one"
     path = write(tmp_path / "c.csv", ("text", "system", "score"), [("a", "m", "good")])
     assert message_of(path, "score") == " line 2, score: a label must be real, fake or a number, got 'good'"
     path = write(tmp_path / "d.csv", ("text", "system", "score"), [("a", "m", "")])
@@ -97,3 +97,17 @@ def test_each_criterion_ranks_the_generators(tmp_path: Path) -> None:
     assert list(golds) == ["fluency", "sense"]
     assert golds["fluency"]["a"] > golds["fluency"]["b"] > golds["fluency"]["c"]
     assert golds["sense"]["a"] < golds["sense"]["b"] < golds["sense"]["c"]
+
+
+def test_a_row_without_text_or_system_is_named(tmp_path: Path) -> None:
+    columns = ("text", "system", "rater", "score")
+    path = write(tmp_path / "a.csv", columns, [("a", "real", "r", "1"), (" ", "lstm", "r", "2")])
+    assert message_of(path, "score") == " line 3: the text is missing (text), but it has ratings"
+    rows = [("a", "Real", "r", "1"), ("b", "", "r", "2"), ("c", "lstm", "r", "2")]
+    path = write(tmp_path / "b.csv", columns, rows)
+    assert message_of(path, "score") == (
+        " line 3: the system is missing (system); real texts are called 'Real' in other rows"
+    )
+    path = write(tmp_path / "c.csv", columns, [*rows[1:], ("", "lstm", "r", "")])  # a page with fewer texts
+    people = read_rating_columns(path, ["score"])["score"]
+    assert [item.generator for item in people.items] == [None, "lstm"]

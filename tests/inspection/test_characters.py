@@ -99,3 +99,12 @@ def test_case_is_compared_where_letters_have_it() -> None:
     findings = inspect({"g": some_latin}, [text.upper() for text in REAL])
     case = [finding for finding in findings if finding.kind == "case"]
     assert all(finding.n_generated == N // 10 for finding in case)
+
+
+@pytest.mark.filterwarnings("ignore::textassay.corpus.tokenizer.SpacingWarning")
+def test_a_short_text_of_an_unspaced_script_says_nothing_of_spaces() -> None:
+    lines = [f"{line}。" for line in chains(N, seed=3)]
+    short = [line[:2] if number % 3 == 0 else line for number, line in enumerate(lines)]
+    assert "word-spacing" not in found(short, [f"{line}。" for line in chains(N, seed=4)])
+    spaced = [" ".join(line) if number % 3 == 0 else line for number, line in enumerate(lines)]
+    assert "word-spacing" in found(spaced, [f"{line}。" for line in chains(N, seed=4)])

@@ -36,6 +36,8 @@ def test_number_has_no_negative_zero_and_no_nan() -> None:
     assert number(-0.01, 3) == "-0.010"
     assert number(0.01, 3, sign=True) == "+0.010"
     assert number(1234.5, 1) == "1,234.5"
+    assert number(-1.5e12, 3) == "-1.50e+12"
+    assert number(3.02e200, 3, sign=True) == "+3.02e+200"
     assert [number(value, 3) for value in (math.nan, math.inf, None)] == ["n/a"] * 3
 
 

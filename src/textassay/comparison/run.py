@@ -54,6 +54,7 @@ from textassay.corpus import (
     corpora_from_texts,
     halves,
     halves_within,
+    is_stream,
     kept_texts,
     no_texts_of_refused_input,
     unit_of,
@@ -209,7 +210,7 @@ def compare(
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
-    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)  # read once
+    real = real if isinstance(real, Corpus) else as_texts(real, FLOOR, progress=progress)  # read once
     reading: dict[str, Any] = {
         "tokenizer": tokenizer,
         "lowercase": lowercase,
@@ -240,6 +241,8 @@ def compare(
     order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL, PROMPTS)
     files = {name: source for name, source in generated.items() if name not in sources}
     texts = {name: source for name in order if (source := {**given, **files}.get(name)) is not None}
+    streams = {name: source for name, source in texts.items() if is_stream(source)}
+    texts |= {name: as_texts(source, name, progress=progress) for name, source in streams.items()}
     texts = _prompted(texts, prompts, sources)
     real = texts[FLOOR]
     with warnings.catch_warnings():

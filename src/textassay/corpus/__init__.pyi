@@ -92,6 +92,7 @@ from textassay.corpus.tables import long_fields as long_fields
 from textassay.corpus.text_form import TextForm as TextForm
 from textassay.corpus.texts import TextFile as TextFile
 from textassay.corpus.texts import as_texts as as_texts
+from textassay.corpus.texts import is_stream as is_stream
 from textassay.corpus.texts import number_groups as number_groups
 from textassay.corpus.texts import read_texts as read_texts
 from textassay.corpus.tokenizer import AUTO as AUTO

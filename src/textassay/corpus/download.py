@@ -3,11 +3,9 @@
 import atexit
 import os
 import shutil
-import sys
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from textassay.addresses import fetch, place_of
@@ -21,7 +19,7 @@ def is_url(source: object) -> bool:
     return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
 
 
-def download(url: str, *, sha256: str | None = None, progress: bool = False) -> Path:
+def download(url: str) -> Path:
     """Return the local copy of the file at `url`, downloaded unless it is cached."""
     import hashlib
     import logging
@@ -37,10 +35,10 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
     try:
         path = pooch.retrieve(
             url,
-            known_hash=None if sha256 is None else f"sha256:{sha256.lower()}",
+            known_hash=None,
             fname=name,
             path=folder,
-            downloader=pooch.HTTPDownloader(progressbar=_Progress(name) if progress else False, timeout=_TIMEOUT),
+            downloader=pooch.HTTPDownloader(progressbar=False, timeout=_TIMEOUT),
         )
     except (requests.RequestException, OSError) as error:
         response = getattr(error, "response", None)
@@ -49,8 +47,6 @@ def download(url: str, *, sha256: str | None = None, progress: bool = False) -> 
             reason = f"{response.status_code} {response.reason}"
             response.close()
         raise InputError(f"{url} cannot be downloaded ({reason}); check the address and the network") from None
-    except ValueError:
-        raise InputError(f"{url} does not have the expected SHA-256: the file at this address has changed") from None
     finally:
         logger.setLevel(level)
     return Path(path)
@@ -69,26 +65,3 @@ def _copies() -> str:
     folder = mkdtemp(prefix="textassay-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
-
-
-class _Progress:
-    """One line of progress on standard error, with the interface that pooch expects."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.total: Any = 0
-        self.n_bytes = 0
-
-    def update(self, n_bytes: int) -> None:
-        """Count `n_bytes` more."""
-        self.n_bytes += n_bytes
-        total = f" of {self.total / 1e6:.1f}" if self.total else ""
-        print(f"\r{self.name}: {self.n_bytes / 1e6:.1f}{total} MB", end="", file=sys.stderr, flush=True)
-
-    def reset(self) -> None:
-        """Start again from nothing."""
-        self.n_bytes = 0
-
-    def close(self) -> None:
-        """End the line."""
-        print(file=sys.stderr)

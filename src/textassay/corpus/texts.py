@@ -27,6 +27,7 @@ from textassay.corpus.text_folder import read_text_folder
 from textassay.errors import InputError, OptionError
 
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
+_TOLD = 1 << 8  # texts of a stream between two messages of progress
 _CHECKED = 1 << 9  # items of a list checked and packed at once
 _SPLIT = ("DatasetDict", "IterableDatasetDict")
 _TO_LIST = ("tolist", "to_list", "to_pylist")  # NumPy and pandas, polars, Arrow
@@ -207,12 +208,14 @@ def as_texts(
     column: str | None = None,
     group_column: str | None = None,
     prompt_column: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> TextFile:
     """Return the texts of a path, an address or a Python object; the strings are shared, not copied.
 
     `source`: what `read_texts` reads, an iterable of str or of rows (objects, as in a streamed dataset), an array or
     column (with ``tolist``, ``to_list`` or ``to_pylist``), a table (with ``column_names`` or ``columns``, indexed by
-    name: of pandas, polars, pyarrow or datasets), a `Corpus` or a `TextFile`.
+    name: of pandas, polars, pyarrow or datasets), a `Corpus` or a `TextFile`. `progress` is told how many texts of an
+    iterable were read.
     """
     if isinstance(source, TextFile):
         return source
@@ -249,11 +252,25 @@ def as_texts(
     items = iter(source if is_stream else _items(source, name))
     first = next(items, None)
     rest = items if first is None else chain((first,), items)
+    rest = rest if progress is None else _told(rest, f"reading {name}", progress)
     if isinstance(first, Mapping):
         return _text_file(name, None, read_records(enumerate(map(_plain, rest), start=1), f"{name} row", wanted))
     if any(name is not None for name in wanted):
         raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
     return TextFile(name, _strings(rest, name))
+
+
+def is_stream(source: Any) -> bool:
+    """Return whether texts or rows come one by one, nobody knows how many: a streamed dataset, a generator."""
+    return isinstance(source, Iterable) and not hasattr(source, "__len__")
+
+
+def _told(items: Iterable[Any], label: str, progress: Callable[[str, int, int], None]) -> Iterator[Any]:
+    """Yield `items`, and tell now and then how many there were."""
+    for number, item in enumerate(items):
+        if number % _TOLD == 0:
+            progress(f"{label}, {number:,} texts so far", 0, 1)
+        yield item
 
 
 def _is_path(text: str) -> bool:

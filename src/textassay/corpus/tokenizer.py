@@ -263,6 +263,8 @@ class Spacing:
     unspaced: npt.NDArray[np.bool_]
     # Texts without white space inside, so that each is one token, shape (N,)
     single: npt.NDArray[np.bool_]
+    # Texts of one short token in such a script, of which nobody can say, shape (N,)
+    short: npt.NDArray[np.bool_]
     n_filled: int  # Texts that are not blank
     n_segmented: int  # Texts of several words in such a script, with spaces between them
     # Of the single ones: distinct texts, and characters altogether
@@ -276,6 +278,7 @@ class Spacing:
 
         unspaced = np.zeros(len(texts), dtype=np.bool_)
         single = np.zeros(len(texts), dtype=np.bool_)
+        short = np.zeros(len(texts), dtype=np.bool_)
         n_done = n_filled = n_segmented = n_characters = 0
         distinct = set()
         for block in PackedTexts.of(texts).blocks():
@@ -289,11 +292,10 @@ class Spacing:
                     n_characters += len(stripped)
                     distinct.add(stripped)
                 if not is_ascii[place]:
-                    is_unspaced, is_segmented = _is_unspaced(stripped)
-                    unspaced[n_done + place] = is_unspaced
+                    unspaced[n_done + place], is_segmented, short[n_done + place] = _is_unspaced(stripped)
                     n_segmented += is_segmented
             n_done += len(block)
-        return cls(unspaced, single, n_filled, n_segmented, len(distinct), n_characters)
+        return cls(unspaced, single, short, n_filled, n_segmented, len(distinct), n_characters)
 
     @cached_property
     def lacking(self) -> npt.NDArray[np.bool_]:
@@ -362,17 +364,17 @@ def warn_of_spacing(texts: Sequence[str], tokenizer: str) -> None:
         )
 
 
-def _is_unspaced(text: str) -> tuple[bool, bool]:
+def _is_unspaced(text: str) -> tuple[bool, bool, bool]:
     """Return whether `text` has words without spaces between them: a phrase, or most of it in longer tokens than words.
 
-    And whether, instead, most of it is several words in such a script, with spaces between them.
+    And whether, instead, most of it is several words in such a script, with spaces between them, or one short token.
 
     Letters are weighted by the length of a typical word, so that a Chinese text with an English name counts as Chinese.
     """
     if _IDEOGRAPHS.search(text) is None and _ALPHABETS.search(text) is None:
-        return False, False
+        return False, False, False
     if _PHRASE.search(text) is not None:
-        return True, False
+        return True, False, False
     ideographs = letters = others = n_tokens = 0
     for token in text.split():
         n_ideographs = len(_IDEOGRAPHS.findall(token))
@@ -383,4 +385,5 @@ def _is_unspaced(text: str) -> tuple[bool, bool]:
         n_tokens += n_ideographs + n_letters > 0
     is_mostly_unspaced = ideographs / _USUAL_IDEOGRAPHS + letters / _USUAL_LETTERS >= others / _USUAL_OTHERS
     is_unspaced = is_mostly_unspaced and ideographs / _MAX_IDEOGRAPHS + letters / _MAX_LETTERS > n_tokens
-    return is_unspaced, is_mostly_unspaced and not is_unspaced and n_tokens > 1
+    is_rest = is_mostly_unspaced and not is_unspaced
+    return is_unspaced, is_rest and n_tokens > 1, is_rest and n_tokens == 1

@@ -72,6 +72,7 @@ def _read(
     labels: dict[str, list[tuple[int, int, float]]] = {name: [] for name in ratings}
     counts: Counter[tuple[str, int]] = Counter()  # ratings of an item by a criterion
     is_number: dict[str, bool] = {}
+    people: dict[str, str] = {}  # how people are called, and what is wrong if that is nothing beside other names
     n_rejected, n_empty = 0, dict.fromkeys(ratings, 0)
     for row in read_table(path, ()):
         if row.values.get(_STATUS) == _REJECTED:
@@ -80,6 +81,12 @@ def _read(
         page = row.values[page_column].strip() if page_column is not None else ""
         for number, slot in enumerate(slots):
             system = row.values[slot.system].strip()
+            if system.lower() in _PEOPLE:
+                people.setdefault(system, f"{row.place}: the system is missing ({slot.system})")
+            if not row.values[slot.text].strip():
+                if any(row.values[column].strip() for column in slot.ratings.values()):
+                    raise InputError(f"{row.place}: the text is missing ({slot.text}), but it has ratings")
+                continue  # a page with fewer texts
             key = (page, number, "" if system.lower() in _PEOPLE else system, row.values[slot.text])
             item = items.setdefault(key, len(items))
             for name, column in slot.ratings.items():
@@ -97,9 +104,13 @@ def _read(
                 if not who:
                     raise InputError(f"{row.place}: the rater is missing ({by})")
                 if (name, item, who) in seen:
-                    raise InputError(f"{row.place}: {who} judged this text before, in {seen[name, item, who]}")
+                    raise InputError(
+                        f"{row.place}: {who} judged this text before, in {seen[name, item, who]}; keep one"
+                    )
                 seen[name, item, who] = row.place
                 labels[name].append((item, raters.setdefault(who, len(raters)), value))
+    if "" in people and len(people) > 1:
+        raise InputError(f"{people['']}; real texts are called '{next(filter(None, people))}' in other rows")
     notes = [] if not n_rejected else [f"left out: rejected submissions ({n_rejected})"]
     notes += [] if by is not None else [f"{path} names no rater: each rating of a text counts as another's"]
     own = [

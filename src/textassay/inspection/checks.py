@@ -261,8 +261,10 @@ def unspaced_text(side: Surface, name: str) -> Finding | None:
 
 
 def word_spacing(pair: Pair) -> Finding | None:
-    """Return a finding if only one side has spaces between words."""
-    contrast = pair.contrast((pair.generated.spacing.unspaced, pair.real.spacing.unspaced))
+    """Return a finding if only one side has spaces between words; a short token of an unspaced script says nothing."""
+    generated, real = pair.generated.spacing, pair.real.spacing
+    long = pair.generated.filled & ~generated.short, pair.real.filled & ~real.short
+    contrast = pair.contrast((generated.unspaced, real.unspaced), long)
     severity = severity_of(contrast.gap)
     if severity is None:
         return None

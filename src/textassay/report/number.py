@@ -11,6 +11,7 @@ from textassay.estimate import Estimate, Interval
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
+_HUGE = 1e12  # from here on in powers of ten, such as an e-value
 _ONE_SIDED = 0.1
 _ROUNDING = 1e-12  # an interval no wider than this is one of constants, and its width that of floating point
 
@@ -50,6 +51,8 @@ def number(value: float | None, places: int, *, sign: bool = False) -> str:
     """Return `value` with `places` decimals, never "-0.000"; "n/a" for none, NaN and infinity."""
     if value is None or not math.isfinite(value):
         return MISSING
+    if abs(value) >= _HUGE:
+        return f"{value:+.2e}" if sign else f"{value:.2e}"
     text = f"{value:+,.{places}f}" if sign else f"{value:,.{places}f}"
     return f"{0:.{places}f}" if not text.strip("+-0.,") else text
 
