@@ -164,7 +164,7 @@ class _Models:
                 *texts.columns(self._background),
                 *self._association.columns(texts),
                 *self._likeness.columns(texts, self._space.answers[rows], self._space.prompts[prompts]),
-                *(kinds.column(texts) for kinds in self._kinds),
+                *(column for kinds in self._kinds for column in kinds.columns(texts)),
             ]
         )
 
