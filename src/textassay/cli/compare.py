@@ -266,7 +266,7 @@ class Compare(Reading, Running, Clustered, Output):
             "train": self.train,
             "log-probs": self.log_probs,
             "ratings": self.ratings,
-            "prompts": self.prompt_column,
+            "prompts": self.prompt_column or any(one.metric.startswith("conditional-dd") for one in conditions),
         }
         names = default_metrics(name for name, value in extras.items() if value) if metrics is None else metrics
         chosen = [metric.name for metric in parse_metrics(names, **settings)]
@@ -305,6 +305,8 @@ def _failures(comparison: "Comparison", conditions: Iterable[tuple[Condition, st
     """Return which generators meet a ``--fail-if`` condition; one that has no value meets it too."""
     failures = []
     for condition, metric in conditions:
+        if metric not in comparison.metrics and metric.startswith("conditional-dd"):
+            raise OptionError(f"--fail-if '{condition}': no prompts came with the texts: name their --prompt-column")
         if metric not in comparison.metrics:  # of documents, fewer are computed unasked
             raise OptionError(f"--fail-if '{condition}': {metric} is computed of documents only if --metrics names it")
         met = []

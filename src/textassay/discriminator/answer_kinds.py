@@ -21,12 +21,10 @@ from textassay.generator import NgramModel
 
 FloatArray = npt.NDArray[np.float64]
 
-_N_KINDS = (4, 8)
-KIND_COLUMNS = tuple(
-    f"of the kind of {others}, real over generated ({n} kinds)"
-    for n in _N_KINDS
-    for others in ("other answers", "prompt and other answers")
-)
+KIND_COLUMNS = (
+    "of the kind of other answers, real over generated", "of the kind of prompt and other answers, real over generated",
+)  # fmt: skip
+_N_KINDS = 4
 _N_DIRECTIONS = 8  # of the vectors, those in which prompts differ most
 _ORDER = 2  # of the language models
 _STARTS = 3  # of the clustering
@@ -38,7 +36,7 @@ _MOST = 20.0  # nats, of one answer
 class Kinds:
     """A clustering of the answers that are learnt from, and a language model of each cluster."""
 
-    def __init__(self, space: Space, texts: Prompted, train: Mask, n_kinds: int) -> None:
+    def __init__(self, space: Space, texts: Prompted, train: Mask) -> None:
         """Learn from the answers that `train` says, shape (n,)."""
         rows = np.flatnonzero(train)
         units, unit, sizes = np.unique(texts.unit[rows], return_inverse=True, return_counts=True)
@@ -47,7 +45,7 @@ class Kinds:
         if scales.any():
             vectors = vectors @ turn[:, -_N_DIRECTIONS:]
         means = np.stack([np.bincount(unit, weights=column) for column in vectors.T], axis=1) / sizes[:, None]
-        kinds = KMeans(min(n_kinds, len(means)), n_init=_STARTS, random_state=0).fit_predict(means)
+        kinds = KMeans(min(_N_KINDS, len(means)), n_init=_STARTS, random_state=0).fit_predict(means)
         answers = Corpus.concatenate(texts.sides).take(rows)
         half = units // 2 % 2
         for move in range(_MOVES):
@@ -81,8 +79,3 @@ def _models(answers: Corpus, kinds: IntArray) -> tuple[IntArray, FloatArray, lis
 def _scores(models: Sequence[NgramModel], texts: Corpus) -> FloatArray:
     """Return the evidence of each text for each kind, in nats, shape (n, n_kinds)."""
     return np.asarray(_EVIDENCE * np.stack([model.log_prob(texts) for model in models], axis=1))
-
-
-def kinds_of(space: Space, texts: Prompted, train: Mask) -> list[Kinds]:
-    """Return what each of `KIND_COLUMNS` is computed by."""
-    return [Kinds(space, texts, train, n_kinds) for n_kinds in _N_KINDS]

@@ -41,8 +41,7 @@ class Space:
         n_subjects = min(_N_SUBJECTS, rows.shape[1] - 1, int(np.count_nonzero(train)) - 1)
         if n_subjects > 0:
             self._svd = TruncatedSVD(n_subjects, n_iter=2, random_state=0).fit(rows[train])
-        words = texts.prompts.vocabulary.tokens
-        self._kinds = np.array([_kind(word) for word in words], dtype=np.float64).reshape(len(words), -1)
+        self._marks = texts.marks
         self.answers = self._vectors(texts.words, rows)
         self.prompts = self._vectors(texts.prompt_words, self._weighted(texts.prompt_words))
         mean, scale = self.answers[train].mean(axis=0), self.answers[train].std(axis=0)
@@ -63,15 +62,10 @@ class Space:
         logs = np.log(self._background.share)[words.word]
         mean_log = words.sums(words.count * logs) / length
         spread = np.sqrt(np.maximum(words.sums(words.count * logs**2) / length - mean_log**2, 0.0))
-        kinds = [words.sums(words.count * kind[words.word]) / length for kind in self._kinds.T]
+        marks = [words.sums(words.count * mark[words.word]) / length for mark in self._marks.T]
         distinct = words.sums(np.ones(len(words.word))) / length
         subjects = [] if self._svd is None else list(self._svd.transform(rows).T)
-        return np.column_stack([np.log1p(words.lengths), mean_log, spread, distinct, *kinds, *subjects])
-
-
-def _kind(word: str) -> tuple[float, float, float]:
-    """Return the length of a word, whether it has no letter, and whether it begins with a capital."""
-    return float(len(word)), float(not any(map(str.isalpha, word))), float(word[:1].isupper())
+        return np.column_stack([np.log1p(words.lengths), mean_log, spread, distinct, *marks, *subjects])
 
 
 class Likeness:

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from textassay.corpus import Corpus, fold_numbers
-from textassay.discriminator.answer_kinds import KIND_COLUMNS, kinds_of
+from textassay.discriminator.answer_kinds import KIND_COLUMNS, Kinds
 from textassay.discriminator.answer_likeness import LIKENESS_COLUMNS, Likeness, Space
 from textassay.discriminator.base import Discriminator, Part, Pool, fit_part, prob_real_of
 from textassay.discriminator.family import log_odds
@@ -151,7 +151,7 @@ class _Models:
         self._association = Association(texts, train, self._background)
         self._space = Space(texts, train, self._background)
         self._likeness = Likeness(self._space, texts, train)
-        self._kinds = kinds_of(self._space, texts, train)
+        self._kinds = Kinds(self._space, texts, train)
 
     def _part(self, rows: IntArray) -> Part:
         return Part(self._pool, (rows[rows < self._n_real], rows[rows >= self._n_real] - self._n_real))
@@ -164,13 +164,13 @@ class _Models:
                 *texts.columns(self._background),
                 *self._association.columns(texts),
                 *self._likeness.columns(texts, self._space.answers[rows], self._space.prompts[prompts]),
-                *(column for kinds in self._kinds for column in kinds.columns(texts)),
+                *self._kinds.columns(texts),
             ]
         )
 
 
 def _fit(columns: FloatArray, is_real: Mask, weights: FloatArray, strength: float) -> Pipeline:
-    top = LogisticRegression(C=strength, max_iter=1000)
+    top = LogisticRegression(C=strength, max_iter=1000, solver="newton-cholesky")
     return make_pipeline(StandardScaler(), top).fit(columns, is_real, logisticregression__sample_weight=weights)
 
 

@@ -198,6 +198,13 @@ class Prompted:
         of_prompts = self.prompt_words.text * n_words + self.prompt_words.word
         return np.isin(self.prompt[self.words.text] * n_words + self.words.word, of_prompts)
 
+    @cached_property
+    def marks(self) -> FloatArray:
+        """Length of each word of the vocabulary, whether it has no letter, and whether it begins with a capital."""
+        words = self.prompts.vocabulary.tokens
+        marks = [(len(word), not any(map(str.isalpha, word)), word[:1].isupper()) for word in words]
+        return np.array(marks, dtype=np.float64).reshape(len(words), 3)
+
     def differences(self, called_real: Mask) -> FloatArray:
         """Return of each prompt the share of real answers that are called real, less that of generated ones."""
         shares = [
@@ -422,9 +429,7 @@ class Association:
             places = np.searchsorted(self._bigrams, wanted).clip(max=len(self._bigrams) - 1)
             together = np.where(self._bigrams[places] == wanted, self._n_bigrams[places], 0)
             share = self._share[first]
-            result[known] = np.log(
-                (together + _SHRINKAGE * share) / (self._n_befores[before] + _SHRINKAGE) / share
-            )
+            result[known] = np.log((together + _SHRINKAGE * share) / (self._n_befores[before] + _SHRINKAGE) / share)
         return result
 
 
