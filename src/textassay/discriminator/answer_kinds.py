@@ -45,7 +45,7 @@ class Kinds:
         if scales.any():
             vectors = vectors @ turn[:, -_N_DIRECTIONS:]
         means = np.stack([np.bincount(unit, weights=column) for column in vectors.T], axis=1) / sizes[:, None]
-        kinds = KMeans(min(_N_KINDS, len(means)), n_init=_STARTS, random_state=0).fit_predict(means)
+        kinds = KMeans(min(_N_KINDS, len(np.unique(means, axis=0))), n_init=_STARTS, random_state=0).fit_predict(means)
         answers = Corpus.concatenate(texts.sides).take(rows)
         half = units // 2 % 2
         for move in range(_MOVES):

@@ -39,7 +39,7 @@ class Space:
         rows = self._weighted(texts.words)
         self._svd = None
         n_subjects = min(_N_SUBJECTS, rows.shape[1] - 1, int(np.count_nonzero(train)) - 1)
-        if n_subjects > 0:
+        if n_subjects > 0 and rows[train].count_nonzero():  # none where all texts have the same words
             self._svd = TruncatedSVD(n_subjects, n_iter=2, random_state=0).fit(rows[train])
         self._marks = texts.marks
         self.answers = self._vectors(texts.words, rows)
@@ -107,7 +107,7 @@ class Likeness:
             gain = scales / (1 + n_seen[:, None] * scales)
             beside.append(_log_density(of_side, gain * seen, 1 + gain))
         middle = (turned[0] + turned[1]) / 2
-        gain = scales / (1 + sum(texts.n_seen)[:, None] * scales)
+        gain = scales / (1 + (texts.n_seen[0] + texts.n_seen[1])[:, None] * scales)
         together = _log_density(middle, gain * sum(sums), 1 + gain) - _log_density(middle, zero, 1 + scales)
         return [np.clip(column, -_MOST, _MOST) for column in (alone[0] - alone[1], beside[0] - beside[1], together)]
 

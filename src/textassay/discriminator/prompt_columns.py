@@ -109,7 +109,7 @@ class Prompted:
         of_sides = [np.searchsorted(shared, of_side[kept]) for of_side, kept in zip(groups, rows, strict=True)]
         prompt, words, prompt_words = np.concatenate(of_sides), Words.of(sides), Words.of([asked])
         pairs = Pairs.of(words, prompt_words, prompt, len(prompts.vocabulary))
-        hidden = _hidden(*of_sides, len(shared), seed)
+        hidden = _hidden(of_sides[0], of_sides[1], len(shared), seed)
         return cls(shared, asked, (sides[0], sides[1]), prompt, hidden, words, prompt_words, pairs)
 
     def part(self, prompts: IntArray) -> "Prompted":
