@@ -161,6 +161,22 @@ def test_conditions_on_what_is_left_out_of_documents_are_refused_before_anything
     assert run(*command, "--dry-run", "--unit", "sentence").status == 0
 
 
+def test_conditions_on_conditional_dd_need_texts_that_bring_prompts(run: Run, folder: Path) -> None:
+    for name in ("real", "model"):
+        texts = [f"{name} {n} says no more" for n in range(60)]
+        chats = [{"messages": [{"role": "user", "content": f"say {n}"}, {"role": "assistant", "content": text}]}
+                 for n, text in enumerate(texts)]  # fmt: skip
+        (folder / f"{name}.chats.jsonl").write_text(
+            "".join(json.dumps(chat) + "\n" for chat in chats), encoding="utf-8"
+        )
+        (folder / f"{name}.txt").write_text("".join(text + "\n" for text in texts), encoding="utf-8")
+    condition = ("--dry-run", "--fail-if", "conditional-dd>0.2")
+    assert run("compare", "--real", "real.chats.jsonl", "model=model.chats.jsonl", *condition).status == 0
+    outcome = run("compare", "--real", "real.txt", "model=model.txt", *condition)
+    assert outcome.status == 2
+    assert outcome.stderr.endswith("texts without prompts have none\n")
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_metric_without_a_value_meets_every_condition(run: Run) -> None:
     Path("few.txt").write_text("a b c .\nd e f .\ng h .\n", encoding="utf-8")

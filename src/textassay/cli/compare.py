@@ -127,12 +127,12 @@ class Compare(Reading, Running, Clustered, Output):
         )
         check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
         metrics = None if self.metrics is None else split_names(self.metrics)
-        measured = self._metrics_of(conditions, metrics, beside, self.unit)[1]
+        measured = self._metrics_of(conditions, metrics, beside)[1]
         if self.dry_run:
             return self._say_cost(written, models, conditions, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
-            self._metrics_of(conditions, metrics, beside, self._unit_of(files[FLOOR].texts))
+            self._metrics_of(conditions, metrics, beside, files[FLOOR])
             n_real = len(files[FLOOR].texts)
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
             say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
@@ -209,7 +209,7 @@ class Compare(Reading, Running, Clustered, Output):
         models = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
         if not (written or models):  # what answers take is all that is known of them
             return 0
-        chosen, _ = self._metrics_of(conditions, metrics, beside, self._unit_of(files[FLOOR].texts))
+        chosen, _ = self._metrics_of(conditions, metrics, beside, files[FLOOR])
         with device(self.device):
             found = cost(
                 {**written, **models, **{name: files[name] for name in written}},
@@ -256,9 +256,16 @@ class Compare(Reading, Running, Clustered, Output):
         return "document" if self.max_tokens is None and look_like_documents(real) else "sentence"
 
     def _metrics_of(
-        self, conditions: Sequence[Condition], metrics: Sequence[str] | None, beside: Mapping[str, Any], unit: str
+        self,
+        conditions: Sequence[Condition],
+        metrics: Sequence[str] | None,
+        beside: Mapping[str, Any],
+        real: "TextFile | None" = None,
     ) -> tuple[list[str], list[str]]:
-        """Return the metrics by name, and the full names of the conditions'; raise where one of these cannot be."""
+        """Return the metrics by name, and the full names of the conditions'; raise where one of these cannot be.
+
+        Before the real texts are read, they may be anything.
+        """
         from textassay.comparison import FOLDS, metric_settings
         from textassay.metric import default_metrics, parse_metric, parse_metrics
 
@@ -275,8 +282,9 @@ class Compare(Reading, Running, Clustered, Output):
             "train": self.train,
             "log-probs": self.log_probs,
             "ratings": self.ratings,
-            "prompts": self.prompt_column,
+            "prompts": self.prompt_column or real is None or real.prompts is not None,
         }
+        unit = self.unit if real is None else self._unit_of(real.texts)
         if metrics is None:
             available = [name for name, value in extras.items() if value]
             metrics = default_metrics(available, unit="document" if unit == "document" else "sentence")
@@ -285,7 +293,8 @@ class Compare(Reading, Running, Clustered, Output):
         of = "metrics of documents" if unit == "document" else "metrics"
         for condition, name in zip(conditions, full_names, strict=True):
             if name not in chosen:
-                raise OptionError(f"--fail-if '{condition}': {name} is not among the {of}, {', '.join(chosen)}")
+                lacks = ": texts without prompts have none" if condition.metric.startswith("conditional-dd") else ""
+                raise OptionError(f"--fail-if '{condition}': {name} is not among the {of}, {', '.join(chosen)}{lacks}")
         return list(metrics), full_names
 
     def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":

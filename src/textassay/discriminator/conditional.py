@@ -1,8 +1,9 @@
 """A judge of answers that sees their prompts, and how well it tells answers to prompts that it has not seen.
 
 The judge is a logistic regression over columns: the log-odds of the stack of n-grams, which sees the answer alone, and
-those of `prompt_columns`. So that columns of training answers mean what those of new ones do, models behind them are
-fitted without each part of the training prompts in turn; then once more to all of them.
+those of `prompt_columns`, `answer_likeness` and `answer_kinds`. So that columns of training answers mean what those of
+new ones do, models behind them are fitted without each part of the training folds in turn, then once more to all; as
+some folds are what one judge learns from and another leaves out, most models serve two judges.
 
 Whole prompts are held out. A prompt's difference is the share of its real answers that the judge calls real, less that
 of its generated ones: in [-1, 1], and on average at most the prompt's total variation, for any judge that learnt from
@@ -20,10 +21,11 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from textassay.corpus import Corpus, fold_numbers
+from textassay.discriminator.answer_kinds import KIND_COLUMNS, Kinds
 from textassay.discriminator.answer_likeness import LIKENESS_COLUMNS, Likeness, Space
 from textassay.discriminator.base import Discriminator, Part, Pool, fit_part, prob_real_of
 from textassay.discriminator.family import log_odds
-from textassay.discriminator.prompt_columns import PROMPT_COLUMNS, Association, Prompted
+from textassay.discriminator.prompt_columns import PROMPT_COLUMNS, Association, Background, Prompted
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution import map_parts
@@ -32,13 +34,14 @@ from textassay.seeding import stream
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Folds = frozenset[int]
 
-_INNER = 3  # parts of training prompts that columns are computed for in turn
+_INNER = 4  # most parts of training folds that columns are computed for in turn
 _VALIDATION = 5  # one in so many training prompts is the stack's validation text
 _STRENGTHS = (0.003, 0.03, 0.3)  # inverse, of regularisation
 _FIRST = 2  # folds that the first judge of `in_order` learns from
 MIN_PROMPTS = 20
-COLUMNS = ("log-odds of the answer alone", *PROMPT_COLUMNS, *LIKENESS_COLUMNS)  # what the judge sees of an answer
+COLUMNS = ("log-odds of the answer alone", *PROMPT_COLUMNS, *LIKENESS_COLUMNS, *KIND_COLUMNS)  # what the judge sees
 
 
 @dataclass(frozen=True)
@@ -60,103 +63,114 @@ def cross_fit_prompts(
 
     `judge`: of the answers alone; `prompts`: each once, with the group numbers of their answers.
     """
-    texts = Prompted(prompts, real, generated, seed=seed)
+    texts = Prompted.of(prompts, real, generated, seed=seed)
     if texts.n_prompts < max(MIN_PROMPTS, 2 * folds):
         raise TooFewSentencesError(
             f"at least {max(MIN_PROMPTS, 2 * folds)} prompts must have answers on both sides, got {texts.n_prompts}"
         )
     pool = Pool(*texts.sides)
     numbers = fold_numbers(texts.n_prompts, folds, stream(seed, "prompts", "folds"))
-    jobs = [(fold, numbers != fold) for fold in range(folds)]
-    jobs += [(fold, numbers < fold) for fold in range(_FIRST, folds - 1)]  # the last fold's judge is there already
+    rows = [np.flatnonzero(numbers[texts.prompt] == fold) for fold in range(folds)]
+    prompts_of = [np.flatnonzero(numbers == fold) for fold in range(folds)]
+    parts = [texts.part(chosen) for chosen in prompts_of]
+    tests = [(frozenset(range(folds)) - {fold}, fold) for fold in range(folds)]
+    tests += [(frozenset(range(fold)), fold) for fold in range(_FIRST, folds - 1)]  # the last fold's judge is there
+    wanted: dict[Folds, set[int]] = {}  # folds that models learn from, and those that they describe
+    for learns, tested in tests:
+        wanted.setdefault(learns, set()).add(tested)
+        for held in _inner(learns):
+            wanted.setdefault(learns - held, set()).update(held)
+    pool = Pool(*texts.sides)
 
-    def fit(number: int) -> "_Judged":
-        fold, learns = jobs[number]
-        return _judge(judge, texts, pool, learns, numbers == fold, seed)
+    def describe(learns: Folds) -> dict[int, FloatArray]:
+        train = np.isin(numbers, list(learns))[texts.prompt]
+        models = _Models(judge, texts, pool, train, seed)
+        return {fold: models.columns(rows[fold], prompts_of[fold], parts[fold]) for fold in wanted[learns]}
 
-    judged = map_parts(fit, range(len(jobs)))
-    scores, columns = np.full(len(texts), np.nan), np.full((len(texts), len(COLUMNS)), np.nan)
+    described = dict(zip(wanted, map_parts(describe, wanted), strict=True))
+
+    def judged(test: tuple[Folds, int]) -> tuple[FloatArray, FloatArray]:
+        learns, tested = test
+        held_out = [(fold, number) for number, held in enumerate(_inner(learns)) for fold in held]
+        columns = [described[learns - _inner(learns)[number]][fold] for fold, number in held_out]
+        groups = np.repeat([number for _, number in held_out], [len(one) for one in columns])
+        learnt = np.concatenate([rows[fold] for fold, _ in held_out])
+        scores, threshold = _judged(
+            np.concatenate(columns), texts.is_real[learnt], texts.weights[learnt], groups, described[learns][tested]
+        )
+        return scores, parts[tested].differences(scores > threshold)
+
+    of_tests = map_parts(judged, tests)
+    scores, columns = np.empty(len(texts)), np.empty((len(texts), len(COLUMNS)))
     values = np.empty(texts.n_prompts)
-    for fold, of_fold in enumerate(judged[:folds]):
-        scores[of_fold.rows], columns[of_fold.rows] = of_fold.scores, of_fold.columns
-        values[numbers == fold] = of_fold.differences(texts)[numbers == fold]
-    in_order = [of_fold.differences(texts)[numbers == jobs[folds + n][0]] for n, of_fold in enumerate(judged[folds:])]
-    in_order.append(values[numbers == folds - 1])
-    return Differences(texts.ids, values, in_order, scores, columns, texts)
+    for (learns, fold), (of_fold, differences) in zip(tests[:folds], of_tests, strict=False):
+        scores[rows[fold]], columns[rows[fold]] = of_fold, described[learns][fold]
+        values[numbers == fold] = differences
+    in_order = [differences for _, differences in of_tests[folds:]]
+    return Differences(texts.ids, values, [*in_order, values[numbers == folds - 1]], scores, columns, texts)
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """What a judge says of the answers to the prompts that it is tested on."""
-
-    rows: IntArray
-    scores: FloatArray
-    threshold: float
-    columns: FloatArray
-
-    def differences(self, texts: Prompted) -> FloatArray:
-        """Return the difference of each prompt, NaN of others."""
-        called = self.scores > self.threshold
-        prompt, is_real = texts.prompt[self.rows], texts.is_real[self.rows]
-        with np.errstate(invalid="ignore"):
-            shares = [
-                np.bincount(prompt, weights=called * (is_real == side), minlength=texts.n_prompts)
-                / np.bincount(prompt, weights=is_real == side, minlength=texts.n_prompts)
-                for side in (True, False)
-            ]
-        return np.asarray(shares[0] - shares[1])
+def _inner(learns: Folds) -> list[Folds]:
+    """Return the parts of training folds that models are fitted without in turn."""
+    n_parts = min(_INNER, len(learns))
+    return [frozenset(sorted(learns)[number::n_parts]) for number in range(n_parts)]
 
 
-def _judge(judge: Discriminator, texts: Prompted, pool: Pool, learns: Mask, tested: Mask, seed: int) -> _Judged:
-    """Return what a judge that learnt from some prompts says of others."""
-    train, test = learns[texts.prompt], tested[texts.prompt]
-    chosen = np.flatnonzero(learns)
-    part = np.full(texts.n_prompts, -1)
-    part[chosen] = fold_numbers(len(chosen), min(_INNER, len(chosen)), stream(seed, "prompts", "inner"))
-    columns = np.full((len(texts), len(COLUMNS)), np.nan)
-    space = Space(texts, train)
-    for number in range(int(part.max()) + 1):
-        out = (part == number)[texts.prompt]
-        columns[out] = _describe(judge, texts, pool, space, train & ~out, out, seed)
-    columns[test] = _describe(judge, texts, pool, space, train, test, seed)
-    rows, labels = np.flatnonzero(train), texts.is_real[train]
-    weights, groups = texts.weights[train], part[texts.prompt[train]]
-    out_of_part = np.empty((len(_STRENGTHS), len(rows)))
+def _judged(
+    columns: FloatArray, is_real: Mask, weights: FloatArray, groups: IntArray, tested: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the probabilities of being real of tested answers, and the threshold, by a judge fitted to `columns`.
+
+    `groups`: of the training answers; some are left out in turn to choose regularisation and threshold.
+    """
+    out_of_group = np.empty((len(_STRENGTHS), len(columns)))
     for place, strength in enumerate(_STRENGTHS):
         for number in np.unique(groups):
             held = groups == number
-            model = _fit(columns[rows[~held]], labels[~held], weights[~held], strength)
-            out_of_part[place, held] = _prob_real(model, columns[rows[held]])
-    losses = [float(weights @ -np.log(np.where(labels, p, 1 - p).clip(1e-12))) for p in out_of_part]
+            model = _fit(columns[~held], is_real[~held], weights[~held], strength)
+            out_of_group[place, held] = _prob_real(model, columns[held])
+    losses = [float(weights @ -np.log(np.where(is_real, p, 1 - p).clip(1e-12))) for p in out_of_group]
     best = int(np.argmin(losses))
-    model = _fit(columns[rows], labels, weights, _STRENGTHS[best])
-    threshold = choose_threshold(out_of_part[best][labels], out_of_part[best][~labels])
-    rows = np.flatnonzero(test)
-    return _Judged(rows, _prob_real(model, columns[rows]), threshold, columns[rows])
+    model = _fit(columns, is_real, weights, _STRENGTHS[best])
+    return _prob_real(model, tested), choose_threshold(out_of_group[best][is_real], out_of_group[best][~is_real])
 
 
-def _describe(
-    judge: Discriminator, texts: Prompted, pool: Pool, space: Space, train: Mask, wanted: Mask, seed: int
-) -> FloatArray:
-    """Return the columns of some answers by models that learnt from others."""
-    n_real = len(texts.sides[0])
-    prompts = np.unique(texts.prompt[train])
-    is_valid = np.zeros(texts.n_prompts, dtype=np.bool_)
-    is_valid[prompts] = fold_numbers(len(prompts), _VALIDATION, stream(seed, "prompts", "valid")) == 0
-    valid = is_valid[texts.prompt]
+class _Models:
+    """What is learnt from some answers, to describe others by."""
 
-    def part(mask: Mask) -> Part:
-        return Part(pool, (np.flatnonzero(mask[:n_real]), np.flatnonzero(mask[n_real:])))
+    def __init__(self, judge: Discriminator, texts: Prompted, pool: Pool, train: Mask, seed: int) -> None:
+        self._pool, self._n_real = pool, len(texts.sides[0])
+        prompts = np.unique(texts.prompt[train])
+        is_valid = np.zeros(texts.n_prompts, dtype=np.bool_)
+        n_parts = min(_VALIDATION, len(prompts))
+        is_valid[prompts] = fold_numbers(len(prompts), n_parts, stream(seed, "prompts", "valid")) == 0
+        valid = is_valid[texts.prompt]
+        learnt, checked = (self._part(np.flatnonzero(train & mask)) for mask in (~valid, valid))
+        self._judge = fit_part(judge, learnt, checked)
+        self._background = Background.of(texts, train)
+        self._association = Association(texts, train, self._background)
+        self._space = Space(texts, train, self._background)
+        self._likeness = Likeness(self._space, texts, train)
+        self._kinds = Kinds(self._space, texts, train)
 
-    fitted = fit_part(judge, part(train & ~valid), part(train & valid))
-    alone = log_odds(np.concatenate(prob_real_of(fitted, part(wanted))))
-    beside = texts.columns(train, Association(texts, train))[wanted]
-    likeness = np.column_stack(Likeness(space, texts, train).columns())[wanted]
-    return np.column_stack([alone, beside, likeness])
+    def _part(self, rows: IntArray) -> Part:
+        return Part(self._pool, (rows[rows < self._n_real], rows[rows >= self._n_real] - self._n_real))
+
+    def columns(self, rows: IntArray, prompts: IntArray, texts: Prompted) -> FloatArray:
+        """Return the columns of the answers in `rows`, to `prompts`, which are `texts`, shape (n, len(COLUMNS))."""
+        return np.column_stack(
+            [
+                log_odds(np.concatenate(prob_real_of(self._judge, self._part(rows)))),
+                *texts.columns(self._background),
+                *self._association.columns(texts),
+                *self._likeness.columns(texts, self._space.answers[rows], self._space.prompts[prompts]),
+                *self._kinds.columns(texts),
+            ]
+        )
 
 
 def _fit(columns: FloatArray, is_real: Mask, weights: FloatArray, strength: float) -> Pipeline:
-    top = LogisticRegression(C=strength, max_iter=1000)
+    top = LogisticRegression(C=strength, max_iter=1000, solver="newton-cholesky")
     return make_pipeline(StandardScaler(), top).fit(columns, is_real, logisticregression__sample_weight=weights)
 
 

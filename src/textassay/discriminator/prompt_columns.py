@@ -57,6 +57,12 @@ class Words:
         keys, counts = np.unique(np.repeat(np.arange(len(lengths)), lengths) * n_words + tokens, return_counts=True)
         return cls(keys // n_words, keys % n_words, counts.astype(np.float64), len(lengths))
 
+    def take(self, texts: IntArray) -> "Words":
+        """Return the words of some texts, in rising order, numbered anew."""
+        entries = _entries(self.text, texts, self.n_texts)
+        text = np.searchsorted(texts, self.text[entries])
+        return Words(text, self.word[entries], self.count[entries], len(texts))
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Return the sum of `values`, one an entry, over each text, shape (n_texts,)."""
         return _sums(self.text, values, self.n_texts)
@@ -67,10 +73,21 @@ class Words:
         return self.sums(self.count)
 
 
+@dataclass(frozen=True, eq=False)
 class Prompted:
     """Answers of both sides to the same prompts, real ones first, and what is computed of them once."""
 
-    def __init__(self, prompts: Corpus, real: Corpus, generated: Corpus, *, seed: int) -> None:
+    ids: IntArray  # group numbers of the prompts, shape (n_prompts,)
+    prompts: Corpus
+    sides: tuple[Corpus, Corpus]  # real and generated
+    prompt: IntArray  # number of each answer's prompt, shape (n,)
+    hidden: IntArray  # for each answer one of the other side to the same prompt, drawn at random
+    words: Words
+    prompt_words: Words
+    pairs: "Pairs"  # of a prompt's and an answer's word
+
+    @classmethod
+    def of(cls, prompts: Corpus, real: Corpus, generated: Corpus, *, seed: int) -> "Prompted":
         """Take prompts and answers whose group numbers say which prompt they answer; answers to others are left out.
 
         `prompts`: each once, with its group number. All share a vocabulary.
@@ -83,20 +100,39 @@ class Prompted:
             raise TooFewSentencesError(
                 "no prompt has answers on both sides: real and generated text must share prompts"
             )
-        self.rows = tuple(np.flatnonzero(np.isin(of_side, shared)) for of_side in groups)
-        self.sides = tuple(
-            side if len(rows) == len(side) else side.take(rows)
-            for side, rows in zip((real, generated), self.rows, strict=True)
+        rows = [np.flatnonzero(np.isin(of_side, shared)) for of_side in groups]
+        sides = [
+            side if len(kept) == len(side) else side.take(kept)
+            for side, kept in zip((real, generated), rows, strict=True)
+        ]
+        asked = prompts.take(_places(prompts.groups, shared))
+        of_sides = [np.searchsorted(shared, of_side[kept]) for of_side, kept in zip(groups, rows, strict=True)]
+        prompt, words, prompt_words = np.concatenate(of_sides), Words.of(sides), Words.of([asked])
+        pairs = Pairs.of(words, prompt_words, prompt, len(prompts.vocabulary))
+        hidden = _hidden(of_sides[0], of_sides[1], len(shared), seed)
+        return cls(shared, asked, (sides[0], sides[1]), prompt, hidden, words, prompt_words, pairs)
+
+    def part(self, prompts: IntArray) -> "Prompted":
+        """Return some prompts, in rising order, with all answers to them."""
+        rows = np.flatnonzero(np.isin(self.prompt, prompts))
+        n_real = len(self.sides[0])
+        real = rows[rows < n_real]
+        entries = _entries(self.words.text, rows, len(self))
+        return Prompted(
+            self.ids[prompts],
+            self.prompts.take(prompts),
+            (self.sides[0].take(real), self.sides[1].take(rows[len(real) :] - n_real)),
+            np.searchsorted(prompts, self.prompt[rows]),
+            np.searchsorted(rows, self.hidden[rows]),
+            self.words.take(rows),
+            self.prompt_words.take(prompts),
+            self.pairs.take(entries, len(self.words.text), prompts),
         )
-        self.ids = shared
-        self.prompts = prompts.take(_places(prompts.groups, shared))
-        self.prompt = np.concatenate(
-            [np.searchsorted(shared, of_side[rows]) for of_side, rows in zip(groups, self.rows, strict=True)]
-        )
-        self.is_real = np.repeat([True, False], [len(side) for side in self.sides])
-        self.words = Words.of(self.sides)
-        self.prompt_words = Words.of([self.prompts])
-        self.hidden = self._hidden(seed)
+
+    @cached_property
+    def is_real(self) -> Mask:
+        """Whether each answer is real."""
+        return np.repeat([True, False], [len(side) for side in self.sides])
 
     def __len__(self) -> int:
         return len(self.prompt)
@@ -118,18 +154,6 @@ class Prompted:
         own = np.where(self.is_real, self.sizes[0][self.prompt], self.sizes[1][self.prompt])
         return np.asarray(len(self) / (2 * self.n_prompts * own), dtype=np.float64)
 
-    def _hidden(self, seed: int) -> IntArray:
-        """Return for each answer one of the other side to the same prompt, drawn at random."""
-        hidden = np.empty(len(self), dtype=np.int64)
-        for side, rng in ((True, stream(seed, "hidden", "real")), (False, stream(seed, "hidden", "generated"))):
-            own, others = np.flatnonzero(self.is_real == side), np.flatnonzero(self.is_real != side)
-            others = others[np.argsort(self.prompt[others], kind="stable")]
-            n_others = self.sizes[1 if side else 0]
-            starts = np.cumsum(n_others) - n_others
-            places = self.prompt[own]
-            hidden[own] = others[starts[places] + rng.integers(n_others[places])]
-        return hidden
-
     @cached_property
     def _seen(self) -> tuple[FloatArray, FloatArray]:
         """How often other real and other generated answers to the prompt have each word of an answer."""
@@ -146,18 +170,26 @@ class Prompted:
         return totals[0][where] - lost[0], totals[1][where] - lost[1]
 
     @cached_property
-    def _seen_tokens(self) -> tuple[FloatArray, FloatArray]:
-        """How many tokens the other real and the other generated answers have, that each answer sees."""
-        lengths = self.words.lengths
-        seen = []
-        for side in (True, False):
-            total = _sums(self.prompt, lengths * (self.is_real == side), self.n_prompts)
-            seen.append(total[self.prompt] - np.where(self.is_real == side, lengths, lengths[self.hidden]))
-        return seen[0], seen[1]
+    def n_seen(self) -> tuple[IntArray, IntArray]:
+        """How many other real and other generated answers to its prompt an answer sees, shapes (n,)."""
+        return self.sizes[0][self.prompt] - 1, self.sizes[1][self.prompt] - 1
+
+    def sums_seen(self, values: FloatArray, side: bool) -> FloatArray:
+        """Return the sum of `values` (n, d) over the other answers of a side that each answer sees, shape (n, d)."""
+        mine = self.is_real == side
+        own = np.where(mine[:, None], values, values[self.hidden])
+        sums = [_sums(self.prompt[mine], column[mine], self.n_prompts)[self.prompt] for column in values.T]
+        return np.asarray(np.stack(sums, axis=1) - own)
 
     @cached_property
-    def _n_seen(self) -> tuple[IntArray, IntArray]:
-        return self.sizes[0][self.prompt] - 1, self.sizes[1][self.prompt] - 1
+    def unit(self) -> IntArray:
+        """A number for each prompt and side, shape (n,)."""
+        return np.asarray(2 * self.prompt + self.is_real)
+
+    @cached_property
+    def _seen_tokens(self) -> tuple[FloatArray, FloatArray]:
+        lengths = self.words.lengths[:, None]
+        return self.sums_seen(lengths, True)[:, 0], self.sums_seen(lengths, False)[:, 0]
 
     @cached_property
     def in_prompt(self) -> Mask:
@@ -167,22 +199,23 @@ class Prompted:
         return np.isin(self.prompt[self.words.text] * n_words + self.words.word, of_prompts)
 
     @cached_property
-    def associations(self) -> "_Pairs":
-        """Pairs of a prompt's and an answer's word."""
-        return _Pairs.of(self)
+    def marks(self) -> FloatArray:
+        """Length of each word of the vocabulary, whether it has no letter, and whether it begins with a capital."""
+        words = self.prompts.vocabulary.tokens
+        marks = [(len(word), not any(map(str.isalpha, word)), word[:1].isupper()) for word in words]
+        return np.array(marks, dtype=np.float64).reshape(len(words), 3)
 
-    def columns(self, train: Mask, association: "Association") -> FloatArray:
-        """Return the columns of all answers, shape (n, n_columns); `train`: the answers that are learnt from."""
-        background = Background.of(self, train)
-        return np.column_stack(
-            [
-                *self._overlap(background),
-                self._continued(train, background),
-                *association.columns(),
-                *self._others(background),
-                *self._vectors(background),
-            ]
-        )
+    def differences(self, called_real: Mask) -> FloatArray:
+        """Return of each prompt the share of real answers that are called real, less that of generated ones."""
+        shares = [
+            _sums(self.prompt, called_real * (self.is_real == side), self.n_prompts) / size
+            for side, size in zip((True, False), self.sizes, strict=True)
+        ]
+        return np.asarray(shares[0] - shares[1])
+
+    def columns(self, background: "Background") -> list[FloatArray]:
+        """Return the columns of all answers that need no more than how frequent words are."""
+        return [*self._overlap(background), *self._others(background), *self._vectors(background)]
 
     def _overlap(self, background: "Background") -> list[FloatArray]:
         words, rarity = self.words, background.rarity
@@ -206,29 +239,6 @@ class Prompted:
         opening = np.concatenate([_edge_words(side)[0] for side in self.sides])
         return [(opening == edge[self.prompt]) & (opening >= 0) for edge in (first, last)]
 
-    def _continued(self, train: Mask, background: "Background") -> FloatArray:
-        """Return how much likelier the first word of an answer is after the last word of its prompt than anywhere."""
-        n_words = len(background.share)
-        _, last = _edge_words(self.prompts)
-        first = np.concatenate([_edge_words(side)[0] for side in self.sides])
-        learnt = np.split(train, [len(self.sides[0])])
-        asked = np.zeros(self.n_prompts, dtype=np.bool_)
-        asked[self.prompt[train]] = True
-        bigrams = np.concatenate(
-            [_bigrams(side, mask) for side, mask in zip((*self.sides, self.prompts), (*learnt, asked), strict=True)]
-        )
-        keys, counts = np.unique(bigrams, return_counts=True)
-        befores = np.bincount(bigrams // n_words, minlength=n_words)
-        known = (first >= 0) & (last[self.prompt] >= 0)
-        before = last[self.prompt][known]
-        wanted = before * n_words + first[known]
-        places = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        together = np.where(keys[places] == wanted, counts[places], 0) if len(keys) else np.zeros(len(wanted))
-        share = background.share[first[known]]
-        result = np.zeros(len(self))
-        result[known] = np.log((together + _SHRINKAGE * share) / (befores[before] + _SHRINKAGE) / share)
-        return result
-
     def _others(self, background: "Background") -> list[FloatArray]:
         """Return how much likelier an answer is under other real answers than under other generated ones."""
         words, share, columns = self.words, background.share[self.words.word], []
@@ -242,7 +252,7 @@ class Prompted:
             columns += [ratio, ratio / length]
         for seen in self._seen:
             columns.append(words.sums(words.count * (seen > 0)) / length)
-        for tokens, n in zip(self._seen_tokens, self._n_seen, strict=True):
+        for tokens, n in zip(self._seen_tokens, self.n_seen, strict=True):
             usual = np.where(n > 0, tokens / np.maximum(n, 1), length)
             columns.append(np.abs(np.log1p(length) - np.log1p(usual)))
         return columns
@@ -259,7 +269,7 @@ class Prompted:
         with_hidden = np.asarray(rows.multiply(rows[self.hidden]).sum(axis=1)).ravel()
         with_self = (norms > 0).astype(np.float64)
         means = []
-        for side, n in zip((True, False), self._n_seen, strict=True):
+        for side, n in zip((True, False), self.n_seen, strict=True):
             mine = np.flatnonzero(self.is_real == side)
             ones = np.ones(len(mine)), (self.prompt[mine], np.arange(len(mine)))
             sums = csr_matrix(ones, shape=(self.n_prompts, len(mine))) @ rows[mine]
@@ -272,12 +282,12 @@ class Prompted:
 PROMPT_COLUMNS = (
     "share of its words in the prompt", "share of its rare words in the prompt", "share of the prompt's words taken up",
     "log length", "log length over the prompt's", "begins with the prompt's first word",
-    "begins with the prompt's last word", "goes on from the prompt's last word", "association, real over generated",
-    "association, per word", "association of both, per word", "other answers, real over generated (10)",
-    "the same per word (10)", "other answers, real over generated (100)", "the same per word (100)",
-    "share of its words in other real answers", "share of its words in other generated answers",
-    "length unlike other real answers", "length unlike other generated answers", "cosine with other real answers",
-    "cosine with other generated answers", "difference of cosines",
+    "begins with the prompt's last word", "other answers, real over generated (10)", "the same per word (10)",
+    "other answers, real over generated (100)", "the same per word (100)", "share of its words in other real answers",
+    "share of its words in other generated answers", "length unlike other real answers",
+    "length unlike other generated answers", "cosine with other real answers", "cosine with other generated answers",
+    "difference of cosines", "goes on from the prompt's last word", "association, real over generated",
+    "association, per word", "association of both, per word",
 )  # fmt: skip
 
 
@@ -302,105 +312,143 @@ class Background:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class Pairs:
     """Entries for each answer, word of it, and word of its prompt."""
 
-    texts: Prompted
     entry: IntArray  # of `Prompted.words`
     key: IntArray  # number of the pair of words
     prompt_word: IntArray  # of the pair, shape (n_keys,)
     answer_word: IntArray
-    n_prompt_words: IntArray  # words of each prompt, shape (n_prompts,)
     words: IntArray  # of each prompt, one prompt after another
-    starts: IntArray
+    starts: IntArray  # shape (n_prompts + 1,)
 
     @classmethod
-    def of(cls, texts: Prompted) -> "_Pairs":
-        n_words = len(texts.prompts.vocabulary)
-        words, of_prompts = texts.words, texts.prompt_words
-        # A word that stands in one prompt, or in answers to one, cannot have been learnt from another.
+    def of(cls, words: Words, of_prompts: Words, prompt: IntArray, n_words: int) -> "Pairs":
+        """Return those of all answers. A word that stands in one prompt, or in answers to one, is in none of them.
+
+        What such a word goes with cannot have been learnt from another prompt.
+        """
         n_prompts_with = np.bincount(of_prompts.word, minlength=n_words)
-        in_prompts = np.unique(texts.prompt[words.text] * n_words + words.word)
+        in_prompts = np.unique(prompt[words.text] * n_words + words.word)
         n_answered_with = np.bincount(in_prompts % n_words, minlength=n_words)
         kept = np.flatnonzero(n_prompts_with[of_prompts.word] > 1)
         order = kept[np.lexsort((n_prompts_with[of_prompts.word[kept]], of_prompts.text[kept]))]
-        prompt = of_prompts.text[order]
-        rank = np.arange(len(order)) - np.searchsorted(prompt, prompt)
+        rank = np.arange(len(order)) - np.searchsorted(of_prompts.text[order], of_prompts.text[order])
         order = order[rank < MOST_PROMPT_WORDS]
-        prompt = of_prompts.text[order]
-        starts = np.searchsorted(prompt, np.arange(texts.n_prompts + 1))
-        sizes = np.diff(starts)
-        entries = np.flatnonzero(n_answered_with[words.word] > 1)
-        of_entry = texts.prompt[words.text[entries]]
-        n_each = sizes[of_entry]
-        ends = np.cumsum(n_each)
-        places = np.repeat(starts[of_entry] - ends + n_each, n_each) + np.arange(int(n_each.sum()))
-        entry = np.repeat(entries, n_each)
-        prompt_word = of_prompts.word[order][places]
-        keys, key = np.unique(prompt_word * n_words + words.word[entry], return_inverse=True)
         chosen = of_prompts.word[order]
-        return cls(texts, entry, key, keys // n_words, keys % n_words, sizes, chosen, starts)
+        starts = np.searchsorted(of_prompts.text[order], np.arange(of_prompts.n_texts + 1))
+        entries = np.flatnonzero(n_answered_with[words.word] > 1)
+        of_entry = prompt[words.text[entries]]
+        n_each = np.diff(starts)[of_entry]
+        places = np.repeat(starts[of_entry] - np.cumsum(n_each) + n_each, n_each) + np.arange(int(n_each.sum()))
+        entry = np.repeat(entries, n_each)
+        keys, key = np.unique(chosen[places] * n_words + words.word[entry], return_inverse=True)
+        return cls(entry, key, keys // n_words, keys % n_words, chosen, starts)
+
+    def take(self, entries: IntArray, n_entries: int, prompts: IntArray) -> "Pairs":
+        """Return those of some of `n_entries` entries and of some prompts, numbered anew; pairs keep their numbers."""
+        mine = _entries(self.entry, entries, n_entries)
+        sizes = np.diff(self.starts)
+        words = self.words[np.isin(np.repeat(np.arange(len(sizes)), sizes), prompts)]
+        starts = np.concatenate([[0], np.cumsum(sizes[prompts])])
+        entry = np.searchsorted(entries, self.entry[mine])
+        return Pairs(entry, self.key[mine], self.prompt_word, self.answer_word, words, starts)
 
 
 class Association:
-    """Model 1 of both sides: how likely words of an answer are, given the words of its prompt."""
+    """Which words go with which: model 1 of both sides, and the words that follow one another in any text."""
 
-    def __init__(self, texts: Prompted, train: Mask) -> None:
+    def __init__(self, texts: Prompted, train: Mask, background: Background) -> None:
         """Learn from the answers that `train` says, shape (n,)."""
-        self._texts, self._pairs = texts, texts.associations
-        self._share = Background.of(texts, train).share
-        self._counts = [self._learn(train & side) for side in (texts.is_real, ~texts.is_real)]
+        self._share = background.share
+        self._counts = [self._learn(texts, train & side) for side in (texts.is_real, ~texts.is_real)]
+        asked = np.zeros(texts.n_prompts, dtype=np.bool_)
+        asked[texts.prompt[train]] = True
+        masks = *np.split(train, [len(texts.sides[0])]), asked
+        follows = [_bigrams(corpus, mask) for corpus, mask in zip((*texts.sides, texts.prompts), masks, strict=True)]
+        self._bigrams, self._n_bigrams = np.unique(np.concatenate(follows), return_counts=True)
+        self._n_befores = np.bincount(np.concatenate(follows) // len(self._share), minlength=len(self._share))
 
-    def _learn(self, train: Mask) -> tuple[FloatArray, FloatArray]:
+    def _learn(self, texts: Prompted, train: Mask) -> tuple[FloatArray, FloatArray]:
         """Return how often each pair of words goes together, and the total of each prompt's word."""
-        pairs, words = self._pairs, self._texts.words
+        pairs, words = texts.pairs, texts.words
         used = train[words.text[pairs.entry]]
-        entry, key = pairs.entry[used], pairs.key[used]
-        n_words = len(self._share)
-        together = _sums(key, words.count[entry], len(pairs.prompt_word))
-        totals = _sums(pairs.prompt_word, together, n_words)
+        key = pairs.key[used]
+        starts = np.flatnonzero(np.diff(pairs.entry[used], prepend=-1))  # of the pairs of an entry
+        n_pairs = np.diff(starts, append=len(key))
+        entry = pairs.entry[used][starts]
+        share, count = self._share[words.word[entry]], words.count[entry]
+        n_beside = np.diff(pairs.starts)[texts.prompt[words.text[entry]]]
+        weight = (1 - _BACKGROUND) / n_beside
+        together = _sums(key, np.repeat(count, n_pairs), len(pairs.prompt_word))
         for _ in range(_ITERATIONS):
-            own = self._given_word(together, totals)[key]
-            n_beside = pairs.n_prompt_words[self._texts.prompt[words.text[entry]]]
-            from_prompt = np.bincount(entry, weights=own / n_beside, minlength=len(words.text))[entry]
-            share = self._share[words.word[entry]]
-            likely = (1 - _BACKGROUND) * from_prompt + _BACKGROUND * share
-            part = words.count[entry] * (1 - _BACKGROUND) * own / n_beside / likely
-            together = _sums(key, part, len(pairs.prompt_word))
-            totals = _sums(pairs.prompt_word, together, n_words)
-        return together, totals
+            own = self._given_word(pairs, together)[key]
+            likely = weight * np.add.reduceat(own, starts) + _BACKGROUND * share if len(own) else own
+            together = _sums(key, own * np.repeat(count * weight / likely, n_pairs), len(pairs.prompt_word))
+        return together, _sums(pairs.prompt_word, together, len(self._share))
 
-    def _given_word(self, together: FloatArray, totals: FloatArray) -> FloatArray:
+    def _given_word(self, pairs: Pairs, together: FloatArray) -> FloatArray:
         """Return the probability of an answer's word given a prompt's, one a pair."""
-        pairs = self._pairs
+        totals = _sums(pairs.prompt_word, together, len(self._share))
         share = self._share[pairs.answer_word]
         return np.asarray((together + _SHRINKAGE * share) / (totals[pairs.prompt_word] + _SHRINKAGE))
 
-    def _log_probs(self, together: FloatArray, totals: FloatArray) -> FloatArray:
+    def _log_probs(self, texts: Prompted, together: FloatArray, totals: FloatArray) -> FloatArray:
         """Return the log-probability of each word of an answer given its prompt, one an entry of `Prompted.words`."""
-        pairs, words = self._pairs, self._texts.words
-        n_beside = np.maximum(pairs.n_prompt_words, 1)
-        known = (together / (totals[pairs.prompt_word] + _SHRINKAGE))[pairs.key]
+        pairs, words = texts.pairs, texts.words
+        n_words = np.diff(pairs.starts)
+        n_beside = np.maximum(n_words, 1)
+        known = together[pairs.key] / (totals[pairs.prompt_word[pairs.key]] + _SHRINKAGE)
         from_words = np.bincount(pairs.entry, weights=known, minlength=len(words.text))
-        rest = _SHRINKAGE / (totals[pairs.words] + _SHRINKAGE)
-        rests = np.concatenate([[0.0], np.cumsum(rest)])
-        of_prompt = np.where(
-            pairs.n_prompt_words > 0, (rests[pairs.starts[1:]] - rests[pairs.starts[:-1]]) / n_beside, 1.0
-        )
-        prompt = self._texts.prompt[words.text]
+        rests = np.concatenate([[0.0], np.cumsum(_SHRINKAGE / (totals[pairs.words] + _SHRINKAGE))])
+        of_prompt = np.where(n_words > 0, np.diff(rests[pairs.starts]) / n_beside, 1.0)
+        prompt = texts.prompt[words.text]
         share = self._share[words.word]
         given = from_words / n_beside[prompt] + share * of_prompt[prompt]
         return np.asarray(np.log((1 - _BACKGROUND) * given + _BACKGROUND * share))
 
-    def columns(self) -> list[FloatArray]:
-        """Return how much likelier the answers are by the model of real ones, in all and per word, and by both."""
-        words = self._texts.words
+    def columns(self, texts: Prompted) -> list[FloatArray]:
+        """Return the columns of answers: how they go on, and how much likelier they are by the model of real ones."""
+        words = texts.words
         length = np.maximum(words.lengths, 1)
-        logs = [self._log_probs(*counts) for counts in self._counts]
-        both = self._log_probs(*(sum(parts) for parts in zip(*self._counts, strict=True)))
+        logs = [self._log_probs(texts, *counts) for counts in self._counts]
+        both = self._log_probs(texts, *(sum(parts) for parts in zip(*self._counts, strict=True)))
         ratio = words.sums(words.count * (logs[0] - logs[1]))
         gain = words.sums(words.count * (both - np.log(self._share[words.word])))
-        return [ratio, ratio / length, gain / length]
+        return [self._goes_on(texts), ratio, ratio / length, gain / length]
+
+    def _goes_on(self, texts: Prompted) -> FloatArray:
+        """Return how much likelier the first word of an answer is after the last word of its prompt than anywhere."""
+        last = _edge_words(texts.prompts)[1][texts.prompt]
+        first = np.concatenate([_edge_words(side)[0] for side in texts.sides])
+        known = (first >= 0) & (last >= 0)
+        before, first = last[known], first[known]
+        result = np.zeros(len(texts))
+        if len(self._bigrams):
+            wanted = before * len(self._share) + first
+            places = np.searchsorted(self._bigrams, wanted).clip(max=len(self._bigrams) - 1)
+            together = np.where(self._bigrams[places] == wanted, self._n_bigrams[places], 0)
+            share = self._share[first]
+            result[known] = np.log((together + _SHRINKAGE * share) / (self._n_befores[before] + _SHRINKAGE) / share)
+        return result
+
+
+def _hidden(real: IntArray, generated: IntArray, n_prompts: int, seed: int) -> IntArray:
+    """Return for each answer one of the other side to the same prompt, from the prompts of both sides' answers."""
+    hidden = []
+    for name, own, others, begin in (("real", real, generated, len(real)), ("generated", generated, real, 0)):
+        n_others = np.bincount(others, minlength=n_prompts)
+        starts = np.cumsum(n_others) - n_others
+        chosen = starts[own] + stream(seed, "hidden", name).integers(n_others[own])
+        hidden.append(begin + np.argsort(others, kind="stable")[chosen])
+    return np.concatenate(hidden)
+
+
+def _entries(texts: IntArray, chosen: IntArray, n_texts: int) -> IntArray:
+    """Return the places in `texts` of those that are chosen."""
+    is_chosen = np.zeros(n_texts, dtype=np.bool_)
+    is_chosen[chosen] = True
+    return np.flatnonzero(is_chosen[texts])
 
 
 def _sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:
