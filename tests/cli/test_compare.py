@@ -156,7 +156,7 @@ def test_conditions_on_what_is_left_out_of_documents_are_refused_before_anything
     for more in ((), ("--dry-run",), ("--unit", "document")):
         outcome = run(*command, *more)
         assert outcome.status == 2
-        assert "is not among the metrics of documents, dd, " in outcome.stderr
+        assert "bleu(order=4) is not among the metrics of documents, " in outcome.stderr
     assert not (folder / "out").exists()
     assert run(*command, "--dry-run", "--unit", "sentence").status == 0
 
