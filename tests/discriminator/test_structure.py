@@ -118,9 +118,9 @@ def test_a_fitted_stack_describes_new_documents_as_those_of_its_pool(sides: dict
 
 @pytest.mark.slow
 def test_equal_documents_have_intervals_that_hold_zero() -> None:
-    """In about 95 of 100 splits of documents with structure of one kind."""
+    """In about 95 of 100 splits of documents with structure of one kind; three standard errors of 400 splits less."""
     held = 0
-    for split in range(100):
+    for split in range(400):
         rng = stream(split, "equal documents")
         texts = []
         for number in range(200):
@@ -132,4 +132,4 @@ def test_equal_documents_have_intervals_that_hold_zero() -> None:
         interval = dd(corpora["generated"], corpora["real"], effort="quick", seed=split, unit="document").interval
         assert interval is not None
         held += interval.low <= 0 <= interval.high
-    assert held >= 90
+    assert held >= 367

@@ -52,13 +52,11 @@ def nodes() -> Iterator[Any]:
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with tempfile.TemporaryDirectory(prefix="ray-") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_TMPDIR", folder)
         patch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "600")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = Cluster(
-                initialize_head=True,
-                head_node_args={"num_cpus": 1, "include_dashboard": False, "temp_dir": folder},
-            )
+            made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
             made.add_node(num_cpus=1)
         patch.setenv("RAY_ADDRESS", made.address)
         with cluster("auto"):

@@ -152,10 +152,10 @@ def _two_nodes(folder: Path) -> Iterator[tuple[str, Callable[[], None]]]:
     """Start a cluster of two nodes of one core each; give its address, and what kills one of them."""
     from ray.cluster_utils import Cluster
 
-    place = tempfile.mkdtemp(prefix="ray-")  # a short path, for sockets
+    place = os.environ["RAY_TMPDIR"] = tempfile.mkdtemp(prefix="ray-")  # a short path, for sockets
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        head = {"num_cpus": 1, "include_dashboard": False, "temp_dir": place}
+        head = {"num_cpus": 1, "include_dashboard": False}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         node = cluster.add_node(num_cpus=1)
     try:
