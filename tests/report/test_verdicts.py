@@ -103,7 +103,7 @@ def test_where_noise_decides_it_cannot_be_told_and_more_text_would() -> None:
 
 
 def test_a_difference_that_cannot_matter_is_said_with_its_size() -> None:
-    said = " ".join(answer(Digest(_compared(value=0.012, width=0.01, p=0.3, n=200_000))))
+    said = " ".join(answer(Digest(_compared(value=0.008, width=0.01, p=0.3, n=200_000))))
     assert "Not told from real text by dd, and at most 0.0" in said
     assert float(said.split("at most ")[1].split()[0]) <= MARGIN
     assert "is not clear" not in said

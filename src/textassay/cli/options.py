@@ -174,7 +174,7 @@ def read_sources(
         )
     for name, file in files.items():
         if len(file.texts) < 2:
-            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} sentence: at least 2 are needed")
+            raise TooFewSentencesError(f"{sources[name]} has {len(file.texts)} of the 2 texts that are needed at least")
         if not any(text and not text.isspace() for text in file.texts):
             raise EmptyCorpusError(f"{sources[name]} is empty: all of its {len(file.texts)} lines are blank")
         if name != FLOOR and file.texts == files[FLOOR].texts:

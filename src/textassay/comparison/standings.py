@@ -220,10 +220,10 @@ class Standings:
                 return "separated" if p < self.alpha else "open"
             none = 0.0 if floor is None else max(floor.value, 0.0)
             low, high = estimate.interval.low, estimate.interval.high
-            verdict = verdict_of(low, high, none=none, margin=margin, p=p, alpha=self.alpha)
+            verdict = verdict_of(low, high, none=none, p=p, alpha=self.alpha)
             if verdict == "separated" and high < none:
                 return "hardly"
-            return "negligible" if verdict == "open" and margin is not None and high - none <= margin else verdict
+            return "negligible" if verdict == "open" and margin is not None and high <= margin else verdict
         gap = self.gap(generator, metric)
         if gap is None:
             return None
@@ -234,8 +234,7 @@ class Standings:
         """Return how far a generator is from real text, half the interval, and the number of texts behind it.
 
         With a p-value: on all text, from guessing or the floor. Without: at the floor's size, from the floor, with the
-        two
-        half intervals added, so that the two are separated where their intervals do not overlap.
+        two half intervals added, so that the two are separated where their intervals do not overlap.
         """
         floor, like = self.floor(generator, metric), self.matched(generator, metric)
         own = self.estimate(generator, metric)
@@ -250,19 +249,22 @@ class Standings:
 
     def most_apart(self, generator: str, metric: str) -> float | None:
         """Return the largest distance from real text that the interval allows; None where unknown."""
+        own = self.estimate(generator, metric)
+        if self.detail(generator, metric, "p_value") is not None and own is not None and own.interval is not None:
+            return max(0.0, own.interval.high)
+        gap = self.gap(generator, metric)
+        return None if gap is None else abs(gap[0]) + gap[1]
+
+    def clearness(self, generator: str, metric: str) -> float | None:
+        """Return how clearly a metric with a direction puts a generator behind real text; None where it does not."""
         gap = self.gap(generator, metric)
         if gap is None:
             return None
         difference, half_width, _ = gap
-        one_sided = self.detail(generator, metric, "p_value") is not None
-        return max(0.0, difference + half_width) if one_sided else abs(difference) + half_width
-
-    def clearness(self, generator: str, metric: str) -> float | None:
-        """Return how clearly a metric with a direction separates a generator from real text; None where it does not."""
-        gap = None if self.better(metric) == "neither" else self.gap(generator, metric)
-        if gap is None or not is_clear(abs(gap[0]), gap[1]):
+        behind = {"lower": difference, "higher": -difference, "closer": abs(difference)}.get(self.better(metric), 0.0)
+        if not is_clear(behind, half_width):
             return None
-        return abs(gap[0]) / gap[1] if gap[1] > 0 else math.inf
+        return behind / half_width if half_width > 0 else math.inf
 
     def clearest(self, generator: str, besides: str) -> tuple[str, ...]:
         """Return the metrics that clearly separate a generator from real text at the floor's size, clearest first."""
