@@ -17,7 +17,7 @@ ROWS = [
 ]
 PROMPTS = tuple(row["prompt"] for row in ROWS)
 ANSWERS = tuple(row["answer"] for row in ROWS)
-READ = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
+READ: dict[str, Any] = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
