@@ -321,7 +321,7 @@ def _half_note(explanation: Explanation) -> tuple[Paragraph, ...]:
     half = explanation.half_bin
     if half is None:
         return ()
-    if half == explanation.lengths[0]:
+    if half.shortest == 0:
         return notes("Among the shortest texts dd is one half or more.")
     return notes(f"The shortest texts among which dd is one half or more have {_tokens(half.shortest)} or more.")
 
