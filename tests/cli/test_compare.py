@@ -174,7 +174,7 @@ def test_conditions_on_conditional_dd_need_texts_that_bring_prompts(run: Run, fo
     assert run("compare", "--real", "real.chats.jsonl", "model=model.chats.jsonl", *condition).status == 0
     outcome = run("compare", "--real", "real.txt", "model=model.txt", *condition)
     assert outcome.status == 2
-    assert outcome.stderr.endswith("texts without prompts have none\n")
+    assert outcome.stderr.endswith("; it needs prompts\n")
 
 
 @pytest.mark.usefixtures("folder")

@@ -289,13 +289,16 @@ class Compare(Reading, Running, Clustered, Output):
             available = [name for name, value in extras.items() if value]
             metrics = default_metrics(available, unit="document" if unit == "document" else "sentence")
         chosen = [metric.name for metric in parse_metrics(metrics, **settings)]
-        full_names = [parse_metric(condition.metric, **settings).name for condition in conditions]
+        asked = [parse_metric(condition.metric, **settings) for condition in conditions]
         of = "metrics of documents" if unit == "document" else "metrics"
-        for condition, name in zip(conditions, full_names, strict=True):
-            if name not in chosen:
-                lacks = ": texts without prompts have none" if condition.metric.startswith("conditional-dd") else ""
-                raise OptionError(f"--fail-if '{condition}': {name} is not among the {of}, {', '.join(chosen)}{lacks}")
-        return list(metrics), full_names
+        for condition, metric in zip(conditions, asked, strict=True):
+            if metric.name not in chosen:
+                lacking = [need for need in metric.declaration.needs if not extras.get(need)]
+                needs = f"; it needs {' and '.join(lacking)}" if lacking else ""
+                raise OptionError(
+                    f"--fail-if '{condition}': {metric.name} is not among the {of}, {', '.join(chosen)}{needs}"
+                )
+        return list(metrics), [metric.name for metric in asked]
 
     def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
         """Return what was read, the real text under the names that results give it."""

@@ -248,8 +248,8 @@ def as_texts(
         if prompt_column is not None:
             prompts = _strings(source[columns[choose_column([*columns], prompt_column, name)]], f"{name} prompts")
         return TextFile(name, _strings(source[columns[chosen]], name), groups, prompts=prompts)
-    is_stream = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
-    items = iter(source if is_stream else _items(source, name))
+    is_in_rows = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
+    items = iter(source if is_in_rows else _items(source, name))
     first = next(items, None)
     rest = items if first is None else chain((first,), items)
     rest = rest if progress is None else _told(rest, f"reading {name}", progress)

@@ -16,7 +16,7 @@ from sklearn.cluster import KMeans
 
 from textassay.corpus import Corpus
 from textassay.discriminator.answer_likeness import Space, spreads
-from textassay.discriminator.prompt_columns import IntArray, Mask, Prompted
+from textassay.discriminator.prompt_columns import IntArray, Mask, Prompted, row_sums
 from textassay.generator import NgramModel
 
 FloatArray = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ class Kinds:
         scales, turn = spreads(vectors, unit)
         if scales.any():
             vectors = vectors @ turn[:, -_N_DIRECTIONS:]
-        means = np.stack([np.bincount(unit, weights=column) for column in vectors.T], axis=1) / sizes[:, None]
+        means = row_sums(unit, vectors, len(sizes)) / sizes[:, None]
         kinds = KMeans(min(_N_KINDS, len(np.unique(means, axis=0))), n_init=_STARTS, random_state=0).fit_predict(means)
         answers = Corpus.concatenate(texts.sides).take(rows)
         half = units // 2 % 2
@@ -53,9 +53,8 @@ class Kinds:
             if learnt.any() and moved.any():
                 found, _, models = _models(answers, np.where(learnt, kinds, -1)[unit])
                 scores = _scores(models, answers.take(np.flatnonzero(moved[unit])))
-                places = np.searchsorted(np.flatnonzero(moved), unit[moved[unit]])
-                sums = [np.bincount(places, weights=column) for column in scores.T]
-                kinds[moved] = found[np.argmax(sums, axis=0)]
+                of_units = row_sums(unit[moved[unit]], scores, len(units))[moved]
+                kinds[moved] = found[np.argmax(of_units, axis=1)]
         _, self._prior, self._models = _models(answers, kinds[unit])
 
     def columns(self, texts: Prompted) -> list[FloatArray]:

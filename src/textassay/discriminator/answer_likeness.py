@@ -16,7 +16,7 @@ from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
 from sklearn.decomposition import TruncatedSVD
 
-from textassay.discriminator.prompt_columns import Background, IntArray, Mask, Prompted, Words
+from textassay.discriminator.prompt_columns import Background, IntArray, Mask, Prompted, Words, row_sums
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def spreads(vectors: FloatArray, unit: IntArray) -> tuple[FloatArray, FloatArray
     if freedom < 2 * d:
         within, between = total, np.zeros((d, d))
     else:
-        means = np.stack([np.bincount(unit, weights=column) for column in vectors.T], axis=1) / sizes[:, None]
+        means = row_sums(unit, vectors, len(sizes)) / sizes[:, None]
         apart = (vectors - means[unit])[several]
         within = apart.T @ apart / freedom
         between = means.T @ means / len(means) - within * float(np.mean(1 / sizes))

@@ -80,7 +80,6 @@ def cross_fit_prompts(
         wanted.setdefault(learns, set()).add(tested)
         for held in _inner(learns):
             wanted.setdefault(learns - held, set()).update(held)
-    pool = Pool(*texts.sides)
 
     def describe(learns: Folds) -> dict[int, FloatArray]:
         train = np.isin(numbers, list(learns))[texts.prompt]

@@ -178,8 +178,7 @@ class Prompted:
         """Return the sum of `values` (n, d) over the other answers of a side that each answer sees, shape (n, d)."""
         mine = self.is_real == side
         own = np.where(mine[:, None], values, values[self.hidden])
-        sums = [_sums(self.prompt[mine], column[mine], self.n_prompts)[self.prompt] for column in values.T]
-        return np.asarray(np.stack(sums, axis=1) - own)
+        return row_sums(self.prompt[mine], values[mine], self.n_prompts)[self.prompt] - own
 
     @cached_property
     def unit(self) -> IntArray:
@@ -449,6 +448,11 @@ def _entries(texts: IntArray, chosen: IntArray, n_texts: int) -> IntArray:
     is_chosen = np.zeros(n_texts, dtype=np.bool_)
     is_chosen[chosen] = True
     return np.flatnonzero(is_chosen[texts])
+
+
+def row_sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Return the sum of the rows of `values`, shape (m, d), at each of `n` places, shape (n, d)."""
+    return np.stack([_sums(places, column, n) for column in values.T], axis=1)
 
 
 def _sums(places: IntArray, values: FloatArray, n: int) -> FloatArray:

@@ -71,14 +71,7 @@ class SideCounts:
         """Count the texts `rows`, too."""
         texts = self.texts
         _count_all(
-            texts.longest,
-            _read_only(texts.offsets),
-            texts.firsts,
-            self.sides,
-            rows,
-            self.table,
-            self._n_single,
-            self._n_preceded,
+            texts.longest, texts.offsets, texts.firsts, self.sides, rows, self.table, self._n_single, self._n_preceded
         )
         once = [self._n_preceded] * (texts.max_order - 1) + [self._n_single]
         self.discounts = np.array(
@@ -165,7 +158,7 @@ class SideCounts:
         features = np.zeros((np.count_nonzero(drawn), self.texts.max_order * (_PER_ORDER + len(STRENGTHS))))
         _describe(
             longest,
-            _read_only(offsets),
+            offsets,
             self.texts.firsts,
             self.sides,
             rows,
@@ -190,13 +183,6 @@ def _discount(counts: npt.NDArray[np.int32], n_once: int) -> float:
     """Return the discount of n-grams of which `n_once`, beside those of `counts`, were counted once."""
     once, twice = int(np.count_nonzero(counts == 1)) + n_once, int(np.count_nonzero(counts == 2))
     return once / (once + 2 * twice) if once > 0 and twice > 0 else _FALLBACK_DISCOUNT
-
-
-def _read_only(offsets: IntArray) -> IntArray:
-    """Return a view of offsets, some of which are read-only: kernels are compiled for one kind of array, not two."""
-    view = offsets.view()
-    view.flags.writeable = False
-    return view
 
 
 @njit(cache=True, nogil=True)
