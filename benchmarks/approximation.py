@@ -16,15 +16,15 @@ import numpy as np
 import torch
 
 from textassay.approximation.approximation import Approximation, approximate
-from textassay.continuation.prefixes import blocks
 from textassay.corpus import Vocabulary, resolve_tokenizer
 from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.execution import default_workers, workers
-from textassay.model_store.catalog import make_generator
-from textassay.network.lstm import LstmModel
-from textassay.network.noise_gru import NoiseGru
+from textassay.generator.catalog import make_generator
+from textassay.generator.lstm import LstmModel
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.prefixes import blocks
 from textassay.training.history import History
 from textassay.training.recipe import Recipe
 

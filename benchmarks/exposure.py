@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from textassay.continuation.prefixes import model_prefixes
 from textassay.corpus import Vocabulary
 from textassay.execution import device, workers
 from textassay.exposure.bleu import continuation_scores
 from textassay.exposure.distance import next_word_distances
-from textassay.network.lstm import LstmModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.prefixes import model_prefixes
 
 LENGTH = 20
 RECORD: dict[str, Any] = {"history": {"epochs": [], "readings": [], "precision": "float32"}}

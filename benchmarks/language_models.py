@@ -18,9 +18,9 @@ import torch
 from textassay.corpus import SOS, UNK, Vocabulary
 from textassay.corpus.corpus import Corpus
 from textassay.execution import default_workers, workers
-from textassay.model_store.catalog import make_generator
-from textassay.network.gpt2 import Gpt2Model
-from textassay.network.network import NetworkLanguageModel
+from textassay.generator.catalog import make_generator
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.generator.network import NetworkLanguageModel
 from textassay.training.backend import threads, training_device
 
 N_TYPES, LENGTH, BATCH = 5_000, 30, 128

@@ -18,7 +18,7 @@ import numpy as np
 from textassay.corpus import read_texts
 from textassay.corpus.text_form import TextForm
 from textassay.execution import default_workers, workers
-from textassay.model_store import PRESETS, make_generator
+from textassay.generator import PRESETS, make_generator
 from textassay.monitoring.monitor import METRICS, TextMonitor
 from textassay.training.recipe import Recipe
 

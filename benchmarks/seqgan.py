@@ -23,8 +23,8 @@ from textassay.adversarial.seqgan import SeqGan
 from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.validation import ORACLE, VALID
 from textassay.execution import workers
-from textassay.network.lstm import LstmModel
-from textassay.network.random_lstm import RandomLstm
+from textassay.generator.lstm import LstmModel
+from textassay.generator.random_lstm import RandomLstm
 from textassay.training.backend import threads
 from textassay.training.recipe import Recipe
 

@@ -17,9 +17,9 @@ from textassay.cli.main import main as textassay
 from textassay.cli.models import open_model
 from textassay.corpus import read_texts
 from textassay.execution import workers
+from textassay.generator.translation import TranslationModel
+from textassay.generator.translation_decoding import translate
 from textassay.metric.translation_bleu import translation_bleu
-from textassay.translation.translation import TranslationModel
-from textassay.translation.translation_decoding import translate
 
 Outcome = TypeVar("Outcome")
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import textassay.adversarial as systems
-import textassay.network as networks
+import textassay.generator as networks
 from textassay.corpus import (
     AUTO,
     Corpus,
@@ -234,7 +234,7 @@ class TextGenerator:
         OutputError
             If it cannot be written.
         """
-        from textassay.model_store import save_model
+        from textassay.generator import save_model
 
         save_model(self.model, Path(folder), form=self.form)
 
@@ -247,7 +247,7 @@ class TextGenerator:
         InputError
             If there is none, it is damaged, or it is of another kind.
         """
-        from textassay.model_store import load_generator
+        from textassay.generator import load_generator
 
         saved = load_generator(Path(folder))
         kind = saved.document["kind"]
@@ -273,7 +273,7 @@ class TextGenerator:
             raise OptionError(f"this {type(self).__name__} was loaded: make a new one to fit it")
 
     def _new_model(self, lengths: Mapping[str, Any]) -> Any:
-        from textassay.model_store import make_generator
+        from textassay.generator import make_generator
 
         return make_generator(self.kind, preset=self.preset, seed=self.seed, **{**lengths, **self.settings})
 
@@ -542,7 +542,7 @@ class Translation(TextGenerator):
 
     def translate(self, sources: Texts, *, beam: int = 5, length_power: float = 1.0) -> list[str]:
         """Return the best translation of each source that beam search finds."""
-        from textassay.translation import translate
+        from textassay.generator import translate
 
         return list(translate(self.model, self.corpus(sources), width=beam, power=length_power).corpus.texts)
 
@@ -582,7 +582,7 @@ class Adversarial(TextGenerator):
     """
 
     history: Any = None
-    _network: ClassVar[str] = "LstmModel"  # in textassay.network
+    _network: ClassVar[str] = "LstmModel"  # in textassay.generator
     _training: ClassVar[str]  # in textassay.adversarial
     _may_have_oracle: ClassVar[bool] = False
     _needs_length: ClassVar[bool] = True  # every text must have `length` tokens, if given
@@ -837,7 +837,7 @@ class Pretrained(_Ready):
     kind = "pretrained"
 
     def __init__(self, name_or_path: str | os.PathLike[str], *, batch_size: int = 32, max_length: int = 200) -> None:
-        from textassay.model_store import PretrainedModel
+        from textassay.generator import PretrainedModel
 
         super().__init__()
         model = PretrainedModel(os.fspath(name_or_path), batch_size=batch_size, max_length=max_length)
@@ -855,7 +855,7 @@ class RandomLstm(_Ready):
     kind = "random-lstm"
 
     def __init__(self, *, seed: int = 0) -> None:
-        from textassay.network import RandomLstm as Model
+        from textassay.generator import RandomLstm as Model
 
         super().__init__(seed=seed)
         model = Model(seed=seed)
@@ -1004,7 +1004,7 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
     Names such as ``pretrained:gpt2``, ``command:...``, ``openai:MODEL@URL?prompt=...`` and ``random-lstm:SEED`` are
     taken, too, as on the command line.
     """
-    from textassay.model_store import load_generator
+    from textassay.generator import load_generator
 
     name = os.fspath(folder)
     before, colon, after = name.partition(":")

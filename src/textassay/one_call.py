@@ -29,7 +29,6 @@ from textassay.comparison import (
     estimate_key,
     metric_settings,
 )
-from textassay.continuation import blocks as cut_blocks
 from textassay.corpus import (
     Corpus,
     ParallelText,
@@ -58,6 +57,7 @@ from textassay.exposure import (
     translation_eb_c,
 )
 from textassay.generator import Ends, tokens_in
+from textassay.generator import blocks as cut_blocks
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements, read_rating_columns
 from textassay.inspection import CHARACTERS, UNSPACED

@@ -12,7 +12,7 @@ import torch
 from textassay.adversarial import COT_PRESETS, ORACLE, VALID, Actions, CoT, CotRecipe, divergence, train_in_rounds
 from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.network import LstmModel, RandomLstm
+from textassay.generator import LstmModel, RandomLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)

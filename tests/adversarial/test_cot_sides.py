@@ -8,7 +8,7 @@ import pytest
 
 from textassay.adversarial import VALID, Actions, CoT, CotRecipe, divergence
 from textassay.corpus import UNK, Corpus
-from textassay.network import LstmModel
+from textassay.generator import LstmModel
 
 torch = pytest.importorskip("torch")
 

@@ -14,8 +14,7 @@ from scipy import stats
 from textassay.adversarial import Phase, RankGan, RankGanRecipe, ScratchGan, ScratchGanRecipe, train_in_rounds
 from textassay.execution import workers
 from textassay.exposure import eb_c, measure_runs
-from textassay.generator import LanguageModel
-from textassay.network import LstmModel, RandomLstm, TiedLstm
+from textassay.generator import LanguageModel, LstmModel, RandomLstm, TiedLstm
 from textassay.training import Recipe, single_threaded
 
 WORDS, LENGTH, WIDTH = 50, 10, 32

@@ -21,7 +21,7 @@ from textassay.adversarial import (
 )
 from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import InputError, OptionError
-from textassay.network import LeakGanModel
+from textassay.generator import LeakGanModel
 
 TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
 RECIPE = LeakGanRecipe(

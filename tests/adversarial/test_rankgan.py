@@ -23,7 +23,7 @@ from textassay.adversarial import (
 from textassay.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution import workers
-from textassay.network import LstmModel, RandomLstm
+from textassay.generator import LstmModel, RandomLstm
 from textassay.training import Recipe
 
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10

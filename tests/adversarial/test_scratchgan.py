@@ -26,7 +26,7 @@ from textassay.adversarial import (
 )
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.network import FIXED, TiedLstm
+from textassay.generator import FIXED, TiedLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)

@@ -13,7 +13,7 @@ from textassay.adversarial import ORACLE, VALID, Actions, Phase, SeqGan, SeqGanR
 from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
-from textassay.network import LstmModel, RandomLstm
+from textassay.generator import LstmModel, RandomLstm
 from textassay.training import Recipe
 
 LIMIT = 3

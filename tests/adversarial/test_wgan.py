@@ -9,7 +9,7 @@ import pytest
 from textassay.adversarial import WGAN_PRESETS, WganRecipe, WganTraining, train_wgan
 from textassay.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.network import NoiseGru
+from textassay.generator import NoiseGru
 
 torch = pytest.importorskip("torch")
 

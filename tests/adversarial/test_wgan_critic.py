@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from textassay.adversarial import WganCritic, critic_loss, gradient_norms, gradient_penalty
-from textassay.network import gru_run
+from textassay.generator import gru_run
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,8 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from textassay.corpus import UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
-from textassay.generator import NgramModel
-from textassay.network import LstmModel
+from textassay.generator import LstmModel, NgramModel
 from textassay.seeding import stream
 from textassay.training import Recipe
 

@@ -25,8 +25,7 @@ from textassay.approximation import (
 )
 from textassay.corpus import EOS, UNK, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
-from textassay.generator import Ends, NgramModel
-from textassay.network import LstmModel
+from textassay.generator import Ends, LstmModel, NgramModel
 from textassay.training import Recipe
 
 from .conftest import Noisy, Uniform

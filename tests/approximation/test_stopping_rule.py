@@ -15,7 +15,7 @@ from textassay.approximation import (
 )
 from textassay.corpus import Corpus, TextForm
 from textassay.errors import OptionError
-from textassay.network import LstmModel
+from textassay.generator import LstmModel
 
 from .conftest import Noisy, Uniform
 

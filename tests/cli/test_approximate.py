@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus import TextForm
-from textassay.model_store import load_model, save_model
-from textassay.network import NoiseGru
+from textassay.generator import NoiseGru, load_model, save_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

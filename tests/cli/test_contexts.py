@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus import read_contexts, with_contexts
-from textassay.model_store import CONTEXT_PRESETS, load_model
-from textassay.network import ContextModel
+from textassay.generator import CONTEXT_PRESETS, ContextModel, load_model
 
 Run = Callable[..., Any]
 CONTEXTUAL = ("att2seq", "c2s", "gc2s")

@@ -12,8 +12,7 @@ import pytest
 from tabled import all_sentences
 from textassay.cli.main import main
 from textassay.cli.models import open_model
-from textassay.generator import AsDrawn
-from textassay.model_store import load_model
+from textassay.generator import AsDrawn, load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus import read_side_columns
-from textassay.model_store import load_model
+from textassay.generator import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

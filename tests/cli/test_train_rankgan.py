@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from textassay.adversarial import RankGan
-from textassay.model_store import load_model
+from textassay.generator import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

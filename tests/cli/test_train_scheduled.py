@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from textassay.model_store import load_model
-from textassay.network import ScheduledSampling
+from textassay.generator import ScheduledSampling, load_model
 
 pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ import pytest
 from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.cli.groups import MODELS
 from textassay.cli.train_models import command
-from textassay.model_store import KINDS
+from textassay.generator import KINDS
 from textassay.training import DecayRecipe, Recipe
 
 Run = Callable[..., Any]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from textassay.corpus import cut_windows
-from textassay.model_store import load_model
+from textassay.generator import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

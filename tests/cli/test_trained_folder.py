@@ -12,8 +12,7 @@ from textassay.cli.train import Train
 from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
 from textassay.corpus import TextForm
 from textassay.errors import InputError
-from textassay.generator import NgramModel
-from textassay.model_store import save_model
+from textassay.generator import NgramModel, save_model
 from textassay.storage import write_files
 
 

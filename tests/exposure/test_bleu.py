@@ -10,7 +10,6 @@ import pytest
 
 from made_up import sentences
 from next_word_table import NextWordTable
-from textassay.continuation import unseen_halves
 from textassay.corpus import EOS, Corpus, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.exposure import (
@@ -21,7 +20,7 @@ from textassay.exposure import (
     eb_bleu_of_runs,
     measure_bleu_run,
 )
-from textassay.generator import NgramModel, PositionUnigram
+from textassay.generator import NgramModel, PositionUnigram, unseen_halves
 from textassay.metric import bleu
 
 

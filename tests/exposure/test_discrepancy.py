@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from next_word_table import NextWordTable, random_table
-from textassay.continuation import model_prefixes
 from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
 from textassay.exposure import EbDd, eb_dd
-from textassay.generator import PositionUnigram
+from textassay.generator import PositionUnigram, model_prefixes
 
 WORDS = Vocabulary("abcdef")
 

@@ -9,13 +9,20 @@ import numpy.typing as npt
 import pytest
 
 from next_word_table import NextWordTable, example_one, random_table
-from textassay.continuation import data_prefixes, random_prefixes
 from textassay.corpus import EOS, UNK, Corpus, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.execution import workers
 from textassay.exposure import COLUMNS, DISTANCES, exact_cgd, next_word_distances, row_distances, tensor_distances
-from textassay.generator import Ends, LanguageModel, NgramModel, PositionUnigram, as_corpus
-from textassay.network import LstmModel
+from textassay.generator import (
+    Ends,
+    LanguageModel,
+    LstmModel,
+    NgramModel,
+    PositionUnigram,
+    as_corpus,
+    data_prefixes,
+    random_prefixes,
+)
 from textassay.training import Recipe
 
 FloatArray = npt.NDArray[np.float64]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from next_word_table import random_table
-from textassay.continuation import model_prefixes
 from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import OptionError
 from textassay.exposure import (
@@ -25,7 +24,7 @@ from textassay.exposure import (
     measure_exposure,
     measure_runs,
 )
-from textassay.generator import LanguageModel, NgramModel
+from textassay.generator import LanguageModel, NgramModel, model_prefixes
 
 WORDS = Vocabulary("abcdef")
 LENGTHS = (1, 3)

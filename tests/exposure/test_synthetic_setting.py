@@ -5,8 +5,7 @@ from itertools import pairwise
 import pytest
 
 from textassay.exposure import DISTANCES, cgd_curve, eb_c, measure_runs
-from textassay.model_store import make_generator
-from textassay.network import RandomLstm
+from textassay.generator import RandomLstm, make_generator
 
 
 @pytest.mark.slow

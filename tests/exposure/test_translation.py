@@ -10,7 +10,7 @@ import pytest
 from textassay.corpus import Corpus, ParallelText, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.exposure import NotForTranslationError, check_not_translation, translation_eb_c
-from textassay.model_store import make_generator
+from textassay.generator import make_generator
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

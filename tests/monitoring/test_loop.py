@@ -8,8 +8,8 @@ import torch
 
 from made_up import sentences
 from textassay.corpus import Corpus
+from textassay.generator import LstmModel
 from textassay.monitoring import TextMonitor, loop_monitors
-from textassay.network import LstmModel
 from textassay.training import Recipe, train
 
 WORDS = sorted({word for text in sentences(200, 1) for word in text.split()})

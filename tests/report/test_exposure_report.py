@@ -11,7 +11,6 @@ from rich.console import Console
 
 from documents import column_of
 from next_word_table import random_table
-from textassay.continuation import model_prefixes
 from textassay.corpus import Corpus, Vocabulary
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.exposure import (
@@ -30,7 +29,7 @@ from textassay.exposure import (
     measure_exposure,
     summarised,
 )
-from textassay.generator import PositionUnigram
+from textassay.generator import PositionUnigram, model_prefixes
 from textassay.report import (
     Paragraph,
     document_files,

@@ -19,8 +19,7 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.roll_outs import Actions
 from textassay.adversarial.rounds import Phase
 from textassay.corpus import Corpus
-from textassay.generator import LanguageModel
-from textassay.network import LstmModel, Reader, Weights
+from textassay.generator import LanguageModel, LstmModel, Reader, Weights
 
 if TYPE_CHECKING:
     import torch

@@ -18,8 +18,7 @@ from textassay.adversarial.rounds import Phase
 from textassay.adversarial.validation import validated
 from textassay.corpus import UNK, Corpus
 from textassay.errors import check_range
-from textassay.generator import LanguageModel, check_train, drawn_corpus, tokens_in, training_record
-from textassay.network import LstmModel
+from textassay.generator import LanguageModel, LstmModel, check_train, drawn_corpus, tokens_in, training_record
 from textassay.seeding import stream
 from textassay.training import History, single_threaded
 

@@ -32,8 +32,17 @@ from textassay.adversarial.roll_outs import Actions, draw_actions, log_probs_of,
 from textassay.adversarial.validation import validated
 from textassay.corpus import PAD, SOS, UNK, Corpus
 from textassay.execution import parallel_map
-from textassay.generator import check_train, drawn_corpus, tokens_in, training_record
-from textassay.network import LeakGanModel, Reading, highway_features, pooled_windows, read_on
+from textassay.generator import (
+    LeakGanModel,
+    Reading,
+    check_train,
+    drawn_corpus,
+    highway_features,
+    pooled_windows,
+    read_on,
+    tokens_in,
+    training_record,
+)
 from textassay.seeding import stream
 from textassay.training import History, single_threaded, training_device
 

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from textassay.corpus import UNK
-from textassay.network import Reader, Weights
+from textassay.generator import Reader, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor

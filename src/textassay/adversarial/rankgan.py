@@ -19,8 +19,7 @@ from textassay.adversarial.rankgan_recipe import RankGanRecipe
 from textassay.adversarial.roll_outs import Scorer
 from textassay.adversarial.seqgan import SeqGan
 from textassay.corpus import Corpus
-from textassay.generator import LanguageModel
-from textassay.network import LstmModel
+from textassay.generator import LanguageModel, LstmModel
 from textassay.seeding import stream
 
 if TYPE_CHECKING:

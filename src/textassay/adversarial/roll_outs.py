@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from textassay.corpus import EOS, PAD, SOS
 from textassay.execution import parallel_map
-from textassay.network import Beginnings, Choice, Reader, State, Weights, draw_sentences
+from textassay.generator import Beginnings, Choice, Reader, State, Weights, draw_sentences
 from textassay.seeding import uniforms
 from textassay.training import single_threaded
 

@@ -31,8 +31,7 @@ from textassay.adversarial.scratchgan_network import (
 from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.corpus import Corpus
 from textassay.errors import InputError
-from textassay.generator import LanguageModel
-from textassay.network import FIXED, TiedLstm
+from textassay.generator import FIXED, LanguageModel, TiedLstm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

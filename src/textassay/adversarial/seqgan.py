@@ -27,8 +27,7 @@ from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.adversarial.sequence_cnn import fitting_filters, new_discriminator, prob_real, sequence_cnn_loss
 from textassay.adversarial.validation import validated
 from textassay.corpus import UNK, Corpus
-from textassay.generator import LanguageModel, check_train, drawn_corpus, tokens_in
-from textassay.network import LstmModel
+from textassay.generator import LanguageModel, LstmModel, check_train, drawn_corpus, tokens_in
 from textassay.seeding import stream
 
 if TYPE_CHECKING:

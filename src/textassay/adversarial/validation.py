@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.generator import LanguageModel
-from textassay.network import NetworkLanguageModel, Weights, token_scores
+from textassay.generator import LanguageModel, NetworkLanguageModel, Weights, token_scores
 
 VALID = "valid_nll_per_token"  # of validation text under the generator
 ORACLE = "oracle_nll_per_token"  # of samples under the oracle

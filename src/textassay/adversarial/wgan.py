@@ -25,8 +25,7 @@ from textassay.adversarial.wgan_recipe import WganRecipe
 from textassay.adversarial.wgan_rows import TextWindows, helped, left_padded
 from textassay.corpus import EOS, Corpus
 from textassay.errors import OptionError, check_range
-from textassay.generator import check_train, training_record
-from textassay.network import NoiseGru
+from textassay.generator import NoiseGru, check_train, training_record
 from textassay.seeding import stream
 from textassay.training import single_threaded
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from textassay.network import gru_inputs, gru_shapes, gru_step, new_gru_weights
+from textassay.generator import gru_inputs, gru_shapes, gru_step, new_gru_weights
 
 if TYPE_CHECKING:
     import torch

@@ -10,8 +10,15 @@ import numpy.typing as npt
 
 from textassay.corpus import EOS
 from textassay.execution import parallel_map
-from textassay.generator import Ends, LanguageModel, model_vocabulary, next_rows
-from textassay.network import BatchReader, log_probs_of, reads_in_batches
+from textassay.generator import (
+    BatchReader,
+    Ends,
+    LanguageModel,
+    log_probs_of,
+    model_vocabulary,
+    next_rows,
+    reads_in_batches,
+)
 from textassay.training import single_threaded
 
 if TYPE_CHECKING:

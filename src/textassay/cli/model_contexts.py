@@ -18,8 +18,8 @@ from textassay.corpus import (
     with_contexts,
 )
 from textassay.errors import InputError, OptionError
+from textassay.generator import ContextModel
 from textassay.generators import TextGenerator
-from textassay.network import ContextModel
 
 _LISTED = 5  # unknown categories that are named
 

@@ -18,9 +18,8 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputEr
 
 if TYPE_CHECKING:
     from textassay.corpus import Attributes, Corpus, TextForm
-    from textassay.generator import LanguageModel
+    from textassay.generator import LanguageModel, NetworkLanguageModel
     from textassay.monitoring import TextMonitor
-    from textassay.network import NetworkLanguageModel
     from textassay.report import Document, Figure, TrainedText
 
 MONITORING = "Monitoring"
@@ -151,7 +150,7 @@ class Train(Files, Computing, WithSettings):
     ) -> None:
         """Write the history, its report and the model, take checkpoints away, and name all files."""
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS
-        from textassay.model_store import save_model
+        from textassay.generator import save_model
         from textassay.report import document_files
         from textassay.storage import write_files
 
@@ -398,7 +397,7 @@ class TrainCatalogued(TrainText):
 
     def new_model(self, known: Mapping[str, Any]) -> "LanguageModel":
         """Return a model that has learnt nothing."""
-        from textassay.model_store import make_generator
+        from textassay.generator import make_generator
 
         settings = {**self.given("network", "training"), **known}
         with self.as_options("network", "training"):
@@ -499,8 +498,8 @@ class TrainNetwork(Monitors, TrainCatalogued):
         from textassay.cli.progress import show_progress, tell_step
         from textassay.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun, monitored
         from textassay.corpus import parse_json, read_document
+        from textassay.generator import fit_in_memory, fitting_batch_size
         from textassay.monitoring import loop_monitors
-        from textassay.network import fit_in_memory, fitting_batch_size
 
         known = self.known(texts)
         model = cast("NetworkLanguageModel", self.new_model(known))

@@ -16,7 +16,7 @@ from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
 from textassay.errors import InputError, OptionError
-from textassay.model_store import SETTING_TYPES
+from textassay.generator import SETTING_TYPES
 
 if TYPE_CHECKING:
     from textassay.generator import LanguageModel
@@ -194,7 +194,7 @@ class TrainWithOracle(TrainAdversarial):
     @property
     def sentence_length(self) -> int | None:
         """Tokens of every sentence; None where they end."""
-        from textassay.network import RandomLstm
+        from textassay.generator import RandomLstm
 
         oracle = self.opened_oracle()
         return oracle.length if isinstance(oracle, RandomLstm) else super().sentence_length
@@ -233,7 +233,7 @@ class TrainSeqGan(TrainWithOracle):
         """Fit the generator by maximum likelihood, and keep it."""
         from textassay.cli.progress import tell_step
         from textassay.cli.trained_folder import CHECKPOINT
-        from textassay.model_store import save_model
+        from textassay.generator import save_model
 
         if texts.longest > _LONG:
             self.say(

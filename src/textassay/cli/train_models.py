@@ -7,7 +7,7 @@ from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
-from textassay.model_store import CONTEXT_PRESETS, PRESETS, SETTING_TYPES
+from textassay.generator import CONTEXT_PRESETS, PRESETS, SETTING_TYPES
 from textassay.training import Recipe
 
 MODEL, TRAINING = "Model", "Training"

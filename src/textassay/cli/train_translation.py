@@ -16,14 +16,13 @@ from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Fitted, Train, network_outcome
 from textassay.corpus import check_exists, is_url
 from textassay.errors import InputError, OptionError
-from textassay.model_store import SETTING_TYPES
+from textassay.generator import SETTING_TYPES, TRANSLATION_PRESETS
 from textassay.training import DecayRecipe
-from textassay.translation import TRANSLATION_PRESETS
 
 if TYPE_CHECKING:
     from textassay.corpus import ParallelText, TextForm
+    from textassay.generator import TranslationModel
     from textassay.report import TrainedText
-    from textassay.translation import TranslationModel
 
 BYTE_PAIRS = 8000
 HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of the model
@@ -67,7 +66,7 @@ class TrainTranslation(Train):
         check_writable(self.out)
 
     def _new_model(self) -> "TranslationModel":
-        from textassay.model_store import make_generator
+        from textassay.generator import make_generator
 
         settings = self.given("network", "training")
         with self.as_options("network", "training"):

@@ -9,7 +9,7 @@ from typing import Any
 from textassay.cli.messages import print_line
 from textassay.corpus import Corpus, parse_json, read_document
 from textassay.errors import InputError, TextassayError
-from textassay.model_store import check_saved
+from textassay.generator import check_saved
 from textassay.monitoring import TextMonitor
 from textassay.report import Figure, Monitored, draw_monitor
 from textassay.storage import write_files

@@ -23,9 +23,9 @@ from textassay.errors import InputError, OptionError, OutputError, unknown_name
 if TYPE_CHECKING:
     from textassay.corpus import Corpus
     from textassay.estimate import Estimate
+    from textassay.generator import Translations
     from textassay.generators import TextGenerator
     from textassay.report import ForcedText
-    from textassay.translation import Translations
 
 _NORMAL = "normal"
 _UNSCORED = "a translation that was forced to begin with words of others is not scored against the reference"
@@ -62,9 +62,9 @@ class Translate(Files, Computing):
     def run(self) -> int:
         """Translate, print or write the translations, say what they score, and return 0."""
         from textassay.cli.models import open_model
+        from textassay.generator import TranslationModel
         from textassay.report import print_document, translation_document
         from textassay.storage import write_file
-        from textassay.translation import TranslationModel
 
         self._check()
         sources, references = self._read()
@@ -95,7 +95,7 @@ class Translate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.translation import PREFIX_MODES
+        from textassay.generator import PREFIX_MODES
 
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
@@ -131,7 +131,7 @@ class Translate(Files, Computing):
         self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
-        from textassay.translation import TranslationModel, forced_prefixes, translate
+        from textassay.generator import TranslationModel, forced_prefixes, translate
 
         model = cast(TranslationModel, opened.model)
         source = opened.form.corpus(sources)

@@ -17,15 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation import (
-    chosen_sentences,
-    continue_prefixes,
-    corrupted,
-    first_tokens_of,
-    model_prefixes,
-    random_prefixes,
-    shuffled,
-)
 from textassay.corpus import EOS, Corpus, Vocabulary, halves
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval, json_ready
@@ -33,9 +24,22 @@ from textassay.execution import parallel_map
 from textassay.exposure.bias import run_seed
 from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import parse_kind
-from textassay.generator import Ends, LanguageModel, as_corpus, check_ends, model_vocabulary
+from textassay.generator import (
+    ContextModel,
+    Ends,
+    LanguageModel,
+    as_corpus,
+    check_ends,
+    chosen_sentences,
+    continue_prefixes,
+    corrupted,
+    first_tokens_of,
+    model_prefixes,
+    model_vocabulary,
+    random_prefixes,
+    shuffled,
+)
 from textassay.metric import check_level, score_sentences
-from textassay.network import ContextModel
 from textassay.ngram import match_references
 from textassay.seeding import stream
 

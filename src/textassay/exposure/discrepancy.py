@@ -21,12 +21,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation import chosen_sentences, continue_prefixes, first_tokens_of, model_prefixes, n_long_enough
 from textassay.corpus import EOS, Corpus
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Interval, json_ready
 from textassay.exposure.bleu import check_not_translation
-from textassay.generator import Ends, LanguageModel, check_ends, drawn_corpus, model_vocabulary
+from textassay.generator import (
+    Ends,
+    LanguageModel,
+    check_ends,
+    chosen_sentences,
+    continue_prefixes,
+    drawn_corpus,
+    first_tokens_of,
+    model_prefixes,
+    model_vocabulary,
+    n_long_enough,
+)
 from textassay.metric import Effort, dd
 from textassay.resampling import terms_interval
 from textassay.seeding import stream

@@ -13,19 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation import (
-    chosen_sentences,
-    corrupted,
-    first_tokens_of,
-    model_prefixes,
-    random_prefixes,
-    shuffled,
-)
 from textassay.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
 from textassay.execution import one_blas_thread
 from textassay.exposure.distance import DISTANCES, next_word_distances
-from textassay.generator import Ends, LanguageModel, model_vocabulary
+from textassay.generator import (
+    Ends,
+    LanguageModel,
+    chosen_sentences,
+    corrupted,
+    first_tokens_of,
+    model_prefixes,
+    model_vocabulary,
+    random_prefixes,
+    shuffled,
+)
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -9,18 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation import (
+from textassay.corpus import EOS, Corpus, join_tokens
+from textassay.errors import OptionError
+from textassay.exposure.runs import parse_kind
+from textassay.generator import (
+    Ends,
+    LanguageModel,
     continue_prefixes,
     corrupted,
     data_prefixes,
     model_prefixes,
+    model_vocabulary,
     random_prefixes,
     shuffled,
 )
-from textassay.corpus import EOS, Corpus, join_tokens
-from textassay.errors import OptionError
-from textassay.exposure.runs import parse_kind
-from textassay.generator import Ends, LanguageModel, model_vocabulary
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -36,7 +36,7 @@ _FEWEST = 2  # pairs
 
 
 class Translator(Protocol):
-    """A model that translates a source, such as `textassay.translation.TranslationModel`."""
+    """A model that translates a source, such as `textassay.generator.TranslationModel`."""
 
     @property
     def name(self) -> str:

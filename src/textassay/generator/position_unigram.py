@@ -117,7 +117,7 @@ class PositionUnigram:
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Refit to saved tokens; see `textassay.model_store.saved`."""
+        """Refit to saved tokens; see `textassay.generator.saved`."""
         check_counted(arrays, len(vocabulary), values=True)
         fingerprint = record.get("train", {}).get("fingerprint")
         check_type("the fingerprint of the training text", fingerprint, str)

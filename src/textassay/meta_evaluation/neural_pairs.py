@@ -17,9 +17,16 @@ import numpy as np
 from textassay.corpus import Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.execution import parallel_map
-from textassay.generator import AtTemperature, NgramModel, ScoredGenerator
+from textassay.generator import (
+    SMALL,
+    AtTemperature,
+    Gpt2Model,
+    LstmModel,
+    NetworkLanguageModel,
+    NgramModel,
+    ScoredGenerator,
+)
 from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
-from textassay.network import SMALL, Gpt2Model, LstmModel, NetworkLanguageModel
 from textassay.seeding import stream
 from textassay.training import Recipe
 

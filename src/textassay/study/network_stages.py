@@ -12,8 +12,7 @@ import numpy as np
 
 from textassay.corpus import Corpus, TextForm, nested_fractions
 from textassay.execution import workers
-from textassay.generator import LanguageModel
-from textassay.model_store import PRESETS, load_model, make_generator, save_model
+from textassay.generator import PRESETS, LanguageModel, load_model, make_generator, save_model
 from textassay.seeding import stream
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work

@@ -11,7 +11,7 @@ Scale = TypeVar("Scale")
 
 @dataclass(frozen=True)
 class Network:
-    """A preset of `textassay.model_store.catalog` and changed settings."""
+    """A preset of `textassay.generator.catalog` and changed settings."""
 
     preset: str
     changes: Mapping[str, Any] = field(default_factory=dict)

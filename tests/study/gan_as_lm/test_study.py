@@ -11,10 +11,8 @@ from micro_gan import micro_scale, write_characters
 from textassay.approximation import approximate
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.generator import UniformGenerator
+from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator
 from textassay.meta_evaluation import Reproduction
-from textassay.model_store import load_generator
-from textassay.network import LeakGanModel, LstmModel, NoiseGru
 from textassay.study.gan_as_lm import (
     APPROXIMATE,
     EXACT,

@@ -11,7 +11,7 @@ from micro_generators import micro_generators, write_reviews
 from textassay.corpus import COLUMN, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.model_store import load_model, make_generator
+from textassay.generator import load_model, make_generator
 from textassay.seeding import stream
 from textassay.study import MODEL, Stage, Stages, load_draws, scale_named
 from textassay.study.generators import (

@@ -29,9 +29,7 @@ from textassay.adversarial import (
 )
 from textassay.corpus import Corpus, TextForm
 from textassay.execution import workers
-from textassay.generator import LanguageModel, Quantity
-from textassay.model_store import load_generator, save_model
-from textassay.network import LstmModel, RandomLstm, TiedLstm
+from textassay.generator import LanguageModel, LstmModel, Quantity, RandomLstm, TiedLstm, load_generator, save_model
 from textassay.resampling import terms_interval
 from textassay.study.exposure_bias.results import COT, RANDOM_LSTM, RANDOM_ORACLE, RANKGAN, SCRATCHGAN
 from textassay.study.exposure_bias.stages import quantity_to_dict

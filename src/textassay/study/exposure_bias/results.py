@@ -33,7 +33,7 @@ class ForcedTranslation:
     # The sentence and a right translation of it
     source: str
     reference: str
-    # Of `textassay.translation.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
+    # Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
     mode: str
     # What was forced (empty for ``normal``), and what beam search made after it
     prefix: str

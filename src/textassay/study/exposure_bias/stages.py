@@ -8,13 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textassay.continuation import model_prefixes
 from textassay.corpus import Corpus, TextForm
 from textassay.estimate import Interval
 from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes
-from textassay.generator import LanguageModel, PositionUnigram, Quantity, as_corpus, model_vocabulary, text_likelihood
-from textassay.model_store import save_model
-from textassay.network import RandomLstm
+from textassay.generator import (
+    LanguageModel,
+    PositionUnigram,
+    Quantity,
+    RandomLstm,
+    as_corpus,
+    model_prefixes,
+    model_vocabulary,
+    save_model,
+    text_likelihood,
+)
 from textassay.study.network_stages import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.continuation import blocks, unseen_halves
 from textassay.corpus import (
     Corpus,
     ParallelText,
@@ -25,6 +24,7 @@ from textassay.corpus import (
     split_last,
 )
 from textassay.errors import InputError, TooFewSentencesError
+from textassay.generator import blocks, unseen_halves
 from textassay.study.draws import as_written
 from textassay.study.exposure_bias.results import TEXTS, TRANSLATION
 from textassay.study.exposure_bias.scales import ExposureScale

@@ -19,8 +19,17 @@ import numpy as np
 from textassay.corpus import Corpus, ParallelText, TextForm
 from textassay.execution import workers
 from textassay.exposure import translation_eb_c
+from textassay.generator import (
+    BEAM,
+    PREFIX_MODES,
+    TRANSLATION_PRESETS,
+    TranslationModel,
+    forced_prefixes,
+    make_generator,
+    save_model,
+    translate,
+)
 from textassay.metric import translation_bleu
-from textassay.model_store import make_generator, save_model
 from textassay.report import join_words
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.exposure_bias.scales import ExposureScale
@@ -28,7 +37,6 @@ from textassay.study.exposure_bias.texts import PairTexts
 from textassay.study.network_stages import MODEL, opened, seed_for, tell_step
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
-from textassay.translation import BEAM, PREFIX_MODES, TRANSLATION_PRESETS, TranslationModel, forced_prefixes, translate
 
 _COST = 30.0  # of a pair in training, beside a sentence elsewhere
 _CHECKPOINT = "training.safetensors"

@@ -25,9 +25,7 @@ from textassay.adversarial import (
 )
 from textassay.corpus import Corpus, TextForm, Vocabulary
 from textassay.execution import workers
-from textassay.generator import UniformGenerator
-from textassay.model_store import load_generator, save_model
-from textassay.network import LeakGanModel, LstmModel, NoiseGru
+from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator, save_model
 from textassay.study.network_stages import MODEL
 from textassay.study.stages import Stage, Work
 

@@ -18,9 +18,8 @@ from scipy.special import logsumexp
 
 from textassay.corpus import COLUMN, Corpus, context_numbers
 from textassay.execution import workers
-from textassay.generator import AsDrawn, ScoredGenerator
+from textassay.generator import AsDrawn, ScoredGenerator, load_model
 from textassay.meta_evaluation import as_drawn_discrepancy
-from textassay.model_store import load_model
 from textassay.seeding import stream
 from textassay.study.generators.results import WorldTexts, stage_kind
 from textassay.study.generators.texts import in_context

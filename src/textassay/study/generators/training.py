@@ -36,8 +36,16 @@ from textassay.adversarial import (
 )
 from textassay.corpus import Corpus, parse_json, read_document
 from textassay.execution import workers
-from textassay.model_store import CONTEXT_PRESETS, PRESETS, load_generator, make_generator, save_model
-from textassay.network import LeakGanModel, LstmModel, TiedLstm
+from textassay.generator import (
+    CONTEXT_PRESETS,
+    PRESETS,
+    LeakGanModel,
+    LstmModel,
+    TiedLstm,
+    load_generator,
+    make_generator,
+    save_model,
+)
 from textassay.storage import atomic_write
 from textassay.study.generators.results import WorldTexts, stage_kind
 from textassay.study.generators.scales import Recipes

@@ -14,7 +14,7 @@ import numpy as np
 from textassay.corpus import Corpus, TextForm
 from textassay.errors import EmptyCorpusError
 from textassay.execution import workers
-from textassay.model_store import load_generator
+from textassay.generator import load_generator
 from textassay.study.draws import as_written, save_draws
 from textassay.study.generators.exact import exact_stage
 from textassay.study.generators.results import (

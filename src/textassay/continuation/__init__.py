@@ -1,5 +1,0 @@
-"""Continuations of prefixes."""
-
-from textassay.face import make_face
-
-make_face(__name__)

@@ -1,0 +1,54 @@
+"""The largest batch of sentences that a network can be trained on in memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textassay.corpus import Corpus
+from textassay.generator.network import NetworkLanguageModel
+from textassay.training import (
+    Processes,
+    is_out_of_memory,
+    largest_batch,
+    launched,
+    step_fits,
+    threads,
+    training_device,
+    with_memory_explained,
+)
+
+
+def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, known: int | None = None) -> int:
+    """Return the batch size of `model`, halved until a step on the longest sentences of `train` fits into memory.
+
+    Call it in every process of a launcher; all use the main process's result.
+    """
+    together = launched() or Processes()
+    return int(together.from_main(lambda: known or largest_batch(_fits(model, train), model.batch_size)))
+
+
+def fit_in_memory(model: NetworkLanguageModel, train: Corpus, valid: Corpus | None, **settings: Any) -> None:
+    """Fit `model` as its `fit` does, with the same `settings`; where memory runs out, say which batch size fits."""
+    with_memory_explained(
+        lambda: model.fit(train, valid, **settings), batch_size=model.batch_size, fits=_fits(model, train)
+    )
+
+
+def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
+    """Return a function from a number of sentences to whether a batch of the longest ones fits in memory."""
+
+    def fits(n_sentences: int) -> bool:
+        import torch
+
+        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
+        try:
+            began = model.new_weights(shapes, torch.Generator().manual_seed(0))
+            weights = {name: weight.to(training_device()).requires_grad_() for name, weight in began.items()}
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return False
+        lessons = model.lessons(train, weights, batch_size=n_sentences, seed=0)
+        with threads():
+            return step_fits(weights, lessons.heaviest, loss=lessons.loss, recipe=model.recipe)
+
+    return fits

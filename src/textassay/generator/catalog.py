@@ -1,0 +1,146 @@
+"""The trainable generators by name, created from presets or from saved settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from inspect import signature
+from json import dumps, loads
+from math import prod
+from types import MappingProxyType
+from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
+
+from textassay.errors import OptionError, check_type, unknown_name
+from textassay.generator.att2seq import Att2SeqModel
+from textassay.generator.base import LanguageModel
+from textassay.generator.c2s import C2sModel
+from textassay.generator.context_presets import CONTEXT_PRESETS
+from textassay.generator.fitted_network import TrainedNetwork
+from textassay.generator.gated_c2s import GatedC2sModel
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.lstm import SMALL, LstmModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.presets import PRESETS
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.scheduled_sampling import ScheduledSampling
+from textassay.generator.tied_lstm import TiedLstm
+from textassay.generator.transformer_xl import TransformerXlModel
+from textassay.generator.translation import TranslationModel
+from textassay.generator.translation_presets import TRANSLATION_PRESETS
+from textassay.training import DecayRecipe
+
+KINDS: Mapping[str, type] = MappingProxyType(
+    {
+        "att2seq": Att2SeqModel,
+        "c2s": C2sModel,
+        "gc2s": GatedC2sModel,
+        "gpt2": Gpt2Model,
+        "leakgan": LeakGanModel,
+        "lstm": LstmModel,
+        "ngram": NgramModel,
+        "noise-gru": NoiseGru,
+        "position-unigram": PositionUnigram,
+        "random-lstm": RandomLstm,
+        "scheduled-sampling": ScheduledSampling,
+        "tied-lstm": TiedLstm,
+        "transformer-xl": TransformerXlModel,
+        "translation": TranslationModel,
+    }
+)
+
+
+def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
+    """Return an unfitted generator.
+
+    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
+    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
+    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
+    """
+    kind = _kind(name)
+    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
+    if name == TiedLstm.kind:  # its presets are those of ScratchGAN
+        presets = {"small": {"recipe": SMALL}}
+    preset = "small" if preset is None else preset
+    if preset not in presets:
+        raise unknown_name(f"preset of {name}", preset, presets)
+    chosen = dict(presets[preset])
+    allowed = signature(kind).parameters.keys() - {"seed"}
+    of_recipe = {field.name for field in fields(chosen["recipe"])} if "recipe" in chosen else set()
+    for setting in settings:
+        if setting not in allowed | of_recipe:
+            raise unknown_name(f"setting of {name}", setting, allowed | of_recipe)
+    chosen |= {setting: value for setting, value in settings.items() if setting in allowed}
+    if of_recipe:
+        changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
+        chosen |= {"recipe": replace(chosen["recipe"], **changes)}
+    if issubclass(kind, TrainedNetwork):
+        chosen |= {"seed": seed}
+    generator: LanguageModel = kind(**chosen)
+    return generator
+
+
+def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
+    """Return an unfitted generator with exactly these `settings`."""
+    check_type("the kind of model", name, str)
+    kind = _kind(name)
+    _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
+    recipe = settings.get("recipe", {})
+    generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
+    known: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
+    _check_names("setting", settings, known)
+    if recipe:
+        _check_names("setting of its recipe", recipe, known["recipe"])
+    if known != settings:  # a setting was taken for an argument of another name
+        changed = next(key for key in known if known[key] != settings[key])
+        raise OptionError(f"setting '{changed}' of {name} cannot be {settings[changed]}")
+    return generator
+
+
+def _kind(name: str) -> type:
+    if name not in KINDS:
+        raise unknown_name("generator", name, KINDS)
+    return KINDS[name]
+
+
+def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+    """Raise where a setting has not the type of the argument of its name; unknown names are ignored."""
+    for key, value in settings.items():
+        if key == "recipe":
+            check_type("recipe", value, Mapping[str, Any])
+            _check_settings(value, get_type_hints(DecayRecipe))
+        elif key in kinds:
+            check_type(key, value, kinds[key])
+
+
+def _check_names(what: str, names: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    for key in sorted(names.keys() ^ expected.keys()):
+        raise OptionError(f"{what} '{key}' is missing" if key in expected else f"unknown {what} '{key}'")
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """A network that knows the shapes of its weights before it is fitted."""
+
+    def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
+        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Number of weights, alone and with the two moments that Adam keeps of each."""
+
+    trainable: int
+
+    @property
+    def with_moments(self) -> int:
+        """Three times as many, which the main paper prints as parameters."""
+        return 3 * self.trainable
+
+
+def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
+    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone."""
+    if n_types < 4 or longest < 1:
+        raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
+    return ParameterCounts(sum(prod(shape) for shape in model.shapes(n_types, longest).values()))

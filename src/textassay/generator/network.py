@@ -1,0 +1,221 @@
+"""Neural language models: training, exact log-probabilities, draws.
+
+A network turns the beginning of a sentence into a hidden state, the output layer turns that into the probability of
+each next token. `textassay.generator.scoring` and `textassay.generator.sampling` do the work.
+
+Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus import Corpus
+from textassay.errors import InputError, check_range
+from textassay.generator.base import (
+    MAX_TOKENS,
+    check_sample,
+    check_temperature,
+    check_train,
+    drawn_corpus,
+    prefix_of_each,
+    refuse,
+    sentence_sums,
+    tokens_in,
+    training_record,
+)
+from textassay.generator.batch_reading import BatchReading
+from textassay.generator.fitted_network import TrainedNetwork
+from textassay.generator.lessons import Lessons, sentence_lessons
+from textassay.generator.likelihood import perplexity
+from textassay.generator.reader import Weights
+from textassay.generator.sampling import Beginnings, Choice, draw_sentences
+from textassay.generator.scoring import next_scores, token_scores
+from textassay.seeding import stream
+from textassay.training import Recipe, Step
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+TokenArray = npt.NDArray[np.int32]
+
+
+class NetworkLanguageModel(TrainedNetwork, BatchReading):
+    """A neural `LanguageModel`; subclasses define the network.
+
+    Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
+    above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
+    """
+
+    def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
+        super().__init__(recipe, seed=seed)
+        check_range("batch_size", batch_size, 1)
+        check_range("max_length", max_length, 1, MAX_TOKENS)
+        self.batch_size = batch_size
+        self.max_length = max_length
+
+    @property
+    def draws_ends(self) -> bool:
+        """Whether sentences end; where not, ends do not count in nats per token."""
+        return True
+
+    @property
+    def limit(self) -> int | None:
+        """Most tokens of a sample; None where there is no limit."""
+        longest = None if self._fitted is None else self.longest(self._fitted.weights)
+        return min((limit for limit in (self.max_length, longest) if limit is not None), default=None)
+
+    def fit(
+        self,
+        train: Corpus,
+        valid: Corpus | None = None,
+        *,
+        checkpoint: Path | None = None,
+        checkpoint_seconds: float = 120.0,
+        monitors: Mapping[str, Callable[[int], float | None]] | None = None,
+        monitor_steps: int | None = None,
+        progress: Callable[[Step], None] | None = None,
+    ) -> Self:
+        """Fit to `train`, keep the epoch with the best likelihood of `valid` (else the last), and return self."""
+        check_train(train, generator=self.name)
+        import torch
+
+        if valid is not None:
+            check_train(valid, generator=self.name, what="validation")
+
+        def seed(purpose: str) -> int:
+            return int(stream(self.seed, self._title, purpose, train.fingerprint).integers(2**63))
+
+        shapes = self.shapes(len(train.vocabulary), int(train.lengths.max()))
+        began = torch.Generator().manual_seed(seed("weights"))
+        with self.in_training(self.new_weights(shapes, began), train.vocabulary, train.tokenizer) as weights:
+            self._tokens(train)
+            scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
+
+            def score() -> float:
+                assert scored is not None  # it is called where there is validation text
+                log_probs = token_scores(self, weights, *scored)
+                mean = float(log_probs.sum()) / (len(log_probs) if self.draws_ends else len(scored[0]))
+                return mean if math.isfinite(perplexity(-mean)) else -math.inf  # which ends the training
+
+            training = self._train(
+                weights,
+                self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order")),
+                None if valid is None else score,
+                texts=self._fingerprints(train, valid),
+                seed=seed("training"),
+                checkpoint=checkpoint,
+                checkpoint_seconds=checkpoint_seconds,
+                monitors=monitors,
+                monitor_steps=monitor_steps,
+                progress=progress,
+            )
+        self.record = {
+            **training_record(train, train.fingerprint),
+            "valid": None if valid is None else {"fingerprint": valid.fingerprint, "sentences": len(valid)},
+            **training,
+        }
+        return self
+
+    def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
+        """Return the training batches; here sentences are independent."""
+        first = self._first(train)
+        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed, first=first)
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return `n` sentences; see `Generator.sample`. Only conditional networks take a `context`."""
+        check_sample(
+            n,
+            seed=seed,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            prefix=prefix,
+            generator=self.name,
+        )
+        fitted = self.require()
+        first = self._first_of_samples(n, context, seed=seed)
+        beginnings = Beginnings.nothing(n, first)
+        if prefix is not None:
+            beginnings = Beginnings(self._tokens(prefix), prefix.offsets, prefix_of_each(prefix, n), first)
+        key = int(stream(seed, self.name, fitted.digest, repr(float(temperature))).integers(2**63))
+        limit = self.limit
+        tokens, lengths = draw_sentences(
+            self,
+            fitted.at(self.precision),
+            Choice(temperature, top_k, top_p),
+            beginnings,
+            key=key,
+            limit=np.iinfo(np.int64).max if limit is None else limit,
+        )
+        if limit is not None and limit != self.longest(fitted.weights):
+            n_cut = int(np.count_nonzero(lengths >= limit))
+            if n_cut > 0:
+                warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {limit} tokens", stacklevel=2)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return drawn_corpus(tokens, offsets, vocabulary=fitted.vocabulary, tokenizer=fitted.tokenizer)
+
+    def log_prob(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each sentence, its end included, shape (N,), in nats."""
+        return sentence_sums(self.token_log_probs(corpus, temperature=temperature), corpus)
+
+    def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
+        return self._scored(token_scores, corpus, temperature)
+
+    def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
+        """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
+        return self._scored(next_scores, prefixes, temperature)
+
+    def _scored(self, score: Callable[..., FloatArray], corpus: Corpus, temperature: float) -> FloatArray:
+        check_temperature(temperature, generator=self.name)
+        return score(
+            self, self.working_weights(), self._tokens(corpus), corpus.offsets, temperature, self._first(corpus)
+        )
+
+    def _first(self, corpus: Corpus) -> IntArray | None:
+        """Return the first input of each sentence, shape (N,), where it stands for a context; None for ``<sos>``."""
+        return None
+
+    def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray | None:
+        """Return the same for `n` samples given `context`."""
+        refuse(self.name, context=context)
+        return None
+
+    def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
+        """Return the hashes of the texts, which a checkpoint must match."""
+        return {"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint}
+
+    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
+        return self.shapes(n_types, self.longest(weights) or 0)
+
+    def _tokens(self, corpus: Corpus) -> TokenArray:
+        """Return the tokens of `corpus` as ids of this model, shape (T,), and raise where a sentence is too long."""
+        fitted = self.require()
+        longest = self.longest(fitted.weights)
+        if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
+            number = int(np.argmax(corpus.lengths > longest))
+            problem = (
+                f"{self.name} reads at most {longest} tokens, but sentence {number + 1} has {corpus.lengths[number]}"
+            )
+            if not self.draws_ends:
+                raise InputError(f"{problem}: score running text with 'approximate --window {longest} --mode exact'")
+            raise InputError(
+                f"{problem}: shorten it, or train with --max-tokens {corpus.lengths.max()} "
+                f"(positions={corpus.lengths.max() + 1})"
+            )
+        return tokens_in(fitted.vocabulary, corpus, generator=self.name)

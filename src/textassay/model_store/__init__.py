@@ -1,5 +1,0 @@
-"""Models on disk."""
-
-from textassay.face import make_face
-
-make_face(__name__)

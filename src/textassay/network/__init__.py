@@ -1,5 +1,0 @@
-"""Neural language models."""
-
-from textassay.face import make_face
-
-make_face(__name__)

@@ -1,5 +1,0 @@
-"""Translation models."""
-
-from textassay.face import make_face
-
-make_face(__name__)
