@@ -23,7 +23,7 @@ from textassay.embedding import content_hash
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
-from textassay.generator.batching import padded
+from textassay.generator.lessons import padded
 from textassay.generator.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
 from textassay.generator.pretrained_tokens import PretrainedTokens
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
@@ -124,8 +124,7 @@ class PretrainedModel:
         with self._memory_explained():
             network = self._network()
             tokens, lengths = draw_sentences(
-                cast(Any, network),
-                {"": next(network.module.parameters())},
+                network,
                 Choice(temperature, top_k, top_p),
                 beginnings,
                 key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
@@ -156,7 +155,7 @@ class PretrainedModel:
             inputs, targets = padded(tokens, offsets, rows)
             inside = targets != PAD
             with single_threaded(), torch.no_grad():
-                logits = network.logits({}, network.read(inputs, inside), temperature)
+                logits = network.logits(network.read(inputs, inside), temperature)
                 wanted = torch.from_numpy(targets[inside]).to(logits.device)
                 values = log_probs_of(logits, wanted).cpu().numpy()
             places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
@@ -179,7 +178,7 @@ class PretrainedModel:
             inputs, _ = padded(tokens, offsets, rows)
             last = np.arange(inputs.shape[1]) == prefixes.lengths[rows][:, None]
             with single_threaded(), torch.no_grad():
-                logits = network.logits({}, network.read(inputs, last), temperature)
+                logits = network.logits(network.read(inputs, last), temperature)
                 scores[rows] = torch.log_softmax(logits.double(), 1).cpu().numpy()
 
         with self._memory_explained():
@@ -201,7 +200,7 @@ class PretrainedModel:
         import torch
 
         with torch.no_grad():
-            return self._network().logits({}, vectors, 1.0)
+            return self._network().logits(vectors)
 
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
@@ -214,8 +213,7 @@ class PretrainedModel:
         with self._memory_explained():
             network = self._network()
             return draw_sentences(
-                cast(Any, network),
-                {"": next(network.module.parameters())},
+                network,
                 Choice(temperature, ends=ends),
                 Beginnings(prefixes.reshape(-1).astype(np.int32), offsets, np.arange(n)),
                 key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
@@ -312,20 +310,18 @@ class _Network:
         logits = self.module(tokens, attention_mask=inside.long(), use_cache=False).logits
         return cast("Tensor", logits[torch.from_numpy(wanted).to(self.device)])
 
-    def begin(self, weights: object, n: int) -> "tuple[_Cache]":
+    def begin(self, n: int) -> "tuple[_Cache]":
         """Return an empty cache."""
         from transformers import DynamicCache
 
         return (_Cache(DynamicCache()),)
 
-    def step(
-        self, weights: object, state: "tuple[_Cache]", tokens: "Tensor", position: int
-    ) -> "tuple[Tensor, tuple[_Cache]]":
+    def step(self, state: "tuple[_Cache]", tokens: "Tensor", position: int) -> "tuple[Tensor, tuple[_Cache]]":
         """Return the logits after one more token, shape (B, V'), and the cache with it."""
         logits = self.module(self._ids[tokens][:, None], past_key_values=state[0].cache, use_cache=True).logits
         return logits[:, -1], state
 
-    def logits(self, weights: object, vectors: "Tensor", temperature: float) -> "Tensor":
+    def logits(self, vectors: "Tensor", temperature: float = 1.0) -> "Tensor":
         """Return the logits at a temperature over our vocabulary, float32, -inf for excluded types, (B, V)."""
         own = vectors.float() if temperature == 1 else vectors.float() / max(temperature, _COLDEST)
         ours = own.index_select(1, self._ids).add_(self._blocked)
