@@ -17,21 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.adversarial.history import RoundsHistory
 from textassay.adversarial.player import Player, part_of
-from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
-from textassay.adversarial.wgan_critic import WganCritic, critic_loss
+from textassay.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
 from textassay.adversarial.wgan_recipe import WganRecipe
-from textassay.adversarial.wgan_rows import TextWindows, helped, left_padded
 from textassay.corpus import EOS, Corpus
-from textassay.errors import OptionError, check_range
-from textassay.generator import NoiseGru, check_train, training_record
+from textassay.errors import InputError, OptionError, check_range
+from textassay.generator import check_train, training_record
 from textassay.seeding import stream
 from textassay.training import single_threaded
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+    from textassay.generator import NoiseGru
 
 
 VALID = "approximate_nll"  # nats per token, under the mean of the distributions of noise vectors
@@ -51,7 +50,9 @@ class WganTraining:
     `lasting`: the context of the training, to be closed at its end; left by an exception, it restores `model`.
     """
 
-    def __init__(self, model: NoiseGru, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int) -> None:
+    def __init__(
+        self, model: "NoiseGru", train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int
+    ) -> None:
         check_train(train, generator=model.name)
         if valid is not None:
             check_train(valid, generator=model.name, what="validation")
@@ -59,6 +60,9 @@ class WganTraining:
         if model.length < recipe.length:
             raise OptionError(f"{model.name} draws {model.length} tokens, but the recipe trains {recipe.length}")
         import torch
+
+        from textassay.adversarial.wgan_critic import WganCritic
+        from textassay.generator import begun
 
         self.model, self.recipe = model, recipe
         self._record = {
@@ -69,9 +73,7 @@ class WganTraining:
         }
         self._name = ("wgan", model.name, train.fingerprint)
         self._seed = seed
-        initial_generator = model.network.new_weights(
-            len(train.vocabulary), torch.Generator().manual_seed(self._key("generator"))
-        )
+        network = model.begun(len(train.vocabulary), 0, torch.Generator().manual_seed(self._key("generator")))
         self._windows = TextWindows(train, recipe.length, ends=model.ends)
         self._valid: IntArray | None = None
         if valid is not None:
@@ -79,18 +81,18 @@ class WganTraining:
             rng = np.random.default_rng(self._key("validation"))
             self._valid = known.draw(_VALID_WINDOWS, recipe.length, rng)
         self.lasting = ExitStack()
-        weights = self.lasting.enter_context(model.in_training(initial_generator, train.vocabulary, train.tokenizer))
-        self._weights = weights
+        self._network = self.lasting.enter_context(model.in_training(network, train.vocabulary, train.tokenizer))
         self._n_types = len(train.vocabulary)
-        self._device = weights["words"].device
+        self._device = self._network.device
         self._small = recipe.batch_size * max(model.width, recipe.critic_width) <= _SMALL
-        self._critic = WganCritic(recipe.critic_width)
-        initial = self._critic.new_weights(self._n_types, torch.Generator().manual_seed(self._key("critic")))
-        critic = {name: weight.to(self._device).requires_grad_() for name, weight in initial.items()}
+        rng = torch.Generator().manual_seed(self._key("critic"))
+        self._critic = begun(lambda: WganCritic(self._n_types, recipe.critic_width), rng).to(self._device)
         betas = (recipe.beta1, recipe.beta2)
         self._players = {
-            "generator": Player(weights, learning_rate=recipe.learning_rate, betas=betas),
-            "critic": Player(critic, learning_rate=recipe.learning_rate, betas=betas),
+            "generator": Player(
+                dict(self._network.named_parameters()), learning_rate=recipe.learning_rate, betas=betas
+            ),
+            "critic": Player(dict(self._critic.named_parameters()), learning_rate=recipe.learning_rate, betas=betas),
         }
 
     @property
@@ -159,20 +161,18 @@ class WganTraining:
     ) -> npt.NDArray[np.float64]:
         import torch
 
+        from textassay.adversarial.wgan_critic import critic_loss
+
         with torch.no_grad():
             real, generated = self._rows(length, rng, windows)
         shares = torch.rand(len(real), generator=rng, device=self._device)
-        critic = self._players["critic"].weights
-        losses = critic_loss(
-            lambda rows: self._critic.score(critic, rows), real, generated, shares, penalty=self.recipe.penalty
-        )
+        losses = critic_loss(self._critic, real, generated, shares, penalty=self.recipe.penalty)
         self._players["critic"].descend(losses[0])
         return np.array([float(value.detach()) for value in losses])
 
     def _train_generator(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> float:
         _, generated = self._rows(length, rng, windows)
-        score = self._critic.score(self._players["critic"].weights, generated)
-        return self._players["generator"].descend(-score.mean())
+        return self._players["generator"].descend(-self._critic(generated).mean())
 
     def _rows(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> "tuple[Tensor, Tensor]":
         """Return real and generated rows of one shape, (batch_size, length, V)."""
@@ -187,9 +187,9 @@ class WganTraining:
         rows = torch.arange(size, device=self._device)
         real = left_padded(gold, rows, last)
         if self.recipe.helping:
-            predicted = self.model.network.forced(self._weights, tokens, noise).softmax(2)
+            predicted = self._network.forced(tokens, noise).softmax(2)
             return real, helped(gold, predicted, rows, last)
-        return real, left_padded(self.model.network.free(self._weights, noise, length), rows, last)
+        return real, left_padded(self._network.free(noise, length), rows, last)
 
     def _distinct(self, length: int, windows: np.random.Generator) -> float:
         """Return the number of distinct drawn rows, over that of as many real windows."""
@@ -202,7 +202,7 @@ class WganTraining:
 
 
 def train_wgan(
-    model: NoiseGru,
+    model: "NoiseGru",
     train: Corpus,
     valid: Corpus | None = None,
     *,
@@ -232,3 +232,63 @@ def train_wgan(
         )
     training.finish(history)
     return history
+
+
+class TextWindows:
+    """Windows of a text, of any length.
+
+    `ends`: whether windows begin where sentences begin, and ``<eos>`` fills what is behind their ends; else a window
+    may begin at any token, as long as it lies inside a sentence.
+    """
+
+    def __init__(self, text: Corpus, longest: int, *, ends: bool) -> None:
+        self._text = text
+        self._ends = ends
+        self._bounds: tuple[int, IntArray] = (0, np.zeros(0, dtype=np.int64))  # of the last length
+        if not ends and int(text.lengths.max(initial=0)) < longest:
+            raise InputError(
+                f"no sentence has {longest} tokens, the longest {int(text.lengths.max(initial=0))}: use shorter windows"
+            )
+
+    def draw(self, n: int, length: int, rng: np.random.Generator) -> IntArray:
+        """Return `n` windows of `length` tokens, drawn with replacement, shape (n, length)."""
+        lengths, starts = self._text.lengths, self._text.offsets[:-1]
+        if self._ends:
+            rows = rng.integers(len(lengths), size=n)
+            first, inside = starts[rows], np.arange(length) < lengths[rows, None]
+        else:
+            if self._bounds[0] != length:
+                self._bounds = (length, np.cumsum(np.maximum(lengths - length + 1, 0)))
+            bounds = self._bounds[1]
+            chosen = rng.integers(bounds[-1], size=n)
+            rows = np.searchsorted(bounds, chosen, side="right")
+            first = starts[rows] + chosen - np.concatenate(([0], bounds))[rows]
+            inside = np.ones((n, length), dtype=np.bool_)
+        windows = np.full((n, length), EOS, dtype=np.int64)
+        windows[inside] = self._text.tokens[(first[:, None] + np.arange(length))[inside]]
+        return windows
+
+
+def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+    """Return prefixes of rows, left-padded with zeros, shape (R, L, V).
+
+    `rows`: distributions or one-hot vectors, shape (B, L, V); `which`: row of each prefix, shape (R,); `last`: its last
+    position, from 0, shape (R,).
+    """
+    import torch
+
+    length = rows.shape[1]
+    places = torch.arange(length, device=rows.device) - (length - 1 - last[:, None])
+    return rows[which[:, None], places.clamp(min=0)] * (places >= 0)[:, :, None]
+
+
+def helped(gold: "Tensor", predicted: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+    """Return real prefixes with the prediction at their last position, left-padded, shape (R, L, V).
+
+    `gold`: one-hot vectors of real text, shape (B, L, V); `predicted`: distributions at each position with teacher
+    forcing, shape (B, L, V).
+    """
+    import torch
+
+    beginnings = left_padded(gold, which, last)
+    return torch.cat((beginnings[:, :-1], predicted[which, last][:, None]), 1)
