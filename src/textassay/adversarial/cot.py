@@ -9,7 +9,7 @@ Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discret
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,7 +51,11 @@ class CoT(FromScratch):
         size, n_validation = recipe.batch_size, recipe.n_validation
         super().__init__(model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed)
         rng = torch.Generator().manual_seed(self._key("mediator"))
-        sizes = {"layers": recipe.mediator_layers, "dropout": recipe.mediator_dropout, "length": model.length}
+        sizes: dict[str, Any] = {
+            "layers": recipe.mediator_layers,
+            "dropout": recipe.mediator_dropout,
+            "length": model.length,
+        }
         mediator = LstmModel(recipe.mediator_width, **sizes).begun(self._n_types, self.limit, rng)
         self.mediator: SentenceNetwork = mediator.to(self._device)
         betas = (recipe.beta1, recipe.beta2)

@@ -20,7 +20,7 @@ from textassay.generator import LanguageModel, check_train, training_record
 from textassay.training import History, single_threaded
 
 if TYPE_CHECKING:
-    from textassay.generator import LstmModel, LstmNetwork
+    from textassay.generator import LstmModel
 
 
 _NEVER = -30.0  # initial bias of <unk> where real text has none: no loss teaches the generator to avoid it
@@ -70,7 +70,7 @@ class FromScratch(GeneratorTraining):
         self.policy = network
         self._n_types, self._device = len(train.vocabulary), network.device
 
-    def _prepare(self, network: "LstmNetwork") -> None:
+    def _prepare(self, network: Any) -> None:
         """Change the initial weights of the generator."""
 
     @abstractmethod

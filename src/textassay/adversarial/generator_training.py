@@ -36,8 +36,8 @@ class GeneratorTraining:
 
     kind: ClassVar[str]
     players: dict[str, Player]
-    network: "SentenceNetwork"
-    policy: "SentenceNetwork"
+    network: Any  # `SentenceNetwork`s
+    policy: Any
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class GeneratorTraining:
         return drawn_corpus(*drawn.sentences(), vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
 
     @property
-    def sampled_network(self) -> "SentenceNetwork":
+    def sampled_network(self) -> Any:
         """What `sample` draws from."""
         return self.policy
 

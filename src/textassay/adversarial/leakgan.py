@@ -35,7 +35,7 @@ from textassay.training import History, single_threaded, training_device
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from textassay.generator import LeakGanModel, Reading, SentenceNetwork
+    from textassay.generator import LeakGanModel, Reading
 
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,7 +91,7 @@ class LeakGan(GeneratorTraining):
         self.players = {"manager": self.manager, "worker": self.worker, "discriminator": self.discriminator}
 
     @property
-    def sampled_network(self) -> "SentenceNetwork":
+    def sampled_network(self) -> Any:
         """The generator at the sharpness of the model."""
         return self.network
 
@@ -121,7 +121,8 @@ class LeakGan(GeneratorTraining):
 
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
         tokens = torch.from_numpy(rows).to(self.worker.device)
-        return self.policy.reading(tokens, self.policy.begin(len(drawn)))
+        reading: Reading = self.policy.reading(tokens, self.policy.begin(len(drawn)))
+        return reading
 
     def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
         """Return the mean probability of being real over roll-outs after each action, shape (B, limit)."""
@@ -251,7 +252,8 @@ class LeakGan(GeneratorTraining):
         pooled = self.network.features.windows(torch.cat((recent, tokens), 1))
         behind = np.arange(rows.shape[1]) > drawn.lengths[:, None]
         hidden = torch.from_numpy(behind).to(self.discriminator.device)[..., None]
-        return self.network.features(pooled.masked_fill(hidden, -math.inf).amax(1))
+        features: Tensor = self.network.features(pooled.masked_fill(hidden, -math.inf).amax(1))
+        return features
 
 
 def rank_rescaled(rewards: FloatArray, taken: BoolArray, *, rescaling: float) -> FloatArray:

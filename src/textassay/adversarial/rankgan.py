@@ -6,9 +6,9 @@ same over C and s; the rank is R(s|U, C), the mean of P over the reference set U
 
 Source: Lin et al., "Adversarial Ranking for Language Generation", NeurIPS 2017, equations 1 to 5.
 Departs from their public code, which sums cosines over U before the softmax, and takes log R of generated sentences
-with the opposite sign where the paper has log(1 - R), and rewards R: here it is as in the paper. Reference and comparison
-sets are drawn anew for each batch and each step, the comparison set as large as a side of a batch; no reference is a
-sentence of the batch where there is enough text.
+with the opposite sign where the paper has log(1 - R), and rewards R: here it is as in the paper.
+Reference and comparison sets are drawn anew for each batch and each step, the comparison set as large as a side of a
+batch; no reference is a sentence of the batch where there is enough text.
 """
 
 import math

@@ -12,7 +12,7 @@ the mean over sentences, not over their steps, to which Adam is invariant.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from textassay.generator import LanguageModel
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from textassay.generator import LstmNetwork, TiedLstm
+    from textassay.generator import TiedLstm
 
 
 class ScratchGan(FromScratch):
@@ -87,7 +87,7 @@ class ScratchGan(FromScratch):
     def _iterations(self) -> int:
         return self.recipe.iterations
 
-    def _prepare(self, network: "LstmNetwork") -> None:
+    def _prepare(self, network: Any) -> None:
         import torch
 
         if self._vectors is not None:

@@ -85,8 +85,8 @@ class WganTraining:
         self._n_types = len(train.vocabulary)
         self._device = self._network.device
         self._small = recipe.batch_size * max(model.width, recipe.critic_width) <= _SMALL
-        rng = torch.Generator().manual_seed(self._key("critic"))
-        self._critic = begun(lambda: WganCritic(self._n_types, recipe.critic_width), rng).to(self._device)
+        draws = torch.Generator().manual_seed(self._key("critic"))
+        self._critic = begun(lambda: WganCritic(self._n_types, recipe.critic_width), draws).to(self._device)
         betas = (recipe.beta1, recipe.beta2)
         self._players = {
             "generator": Player(

@@ -39,7 +39,8 @@ class WganCritic(Network):
         state = inputs.new_zeros(len(rows), self.cell.state.in_features)
         for part in inputs.unbind(1):
             state = self.cell(part, state)
-        return state @ self.head["weight"] + self.head["bias"]
+        scores: Tensor = state @ self.head["weight"] + self.head["bias"]
+        return scores
 
 
 def gradient_norms(score: Score, rows: Tensor) -> Tensor:

@@ -118,7 +118,6 @@ from textassay.generator.simple import WordShuffler as WordShuffler
 from textassay.generator.text_likelihood import Quantity as Quantity
 from textassay.generator.text_likelihood import TextLikelihood as TextLikelihood
 from textassay.generator.text_likelihood import text_likelihood as text_likelihood
-from textassay.generator.tied_lstm import FIXED as FIXED
 from textassay.generator.tied_lstm import TiedLstm as TiedLstm
 from textassay.generator.transformer_xl import AdaptiveSoftmax as AdaptiveSoftmax
 from textassay.generator.transformer_xl import Segment as Segment

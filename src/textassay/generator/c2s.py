@@ -55,7 +55,8 @@ class GatedC2sNetwork(C2sNetwork):
 
     def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
         """Return the outputs of the LSTM plus the gated context."""
-        return vectors + self.gate(vectors, context) * self.skip(context)[:, None]
+        gated: Tensor = self.gate(vectors, context) * self.skip(context)[:, None]
+        return vectors + gated
 
 
 class C2sModel(ContextModel):

@@ -36,7 +36,7 @@ class ContextNetwork(LstmNetwork):
     def __init__(self, n_types: int, *, n_categories: Sequence[int], context_width: int, **settings: Any) -> None:
         super().__init__(n_types, **settings)
         self.n_categories = list(n_categories)
-        self.attributes = nn.ModuleList(nn.Embedding(number, context_width) for number in n_categories)
+        self.attributes: Any = nn.ModuleList(nn.Embedding(number, context_width) for number in n_categories)
 
     def initialise(self, rng: torch.Generator) -> None:
         """Draw all weights; embeddings of attributes have variance 1 where `spread` is None."""

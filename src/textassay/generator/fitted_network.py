@@ -126,9 +126,14 @@ class FittedNetwork(ABC):
         return self.require().at(self.precision)
 
     @property
+    def weights(self) -> dict[str, Tensor]:
+        """The weights by name, float32."""
+        return dict(self.module.named_parameters())
+
+    @property
     def n_parameters(self) -> int:
         """Number of weights."""
-        return sum(weight.numel() for weight in self.module.parameters())
+        return sum(weight.numel() for weight in self.weights.values())
 
     @property
     def digest(self) -> str:
@@ -143,7 +148,7 @@ class FittedNetwork(ABC):
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the weights by name."""
-        return {name: weight.detach().cpu().numpy() for name, weight in self.module.named_parameters()}
+        return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
 
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
         """Raise `InputError` unless names, shapes and types are those of this network's weights; reads no number.

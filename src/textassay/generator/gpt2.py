@@ -113,7 +113,7 @@ class Gpt2(SentenceNetwork):
         super().__init__(longest=positions - 1)
         blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
         embeddings = {"wte": nn.Embedding(n_types, width), "wpe": nn.Embedding(positions, width)}
-        self.transformer = nn.ModuleDict({**embeddings, "h": blocks, "ln_f": nn.LayerNorm(width, eps=_EPSILON)})
+        self.transformer: Any = nn.ModuleDict({**embeddings, "h": blocks, "ln_f": nn.LayerNorm(width, eps=_EPSILON)})
         self.heads, self.dropout = heads, dropout
 
     def initialise(self, rng: torch.Generator) -> None:

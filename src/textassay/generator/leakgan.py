@@ -48,7 +48,7 @@ class Features(nn.Module):
         super().__init__()
         self.n_features, self.widest = sum(filters.values()), max(filters)
         self.words = nn.Embedding(n_types, dimension)
-        self.filters = nn.ModuleList(
+        self.filters: Any = nn.ModuleList(
             nn.Conv1d(dimension, count, window, bias=False) for window, count in filters.items()
         )
         self.pooled = nn.ParameterDict({"bias": torch.empty(self.n_features)})

@@ -73,13 +73,15 @@ class LstmNetwork(SentenceNetwork):
         super().__init__(excluded=excluded, longest=longest)
         dimension, fixed = embedding or (width, 0)
         self.embedding = nn.Embedding(n_types, dimension)
-        self.layers = nn.ModuleList(LstmLayer(width if layer else dimension + fixed, width) for layer in range(layers))
+        self.layers: Any = nn.ModuleList(
+            LstmLayer(width if layer else dimension + fixed, width) for layer in range(layers)
+        )
         self.width, self.dropout, self.spread = width, dropout, spread
         self.add_head(n_types)
 
     def add_head(self, n_types: int) -> None:
         """Add the output layer."""
-        self.head = nn.Linear(self.width, n_types)
+        self.head: Any = nn.Linear(self.width, n_types)
 
     def initialise(self, rng: torch.Generator) -> None:
         for name, weight in self.named_parameters():

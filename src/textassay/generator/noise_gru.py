@@ -2,8 +2,8 @@
 
 `textassay.adversarial` trains it; here are its draws, free or with teacher forcing.
 
-The network, a GRU, maps a noise vector to a sentence; ``<sos>`` is the start token, where the public code of its authors
-has a start vector of its own.
+The network, a GRU, maps a noise vector to a sentence; ``<sos>`` is the start token, where the public code of its
+authors has a start vector of its own.
 
 Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
 Pre-training", 2017; Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.

@@ -7,8 +7,8 @@ detected. Both files are written under other names and then renamed, the documen
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 

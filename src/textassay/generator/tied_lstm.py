@@ -8,7 +8,7 @@ d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019 (the join, 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +16,6 @@ from torch import Tensor, nn
 from textassay.errors import check_least
 from textassay.generator.lstm import LstmModel, LstmNetwork
 from textassay.generator.module import State
-
-FIXED = "fixed.weight"  # name of the fixed embeddings among the weights
 
 
 class TiedLstmNetwork(LstmNetwork):
@@ -29,7 +27,7 @@ class TiedLstmNetwork(LstmNetwork):
         self.projection = nn.Linear(self.width, size, bias=False)
         self.head = nn.ParameterDict({"bias": torch.empty(n_types)})
         fixed = size - self.embedding.embedding_dim
-        self.fixed = nn.Embedding(n_types, fixed) if fixed else None
+        self.fixed: Any = nn.Embedding(n_types, fixed) if fixed else None
 
     def embedded(self, tokens: Tensor) -> Tensor:
         return nn.functional.embedding(tokens, self._joined())

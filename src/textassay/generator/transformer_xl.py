@@ -227,7 +227,7 @@ class TransformerXl(SentenceNetwork):
         self.clusters = nn.Linear(width, len(self.cutoffs)) if self.cutoffs else None
         shape = (heads, width // heads)
         self.query_bias = nn.ParameterDict({"content": torch.empty(shape), "distance": torch.empty(shape)})
-        self.blocks = nn.ModuleList(Block(width, inner, heads, dropout) for _ in range(layers))
+        self.blocks: Any = nn.ModuleList(Block(width, inner, heads, dropout) for _ in range(layers))
         self.width, self.heads, self.dropout, self.span = width, heads, dropout, span
 
     def initialise(self, rng: torch.Generator) -> None:
@@ -471,7 +471,8 @@ class TransformerXlModel(NetworkLanguageModel):
             for each, new in zip(kept.values(), _joined(memory, layers, self.memory), strict=True):
                 each[:, self.memory - new.shape[1] :] = new
             rows = vectors[torch.from_numpy(inside).to(rng.device)]
-            return module.loss(rows, torch.from_numpy(wanted[inside]).to(rng.device))
+            mean: Tensor = module.loss(rows, torch.from_numpy(wanted[inside]).to(rng.device))
+            return mean
 
         def batches(epoch: int) -> list[Segment]:
             length = inputs.shape[1]

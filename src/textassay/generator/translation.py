@@ -158,7 +158,7 @@ class TranslationNetwork(Network):
     ) -> None:
         super().__init__()
 
-        def layers(n: int, *, decodes: bool) -> nn.ModuleList:
+        def layers(n: int, *, decodes: bool) -> Any:
             return nn.ModuleList(Layer(width, inner, heads, dropout, attends_to_source=decodes) for _ in range(n))
 
         self.source_words = nn.Embedding(n_types, width)

@@ -236,7 +236,7 @@ class Trainings:
             else:
                 training = ScratchGan(TiedLstm(**network.changes, **shared), train, recipe=recipe, seed=seed)
 
-            def finish(history: RoundsHistory) -> LstmModel:
+            def finish(history: RoundsHistory) -> Any:
                 training.finish(history, {"seed": seed})
                 return training.model
 
