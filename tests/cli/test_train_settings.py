@@ -11,7 +11,7 @@ import pytest
 from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.cli.groups import MODELS
 from textassay.cli.train_models import command
-from textassay.generator import KINDS
+from textassay.generator import KINDS, kind_of
 from textassay.training import DecayRecipe, Recipe
 
 Run = Callable[..., Any]
@@ -46,7 +46,7 @@ def test_every_setting_is_an_option(name: str) -> None:
     groups: dict[str, set[str]] = {"rounds": set(), "model": set()}
     for setting in command(name).settings.values():  # type: ignore[attr-defined]
         groups["rounds" if setting.group == "rounds" else "model"].add(setting.name)
-    wanted = set(signature(KINDS[GENERATORS[name]]).parameters) - TOLD - UNUSED.get(name, set())
+    wanted = set(signature(kind_of(GENERATORS[name])).parameters) - TOLD - UNUSED.get(name, set())
     assert wanted <= groups["model"]
     if name in OPTIMIZED:
         assert set(signature(OPTIMIZED[name]).parameters) <= groups["model"]

@@ -16,6 +16,7 @@ from textassay.generator import (
     NetworkLanguageModel,
     ParameterCounts,
     Shaped,
+    kind_of,
     make_generator,
     parameter_counts,
 )
@@ -25,7 +26,7 @@ pytest.importorskip("torch")
 
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_the_types_of_settings_are_those_of_the_model(name: str) -> None:
-    hints = get_type_hints(KINDS[name].__init__)  # type: ignore[misc]
+    hints = get_type_hints(kind_of(name).__init__)  # type: ignore[misc]
     apart = {"recipe", "seed", "attributes", "return"}  # attributes come with the text
     assert get_type_hints(SETTING_TYPES[name]) == {key: hint for key, hint in hints.items() if key not in apart}
     assert SETTING_TYPES.keys() == KINDS.keys()

@@ -14,7 +14,7 @@ has no unknown word, none is drawn in the rounds.
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt

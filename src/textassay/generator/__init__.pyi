@@ -26,6 +26,7 @@ from textassay.generator.c2s import GatedC2sModel as GatedC2sModel
 from textassay.generator.catalog import KINDS as KINDS
 from textassay.generator.catalog import ParameterCounts as ParameterCounts
 from textassay.generator.catalog import Shaped as Shaped
+from textassay.generator.catalog import kind_of as kind_of
 from textassay.generator.catalog import make_generator as make_generator
 from textassay.generator.catalog import parameter_counts as parameter_counts
 from textassay.generator.conditional import ContextModel as ContextModel

@@ -45,7 +45,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
     `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
     """
-    kind = _kind(name)
+    kind = kind_of(name)
     presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
     if name == "tied-lstm":  # its presets are those of ScratchGAN
         presets = {"small": {"recipe": signature(kind).parameters["recipe"].default}}
@@ -71,7 +71,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
 def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     """Return an unfitted generator with exactly these `settings`."""
     check_type("the kind of model", name, str)
-    kind = _kind(name)
+    kind = kind_of(name)
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
     recipe = settings.get("recipe", {})
     generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
@@ -85,7 +85,8 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     return generator
 
 
-def _kind(name: str) -> type:
+def kind_of(name: str) -> type:
+    """Return the class of a generator; raise where there is none, or PyTorch is missing."""
     if name not in KINDS:
         raise unknown_name("generator", name, KINDS)
     if name not in _WITHOUT_PYTORCH:

@@ -82,7 +82,7 @@ class ContextNetwork(LstmNetwork):
         """Return the embedding of each category, (B, K, context_width), of the first inputs, (B,)."""
         numbers = first - _FIRST
         if bool((numbers < 0).any()):
-            raise InputError("a conditional network needs contexts")
+            raise InputError("the generator is conditional: it needs contexts")
         vectors = []
         for table, count in zip(self.attributes, self.n_categories, strict=True):
             vectors.append(table(numbers % count))
