@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.adversarial import (
+    CotRecipe,
+    GumbelGanRecipe,
+    LeakGanRecipe,
+    RankGanRecipe,
+    ScratchGanRecipe,
+    SeqGanRecipe,
+    WganRecipe,
+)
 from textassay.cli.groups import MODELS
 from textassay.cli.train_models import command
 from textassay.generator import KINDS, kind_of
@@ -26,6 +34,7 @@ GENERATORS = {
     "seqgan": "lstm",
     "rankgan": "lstm",
     "cot": "lstm",
+    "gumbelgan": "lstm",
     "scratchgan": "tied-lstm",
     "wgan": "noise-gru",
 }
@@ -33,6 +42,7 @@ ROUNDS: dict[str, type] = {
     "cot": CotRecipe,
     "leakgan": LeakGanRecipe,
     "rankgan": RankGanRecipe,
+    "gumbelgan": GumbelGanRecipe,
     "scratchgan": ScratchGanRecipe,
     "seqgan": SeqGanRecipe,
     "wgan": WganRecipe,

@@ -9,10 +9,13 @@ from textassay.adversarial.from_scratch import FromScratch as FromScratch
 from textassay.adversarial.generator_training import ORACLE as ORACLE
 from textassay.adversarial.generator_training import VALID as VALID
 from textassay.adversarial.generator_training import GeneratorTraining as GeneratorTraining
-from textassay.adversarial.gumbel import annealed as annealed
-from textassay.adversarial.gumbel import gumbel_max as gumbel_max
-from textassay.adversarial.gumbel import gumbel_noise as gumbel_noise
-from textassay.adversarial.gumbel import gumbel_softmax as gumbel_softmax
+from textassay.adversarial.gumbelgan import GUMBELGAN_PRESETS as GUMBELGAN_PRESETS
+from textassay.adversarial.gumbelgan import GumbelGan as GumbelGan
+from textassay.adversarial.gumbelgan import GumbelGanRecipe as GumbelGanRecipe
+from textassay.adversarial.gumbelgan import annealed as annealed
+from textassay.adversarial.gumbelgan import gumbel_max as gumbel_max
+from textassay.adversarial.gumbelgan import gumbel_noise as gumbel_noise
+from textassay.adversarial.gumbelgan import gumbel_softmax as gumbel_softmax
 from textassay.adversarial.leakgan import LeakGan as LeakGan
 from textassay.adversarial.leakgan import goal_agreement as goal_agreement
 from textassay.adversarial.leakgan import intrinsic_rewards as intrinsic_rewards

@@ -44,14 +44,15 @@ class StepDiscriminator(Network):
         self.norm.bias[width : 2 * width] = _FORGET_BIAS
 
     def forward(
-        self, tokens: Tensor, fixed: Tensor | None, *, dropout: float = 0.0, rng: torch.Generator | None = None
+        self, tokens: Tensor, fixed: Tensor | None = None, *, dropout: float = 0.0, rng: torch.Generator | None = None
     ) -> Tensor:
         """Return the logit, after each token, that the sentence is real, shape (B, L).
 
-        `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their ends; `fixed`: fixed embeddings, shape (V, fixed).
+        `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their ends, or of distributions, (B, L, V); `fixed`: fixed
+        embeddings, shape (V, fixed).
         """
         table = self.words.weight if fixed is None else torch.cat((self.words.weight, fixed), 1)
-        vectors = nn.functional.embedding(tokens, table)
+        vectors = tokens @ table if tokens.is_floating_point() else nn.functional.embedding(tokens, table)
         places = _positions(tokens.shape[1], vectors.device).expand(len(tokens), -1, -1)
         inputs = self.input(dropped(torch.cat((vectors, places), 2), dropout, rng))  # (B, L, 4 x width)
         state = cell = inputs.new_zeros(len(tokens), self.state.in_features)

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import textassay.adversarial as systems
-from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.adversarial import (
+    CotRecipe,
+    GumbelGanRecipe,
+    LeakGanRecipe,
+    RankGanRecipe,
+    ScratchGanRecipe,
+    SeqGanRecipe,
+    WganRecipe,
+)
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
@@ -374,6 +382,28 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
             "mediator_dropout": "Dropout of the mediator.",
         }),
     ),
+    "gumbelgan": (
+        Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
+        RECIPE,
+        Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
+        Settings("rounds", GumbelGanRecipe, ROUNDS, {
+            "rounds": "Adversarial rounds.",
+            "iterations": "Steps of a round: an update of each side.",
+            "batch_size": ("adversarial_batch_size", "Sentences of each side in an update."),
+            "temperature": "Temperature of the relaxed draws in the first round.",
+            "last_temperature": "Temperature of the relaxed draws in the last round.",
+            "learning_rate": ("adversarial_learning_rate", "Learning rate of the generator in the rounds."),
+            "max_norm": ("adversarial_max_norm", "Clip gradients of the generator to this norm in the rounds."),
+            "n_validation": ("validation_samples", "Sentences drawn to ask an oracle about."),
+        }),
+        Settings("rounds", GumbelGanRecipe, DISCRIMINATOR, {
+            "pretraining_rounds": "Rounds of the discriminator alone, before those of both.",
+            "judge_learning_rate": ("discriminator_learning_rate", "Learning rate of the discriminator."),
+            "dimension": ("discriminator_embedding_width", "Embedding dimension of the discriminator."),
+            "width": ("discriminator_width", "Hidden dimension of the discriminator."),
+            "dropout": ("discriminator_dropout", "Dropout of the discriminator."),
+        }),
+    ),
     "scratchgan": (
         Settings("network", SETTING_TYPES["tied-lstm"], MODEL, {
             **_SHAPE,
@@ -449,6 +479,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
 _COMMANDS: Mapping[str, type[TrainAdversarial]] = {
     "seqgan": TrainSeqGan,
     "rankgan": TrainSeqGan,
+    "gumbelgan": TrainSeqGan,
     "cot": TrainWithOracle,
     "scratchgan": TrainScratchGan,
     "leakgan": TrainAdversarial,

@@ -13,7 +13,7 @@ from textassay.training import Recipe
 MODEL, TRAINING = "Model", "Training"
 
 _OTHERS = {  # in files of their own
-    **dict.fromkeys(("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
+    **dict.fromkeys(("cot", "gumbelgan", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
     "translation": "train_translation",
 }
 

@@ -110,7 +110,11 @@ class LstmNetwork(SentenceNetwork):
 
     def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
         """Return the outputs of the last layer, (B, L, width), and the state: hidden state and cell of each layer."""
-        device, vectors = tokens.device.type, self.embedded(tokens)
+        return self.run_vectors(self.embedded(tokens), state, rng)
+
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        """Return the same for input vectors, (B, L, dimension)."""
+        device = vectors.device.type
         if torch.is_autocast_enabled(device):
             vectors = vectors.to(torch.get_autocast_dtype(device))
         vectors = dropped(vectors, self.dropout, rng)

@@ -32,8 +32,8 @@ class TiedLstmNetwork(LstmNetwork):
     def embedded(self, tokens: Tensor) -> Tensor:
         return nn.functional.embedding(tokens, self._joined())
 
-    def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
-        vectors, state = super().run(tokens, state, rng)
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        vectors, state = super().run_vectors(vectors, state, rng)
         return vectors @ self.projection.weight.to(vectors.dtype).T, state
 
     def output(self) -> tuple[Tensor, Tensor | None]:

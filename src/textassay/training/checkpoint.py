@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-FORMAT = 3  # since networks are modules, whose weights have other names
+FORMAT = 2
 _DOCUMENT = "textassay"  # the keys of the file's metadata
 _FORMAT = "format"
 _CHECKSUM = "checksum"
