@@ -72,7 +72,10 @@ def test_the_discriminator_is_what_it_says() -> None:
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
     w: dict[str, Any] = {name: weight.numpy().astype(np.float64) for name, weight in network.named_parameters()}
     state: Any = np.zeros(4)
-    memory, expected = np.zeros(4), []
+    memory: Any = np.zeros(4)
+    expected = []
+    read: Any
+    gates: Any
     for place, token in enumerate((4, 5, 6, 4)):
         cosines = np.cos(place / 10_000.0 ** (np.arange(8) / 7))
         read = np.concatenate((w["words.weight"][token], fixed[token].numpy(), cosines))

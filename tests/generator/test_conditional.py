@@ -9,7 +9,7 @@ import pytest
 from textassay.corpus import OTHER, Corpus, with_contexts
 from textassay.errors import InputError, OptionError
 from textassay.generator import (
-    CONTEXT_PRESETS,
+    CONDITIONAL,
     Att2SeqModel,
     C2sModel,
     ContextModel,
@@ -185,7 +185,7 @@ def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], 
         kind(8).fit(toy(10))
 
 
-@pytest.mark.parametrize("name", sorted(CONTEXT_PRESETS))
+@pytest.mark.parametrize("name", CONDITIONAL)
 def test_presets(name: str) -> None:
     for preset in ("paper", "small", "tiny"):
         made = make_generator(name, preset=preset, attributes=ATTRIBUTES)

@@ -8,6 +8,7 @@ import pytest
 from textassay.corpus import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.generator import FittedNetwork, Network
+from textassay.generator.settings import Settings
 
 torch = pytest.importorskip("torch")
 
@@ -25,14 +26,10 @@ class Numbers(Network):
         self.scale.fill_(1.0)
 
 
-class Table(FittedNetwork):
+class Table(Settings, FittedNetwork):
     """A number for each token, trained by nobody here."""
 
     kind: ClassVar[str] = "table"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {}
 
     @property
     def _title(self) -> str:

@@ -12,7 +12,6 @@ import pytest
 from textassay.corpus import TextForm
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator import (
-    PRESETS,
     LanguageModel,
     NetworkLanguageModel,
     WordShuffler,
@@ -40,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore:.*samples were cut")
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", ["gpt2", "lstm", "ngram", "position-unigram", "scheduled-sampling", "transformer-xl"])
 def test_a_saved_model_is_the_same_model(name: str, tmp_path: Path) -> None:
     model = fitted(name)
     save_model(model, tmp_path / "a" / "b", form=FORM)

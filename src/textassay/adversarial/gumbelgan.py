@@ -13,73 +13,19 @@ Departs from the last: the generator begins with maximum likelihood, and the for
 their relaxation (straight-through), so that the discriminator cannot tell real text by its being one-hot.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
+import torch
+from torch import Tensor
 
 from textassay.adversarial.generator_training import GeneratorTraining
 from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import variety
+from textassay.adversarial.recipes import GumbelGanRecipe
 from textassay.adversarial.rounds import Phase, mean_values
-from textassay.adversarial.scratchgan import step_loss
+from textassay.adversarial.scratchgan import StepDiscriminator, step_loss
 from textassay.corpus import EOS, PAD, SOS, Corpus
-from textassay.errors import OptionError, check_least, check_positive, check_share
-from textassay.generator import LanguageModel, check_train
-from textassay.training import Recipe
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from textassay.generator import LstmModel
-
-
-@dataclass(frozen=True)
-class GumbelGanRecipe:
-    """How the two sides are trained, after the generator has learnt from real text."""
-
-    # rounds, at least 0, the first ones of the discriminator alone; steps of a round, at least 1: one update of the
-    # discriminator, then one of the generator
-    rounds: int = 100
-    pretraining_rounds: int = 5
-    iterations: int = 50
-    batch_size: int = 64  # sentences of each side in an update, at least 1
-    # temperature of the first and the last round, above 0
-    temperature: float = 1.0
-    last_temperature: float = 0.1
-    # generator: learning rate of Adam, gradient norm for clipping
-    learning_rate: float = 1e-4
-    max_norm: float = 5.0
-    # discriminator: learning rate of Adam; embedding and hidden dimension; dropout
-    judge_learning_rate: float = 1e-3
-    dimension: int = 64
-    width: int = 128
-    dropout: float = 0.1
-    n_validation: int = 10_000  # sentences drawn for the oracle to score, at least 1
-
-    def __post_init__(self) -> None:
-        check_least(self, ("rounds", "pretraining_rounds"), 0)
-        check_least(self, ("iterations", "batch_size", "dimension", "width", "n_validation"), 1)
-        check_positive(self, ("temperature", "last_temperature", "learning_rate", "max_norm", "judge_learning_rate"))
-        check_share(self, ("dropout",))
-
-
-# settings of the generator (`LstmModel` and its pre-training) and of the adversarial training; ours
-GUMBELGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], GumbelGanRecipe]] = MappingProxyType(
-    {
-        "small": (
-            {"width": 128, "dropout": 0.2, "recipe": Recipe(max_epochs=8, learning_rate=4e-3, schedule="linear")},
-            GumbelGanRecipe(),
-        ),
-        "tiny": (
-            {"width": 32, "dropout": 0.0, "recipe": Recipe(max_epochs=4, learning_rate=1e-2, schedule="linear")},
-            GumbelGanRecipe(rounds=20, pretraining_rounds=2, iterations=20, dimension=16, width=32, n_validation=1000),
-        ),
-    }
-)
+from textassay.errors import OptionError
+from textassay.generator import LanguageModel, LstmModel, begun, check_train
 
 
 class GumbelGan(GeneratorTraining):
@@ -92,7 +38,7 @@ class GumbelGan(GeneratorTraining):
 
     def __init__(
         self,
-        model: "LstmModel",
+        model: LstmModel,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -101,11 +47,6 @@ class GumbelGan(GeneratorTraining):
         seed: int = 0,
     ) -> None:
         check_train(train, generator=model.name)
-        import torch
-
-        from textassay.adversarial.scratchgan_discriminator import StepDiscriminator
-        from textassay.generator import begun
-
         super().__init__(
             model, train, begins_as=model.digest, oracle=oracle, n_validation=recipe.n_validation, seed=seed
         )
@@ -146,10 +87,8 @@ class GumbelGan(GeneratorTraining):
         drawn = self._drawn(recipe.batch_size, self._key(phase, number, "variety"))
         return {**mean_values(steps), "variety": variety(drawn, self._real)}
 
-    def relaxed(self, n: int, temperature: float, *, key: int) -> "Tensor":
+    def relaxed(self, n: int, temperature: float, *, key: int) -> Tensor:
         """Return `n` drawn sentences as one-hot rows, (n, limit, V), with the gradients of their relaxation."""
-        import torch
-
         policy = self.policy
         rng = torch.Generator(policy.device).manual_seed(key)
         table = policy.embedding.weight
@@ -166,16 +105,12 @@ class GumbelGan(GeneratorTraining):
             vectors = drawn @ table
         return torch.stack(rows, 1)
 
-    def generator_loss(self, rows: "Tensor") -> "Tensor":
+    def generator_loss(self, rows: Tensor) -> Tensor:
         """Return -E log D of drawn rows, (B, limit, V), over all steps, a scalar (the loss that does not saturate)."""
-        import torch
-
         return torch.nn.functional.softplus(-self.discriminator(rows)).mean()
 
     def _train_discriminator(self, temperature: float, *place: str | int) -> float:
         """Update the discriminator on as many real as drawn sentences; return its loss before."""
-        import torch
-
         recipe, device = self.recipe, self.network.device
         chosen = np.random.default_rng(self._key(*place, "real")).integers(len(self._real), size=recipe.batch_size)
         real = torch.from_numpy(self._real.tokens[chosen]).to(device)
@@ -186,29 +121,23 @@ class GumbelGan(GeneratorTraining):
         return self.players["discriminator"].descend(step_loss(*logits))
 
 
-def gumbel_noise(like: "Tensor", rng: "torch.Generator") -> "Tensor":
+def gumbel_noise(like: Tensor, rng: torch.Generator) -> Tensor:
     """Return Gumbel noise of the shape, precision and device of `like`: ``-log(-log(U))``, U uniform in (0, 1)."""
-    import torch
-
     uniform = torch.rand(like.shape, generator=rng, dtype=torch.float64, device=like.device)
     tiny = torch.finfo(torch.float64).tiny  # float32 would cut the upper tail at 16.6
     return (-(-uniform.clamp(min=tiny).log()).log()).to(like.dtype)
 
 
-def gumbel_max(log_weights: "Tensor", noise: "Tensor") -> "Tensor":
+def gumbel_max(log_weights: Tensor, noise: Tensor) -> Tensor:
     """Return draws from the distributions in proportion to exp(`log_weights`), (..., V), as ids, shape (...)."""
     return (log_weights + noise).argmax(-1)
 
 
-def gumbel_softmax(
-    log_weights: "Tensor", noise: "Tensor", temperature: float, *, straight_through: bool = False
-) -> "Tensor":
+def gumbel_softmax(log_weights: Tensor, noise: Tensor, temperature: float, *, straight_through: bool = False) -> Tensor:
     """Return relaxed draws, rows of positive numbers that sum to 1, shape (..., V).
 
     `log_weights`: up to a constant a row, shape (..., V); `noise`: `gumbel_noise` of the same shape.
     """
-    import torch
-
     if not 0 < temperature < float("inf"):
         raise OptionError(f"temperature must be above 0, got {temperature}")
     relaxed = torch.softmax((log_weights + noise) / temperature, -1)

@@ -24,7 +24,7 @@ from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
 from textassay.errors import InputError, OptionError
-from textassay.generator import SETTING_TYPES
+from textassay.generator import settings_of
 
 if TYPE_CHECKING:
     from textassay.generator import LanguageModel
@@ -361,9 +361,9 @@ _ADAM: Help = {
 _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     **{
         name: (
-            Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
+            Settings("network", settings_of("lstm"), MODEL, LSTM),
             RECIPE,
-            Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
+            Settings("network", settings_of("lstm"), TRAINING, BATCH),
             Settings("rounds", recipe, ROUNDS, _SEQGAN),
             Settings("rounds", recipe, panel, others),
         )
@@ -373,7 +373,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         )
     },
     "cot": (
-        Settings("network", SETTING_TYPES["lstm"], MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
+        Settings("network", settings_of("lstm"), MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
         Settings("rounds", CotRecipe, ROUNDS, {**_STEPS, **_ADAM}),
         Settings("rounds", CotRecipe, "Mediator", {
             "mediator_learning_rate": "Learning rate of the mediator.",
@@ -383,9 +383,9 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "gumbelgan": (
-        Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
+        Settings("network", settings_of("lstm"), MODEL, LSTM),
         RECIPE,
-        Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
+        Settings("network", settings_of("lstm"), TRAINING, BATCH),
         Settings("rounds", GumbelGanRecipe, ROUNDS, {
             "rounds": "Adversarial rounds.",
             "iterations": "Steps of a round: an update of each side.",
@@ -405,7 +405,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "scratchgan": (
-        Settings("network", SETTING_TYPES["tied-lstm"], MODEL, {
+        Settings("network", settings_of("tied-lstm"), MODEL, {
             **_SHAPE,
             "dimension": ("embedding_width", "Embedding dimension that is learnt."),
             "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),
@@ -425,7 +425,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "leakgan": (
-        Settings("network", SETTING_TYPES["leakgan"], MODEL, {
+        Settings("network", settings_of("leakgan"), MODEL, {
             "width": "Hidden dimension of manager and worker.",
             "goal": "Dimension of a goal embedding.",
             "memory": "Goals that the worker reads, and tokens that a goal is for.",
@@ -454,7 +454,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "wgan": (
-        Settings("network", SETTING_TYPES["noise-gru"], MODEL, {
+        Settings("network", settings_of("noise-gru"), MODEL, {
             "width": "Embedding and hidden dimension, and that of the noise; "
             "of the critic, too, without --critic-width.",
             "noise": "Standard deviation of the noise.",

@@ -11,9 +11,7 @@ from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from textassay.errors import OptionError, check_type, unknown_name
 from textassay.generator.base import LanguageModel
-from textassay.generator.context_presets import CONTEXT_PRESETS
-from textassay.generator.presets import PRESETS
-from textassay.generator.translation_presets import TRANSLATION_PRESETS
+from textassay.generator.settings import presets_of, settings_of
 from textassay.training import DecayRecipe, require_neural
 
 # Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
@@ -41,14 +39,10 @@ _WITHOUT_PYTORCH = ("ngram", "position-unigram")
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
     """Return an unfitted generator.
 
-    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
-    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
-    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
+    `name`: one of `KINDS`; `preset`: one of `presets_of` it; None for ``small``.
     """
     kind = kind_of(name)
-    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
-    if name == "tied-lstm":  # its presets are those of ScratchGAN
-        presets = {"small": {"recipe": signature(kind).parameters["recipe"].default}}
+    presets = presets_of(name)
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)
@@ -87,8 +81,7 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
 
 def kind_of(name: str) -> type:
     """Return the class of a generator; raise where there is none, or PyTorch is missing."""
-    if name not in KINDS:
-        raise unknown_name("generator", name, KINDS)
+    settings_of(name)
     if name not in _WITHOUT_PYTORCH:
         require_neural(f"the {name} generator")
     module, kind = KINDS[name]
