@@ -68,7 +68,7 @@ def test_the_discriminator_is_what_it_says() -> None:
     """Words, what is given of them and cosines of the place; one LSTM layer, its gates normalised; one logit a step."""
     rng = torch.Generator().manual_seed(0)
     network = begun(lambda: StepDiscriminator(7, dimension=3, fixed=2, width=4), rng).requires_grad_(False)
-    network.norm.weight += torch.linspace(0.0, 1.0, 16)
+    network.norm.weight.add_(torch.linspace(0.0, 1.0, 16))
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
     w: dict[str, Any] = {name: weight.numpy().astype(np.float64) for name, weight in network.named_parameters()}
     state: Any = np.zeros(4)

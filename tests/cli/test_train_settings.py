@@ -28,7 +28,11 @@ Refused = Callable[..., str]
 # What the texts, other options or the command itself decide.
 TOLD = {"seed", "recipe", "length", "max_length", "positions", "attributes", "ends"}
 # What a training against a discriminator does not ask the generator's class for.
-UNUSED = {"leakgan": {"batch_size"}, "cot": {"batch_size", "dropout"}, "scratchgan": {"batch_size", "dropout"}}
+UNUSED = {
+    "leakgan": {"batch_size"},
+    "cot": {"batch_size", "dropout"},
+    "scratchgan": {"batch_size", "dropout", "embedding"},
+}
 GENERATORS = {
     **{name: name for name in MODELS if name in KINDS},
     "seqgan": "lstm",

@@ -90,6 +90,16 @@ SEQGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], SeqGanRecipe]] = MappingPr
             },
             SeqGanRecipe(),
         ),
+        "characters": (  # Tevet et al., "Evaluating Text GANs as Language Models": the run that they call best
+            {
+                "width": 512,
+                "embedding": 8,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=480, learning_rate=1e-2, max_norm=5.0),
+            },
+            SeqGanRecipe(pretraining_rounds=200),
+        ),
         "tiny": (
             {
                 "width": 32,
@@ -146,7 +156,10 @@ def _like_seqgan(preset: str, **changes: Any) -> tuple[Mapping[str, Any], RankGa
 # settings of the generator (`LstmModel` and its pre-training) and of the adversarial training
 RANKGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], RankGanRecipe]] = MappingProxyType(
     {
-        "paper": _like_seqgan("paper", rounds=50, baseline="leave-one-out", n_references=4),
+        # two windows more than SeqGAN's; how long they are the paper does not say
+        "paper": _like_seqgan(
+            "paper", rounds=50, baseline="leave-one-out", n_references=4, filters={**FILTERS, 30: 160, 40: 160}
+        ),
         "tiny": _like_seqgan("tiny", gamma=5.0, learning_rate=3e-3),  # 1e-2 loses half the variety
     }
 )
@@ -200,6 +213,17 @@ LEAKGAN_PRESETS: Mapping[str, tuple[Mapping[str, Any], LeakGanRecipe]] = Mapping
                 "sharpness": 1.5,
             },
             LeakGanRecipe(),
+        ),
+        "paper-40": (  # of sentences of 40 tokens
+            {
+                "width": 32,
+                "goal": 16,
+                "memory": 4,
+                "dimension": 64,
+                "filters": tuple(FILTERS.items()),
+                "sharpness": 1.5,
+            },
+            LeakGanRecipe(learning_rate=5e-4),
         ),
         "tiny": (
             {"width": 32, "goal": 16, "memory": 4, "dimension": 16, "filters": ((1, 16), (2, 16), (3, 16))},

@@ -345,6 +345,7 @@ _RANKS: Help = {
 _SHAPE: Help = {
     "width": "Hidden dimension.",
     "layers": "LSTM layers.",
+    "embedding": ("embedding_width", "Embedding dimension; that of --width by default."),
     "spread": ("init_range", "Initial weights are uniform between -X and X."),
 }
 _STEPS: Help = {
@@ -406,7 +407,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     ),
     "scratchgan": (
         Settings("network", settings_of("tied-lstm"), MODEL, {
-            **_SHAPE,
+            **{name: line for name, line in _SHAPE.items() if name != "embedding"},
             "dimension": ("embedding_width", "Embedding dimension that is learnt."),
             "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),
         }),

@@ -20,17 +20,20 @@ _OTHERS = {  # in files of their own
 RECIPE = Settings("training", Recipe, TRAINING, {
     "max_epochs": ("epochs", "Most epochs."),
     "patience": "Stop after N epochs in a row without improvement.",
-    "learning_rate": "Peak learning rate of Adam.",
+    "learning_rate": "Peak learning rate.",
     "schedule": "Learning rate: constant, linear, cosine or inverse-sqrt.",
     "warmup_steps": "Steps over which the learning rate rises.",
     "max_norm": "Clip gradients to this norm.",
     "averaging": "Decay of the running mean of the weights that is kept; 0: the weights themselves.",
     "precision": "auto, float32 or bfloat16.",
+    "rule": ("optimizer", "adam or rmsprop."),
+    "max_value": "Clamp each number of a gradient to [-X, X].",
 })  # fmt: skip
 LSTM: Help = {
     "width": "Embedding and hidden dimension.",
     "layers": "LSTM layers.",
     "dropout": "Dropout between layers.",
+    "embedding": ("embedding_width", "Embedding dimension; that of --width by default."),
     "spread": ("init_range", "Initial weights are uniform between -X and X."),
 }
 BATCH: Help = {"batch_size": "Sentences in a batch."}

@@ -1,7 +1,7 @@
 """Attention attribute-to-sequence (Att2Seq): an LSTM that attends to the attributes before each token.
 
 Source: Dong, Huang, Wei, Lapata, Zhou, Xu, "Learning to Generate Product Reviews from Attributes", EACL 2017.
-Departs from it: trained with Adam, gradients clipped by norm, where it has RMSProp and clips each value.
+Trained with Adam and gradients clipped by norm, or, as there, by RMSProp with each number clamped (preset ``paper``).
 """
 
 from typing import Any

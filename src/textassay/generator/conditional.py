@@ -107,7 +107,8 @@ class ContextModel(ContextSettings, LstmModel):
     def network_settings(self) -> dict[str, Any]:
         """Arguments of the network but for the number of types."""
         n_categories = [len(categories) for categories in self.attributes.values()]
-        return {**super().network_settings, "n_categories": n_categories, "context_width": self.context_width}
+        own = {"embedding": (self.embedding or self.width, 0), "context_width": self.context_width}
+        return {**super().network_settings, **own, "n_categories": n_categories}
 
     def restore(
         self,

@@ -133,7 +133,8 @@ class LstmModel(LstmSettings, NetworkLanguageModel):
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         length = "" if self.length is None else f", length={self.length}"
-        return f"lstm(width={self.width}{layers}{length})"
+        embedding = "" if self.embedding is None else f", embedding={self.embedding}"
+        return f"lstm(width={self.width}{embedding}{layers}{length})"
 
     @property
     def network_settings(self) -> dict[str, Any]:
@@ -143,4 +144,4 @@ class LstmModel(LstmSettings, NetworkLanguageModel):
 
     def new_module(self, n_types: int, longest: int) -> LstmNetwork:
         """Return the network; `longest` does not matter."""
-        return LstmNetwork(n_types, **self.network_settings)
+        return LstmNetwork(n_types, **self.network_settings, embedding=(self.embedding or self.width, 0))

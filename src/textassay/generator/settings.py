@@ -6,7 +6,7 @@ inherit from them. What a preset ``paper`` follows, its comment says; where a pa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -93,6 +93,13 @@ class LstmSettings(NetworkSettings):
             "batch_size": 32,
             "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
         },
+        "reviews": {  # Garbacea et al., "Judge the Judges"
+            "width": 512,
+            "layers": 2,
+            "dropout": 0.5,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=5.0),
+        },
         "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
         "exposure-32": {
             "width": 32,
@@ -109,6 +116,7 @@ class LstmSettings(NetworkSettings):
     layers: int = 1
     dropout: float = 0.1
     spread: float | None = None
+    embedding: int | None = None  # dimension of the input vectors; None for `width`
     length: int | None = None
     recipe: Recipe = SMALL
     batch_size: int = 128
@@ -120,14 +128,15 @@ class LstmSettings(NetworkSettings):
         check_range("width", self.width, 1)
         check_range("layers", self.layers, 1, MAX_LAYERS)
         check_range("length", self.length, 1, MAX_WINDOW)
+        check_range("embedding", self.embedding, 1)
         check_share(self, ("dropout",))
         check_positive(self, ("spread",))
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """Arguments of the constructor; `length` only where there is one."""
-        own = super().own_settings
-        return own if self.length is not None else {name: own[name] for name in own if name != "length"}
+        """Arguments of the constructor; `length` and `embedding` only where there are some."""
+        apart = ("length", "embedding")
+        return {name: value for name, value in super().own_settings.items() if name not in apart or value is not None}
 
 
 @dataclass(eq=False, repr=False)
@@ -165,6 +174,8 @@ class TiedLstmSettings(LstmSettings):
         super().__post_init__()
         check_least(self, ("dimension",), 1)
         check_least(self, ("fixed",), 0)
+        if self.embedding is not None:
+            raise OptionError("the embedding of tied-lstm is set by dimension and fixed")
 
 
 @dataclass(eq=False, repr=False)
@@ -227,7 +238,7 @@ class Att2SeqSettings(ContextSettings):
             "dropout": 0.2,
             "spread": 0.08,
             "batch_size": 50,
-            "recipe": Recipe(max_epochs=80, patience=5, learning_rate=2e-3, max_norm=5.0),
+            "recipe": Recipe(max_epochs=80, patience=5, learning_rate=2e-3, rule="rmsprop", max_value=5.0),
         },
         "small": {**LstmSettings.presets["small"], "context_width": 32},
         "tiny": {**LstmSettings.presets["tiny"], "context_width": 8},
@@ -248,6 +259,14 @@ class Gpt2Settings(NetworkSettings):
             "dropout": 0.1,
             "batch_size": 128,
             "recipe": Recipe(max_epochs=40, learning_rate=2e-5),
+        },
+        "paper-80": {  # the epochs of the text of the paper; ``paper`` has those of its code
+            "width": 768,
+            "layers": 12,
+            "heads": 12,
+            "dropout": 0.1,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, learning_rate=2e-5),
         },
         "small": {
             "width": 256,
@@ -573,6 +592,6 @@ def presets_of(name: str) -> Presets:
 
 
 def _json_ready(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+    if isinstance(value, Recipe):
+        return value.settings()
     return [_json_ready(each) for each in value] if isinstance(value, tuple | list) else value
