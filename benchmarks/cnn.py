@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import cnn
 from textassay.discriminator.base import Discriminator
 from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.network import WordRows
+from textassay.discriminator.networks import CnnNetwork
 from textassay.discriminator.stack import StackDiscriminator
+from textassay.generator.module import begun
 from textassay.generator.ngram import NgramModel
 from textassay.training.backend import single_threaded
 
@@ -99,23 +100,24 @@ def steps(corpora: Mapping[str, Corpus]) -> None:
     import torch
 
     words = WordRows.build((corpora["real"], corpora["generated"]), 2)
-    weights = cnn.cnn_weights(words.n_rows, seed=0)
+    judge = CnnDiscriminator()
+    network = begun(lambda: judge.new_network(words), torch.Generator().manual_seed(0))
     sides = [words.encode(corpora[side]).take(np.arange(256)) for side in ("real", "generated")]
     sentences = type(sides[0]).concatenate(sides)
-    optimizer = torch.optim.Adam(list(weights.values()), lr=1e-4, fused=True)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-4, fused=True)
     print("| pooled by | ms a step |\n|---|---|")
-    look_up = cnn.pooled_by_look_up
+    look_up = CnnNetwork.pooled_by_look_up
     for name in ("pooled_by_look_up", "pooled_by_convolution"):
-        cnn.pooled_by_look_up = getattr(cnn, name)
+        CnnNetwork.pooled_by_look_up = getattr(CnnNetwork, name)  # type: ignore[method-assign]
         times = []
         for _ in range(12):
             start = time.perf_counter()
             optimizer.zero_grad()
-            cnn.cnn_loss(weights, sentences, np.repeat([1, 0], 256), None).backward()  # type: ignore[no-untyped-call]
+            network.loss(sentences, np.repeat([1, 0], 256), None).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             times.append(time.perf_counter() - start)
         print(f"| {name} | {1000 * statistics.median(times[2:]):.1f} |")
-    cnn.pooled_by_look_up = look_up
+    CnnNetwork.pooled_by_look_up = look_up  # type: ignore[method-assign]
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from textassay.adversarial import (
     ranker_loss,
     train_in_rounds,
 )
+from textassay.adversarial.recipes import FILTERS
 from textassay.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution import workers
@@ -100,13 +101,13 @@ def test_the_length_of_features_does_not_matter_and_without_gamma_all_are_equal(
 
 @pytest.mark.feature("JJ-11")
 def test_the_loss_of_the_ranker_is_the_one_of_its_definition() -> None:
-    training = _fitted()
+    training = _fitted(dropout=0.0)
     rows = training._real.tokens
     real, drawn, references = rows[:4], training._drawn(5, 1).tokens, rows[10:13]
     rng = torch.Generator().manual_seed(0)
-    loss = ranker_loss(training.discriminator.weights, real, drawn, references, rng, gamma=3.0, dropout=0.0)
-    ranks_of_real = log_rank_of(training.discriminator.weights, real, references, drawn, gamma=3.0)
-    ranks_of_drawn = log_rank_of(training.discriminator.weights, drawn, references, real, gamma=3.0)
+    loss = ranker_loss(training.judge, real, drawn, references, rng, gamma=3.0)
+    ranks_of_real = log_rank_of(training.judge, real, references, drawn, gamma=3.0)
+    ranks_of_drawn = log_rank_of(training.judge, drawn, references, real, gamma=3.0)
     expected = -ranks_of_real.mean() - np.log1p(-np.exp(ranks_of_drawn)).mean()
     assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
     gradients = torch.autograd.grad(loss, list(training.discriminator.weights.values()))
@@ -131,7 +132,7 @@ def test_the_last_action_earns_the_logarithm_of_the_rank_beside_human_sentences(
     assert (len(compared), len(references)) == (8, 5)
     assert not set(compared) & set(references)
     y_drawn, y_references, y_compared = (
-        features(training.discriminator.weights, rows).detach().double()
+        features(training.judge, rows).detach().double()
         for rows in (drawn.tokens, training._real.tokens[references], training._real.tokens[compared])
     )
     expected, _ = log_ranks(y_drawn, y_references, y_compared, gamma=3.0)
@@ -155,7 +156,8 @@ def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypat
         np.testing.assert_array_equal(real, training._real.tokens[:8])
         np.testing.assert_array_equal(drawn, others)
         np.testing.assert_array_equal(references, training._real.tokens[asked[-1]])
-        assert settings == {"gamma": 3.0, "dropout": 0.3}
+        assert settings == {"gamma": 3.0}
+        assert training.judge.dropout == 0.3
         return torch.zeros(())
 
     others = training._drawn(8, 2).tokens
@@ -194,7 +196,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert train_in_rounds(second, PHASES, checkpoint=path).rounds == history.rounds
     for name, tensor in whole.state().items():
         assert torch.equal(tensor, second.state()[name]), name
-    assert not any("output" in name for name in whole.state() if name.startswith("discriminator/"))
+    assert not any("head" in name for name in whole.state() if name.startswith("discriminator/"))
 
 
 @pytest.mark.slow
@@ -223,4 +225,4 @@ def test_bad_settings_are_refused_and_the_presets_are_whole() -> None:
     for setting in bad:
         with pytest.raises(OptionError):
             RankGanRecipe(**setting)
-    assert RANKGAN_PRESETS["paper"][1] == RankGanRecipe(n_references=4)
+    assert RANKGAN_PRESETS["paper"][1] == RankGanRecipe(n_references=4, filters={**FILTERS, 30: 160, 40: 160})

@@ -1,6 +1,7 @@
 """The convolutional discriminator: its network, its objective, its optimum on a toy, what training keeps, its doors."""
 
 import importlib.util
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,16 @@ from textassay.discriminator import (
     PAPER,
     RARE,
     CnnDiscriminator,
+    CnnNetwork,
     Pair,
     Sentences,
     WordRows,
     balanced_accuracy,
     balanced_cross_entropy,
-    cnn,
-    cnn_logits,
-    cnn_loss,
-    cnn_weights,
-    pooled_by_convolution,
-    pooled_by_look_up,
 )
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import parallel_map, workers
+from textassay.generator import begun
 from textassay.metric import dd, parse_metric
 from textassay.training import Recipe
 
@@ -47,13 +44,19 @@ def some_sentences(n: int, n_rows: int, seed: int = 0, most: int = 14) -> Senten
     return Sentences(np.concatenate(parts), np.concatenate(([0], np.cumsum([len(part) for part in parts]))))
 
 
-def plain_convolution(weights: Any, sentences: Sentences, length: int) -> Any:
+def cnn_network(n_words: int, *, seed: int) -> CnnNetwork:
+    """Return the network of the paper with initial weights."""
+    build = partial(CnnNetwork, n_words, dimension=512, filters={2: 100, 3: 200}, dropout=0.5)
+    return begun(build, torch.Generator().manual_seed(seed))
+
+
+def plain_convolution(network: CnnNetwork, sentences: Sentences, length: int) -> Any:
     """Return the pooled filters, all sentences padded to `length`, straight from PyTorch's convolution."""
     table = np.full((len(sentences), length), PAD)
     for row, (start, stop) in enumerate(zip(sentences.offsets[:-1], sentences.offsets[1:], strict=True)):
         table[row, : stop - start] = sentences.words[start:stop]
-    vectors = torch.nn.functional.embedding(torch.from_numpy(table), weights["words"]).transpose(1, 2)
-    maps = [torch.nn.functional.conv1d(vectors, weights[f"filters {window}"]) for window in (2, 3)]
+    vectors = torch.nn.functional.embedding(torch.from_numpy(table), network.words.weight).transpose(1, 2)
+    maps = [torch.nn.functional.conv1d(vectors, bank.weight) for bank in network.filters]
     return torch.cat([each.max(dim=2).values for each in maps], dim=1)
 
 
@@ -78,31 +81,32 @@ def fitted() -> tuple[CnnDiscriminator, tuple[Pair, Pair, Pair]]:
 
 @pytest.mark.feature("DD-04")
 def test_the_network_has_the_papers_shapes_and_size() -> None:
-    weights = cnn_weights(5690, seed=0)
+    network = cnn_network(5690, seed=0)
+    weights = dict(network.named_parameters())
     assert {name: tuple(weight.shape) for name, weight in weights.items()} == {
-        "words": (5690, 512),
-        "filters 2": (100, 512, 2),
-        "filters 2 bias": (100,),
-        "filters 3": (200, 512, 3),
-        "filters 3 bias": (200,),
-        "highway": (300, 300),
-        "highway bias": (300,),
-        "highway gate": (300, 300),
-        "highway gate bias": (300,),
-        "output": (2, 300),
-        "output bias": (2,),
+        "words.weight": (5690, 512),
+        "filters.0.weight": (100, 512, 2),
+        "filters.0.bias": (100,),
+        "filters.1.weight": (200, 512, 3),
+        "filters.1.bias": (200,),
+        "highway.weight": (300, 300),
+        "highway.bias": (300,),
+        "gate.weight": (300, 300),
+        "gate.bias": (300,),
+        "head.weight": (2, 300),
+        "head.bias": (2,),
     }
     assert all(weight.requires_grad for weight in weights.values())
     assert sum(weight.numel() for weight in weights.values()) == 3_504_382
-    words = weights["words"].detach()
+    words = weights["words.weight"].detach()
     assert words.abs().max() <= 1
     assert words.var().item() == pytest.approx(1 / 3, abs=0.002)
-    assert set(weights["filters 3 bias"].tolist()) == {weights["filters 2 bias"][0].item()}
-    assert weights["filters 2 bias"][0].item() == pytest.approx(0.1)
-    assert not weights["highway gate bias"].any()
+    assert set(weights["filters.1.bias"].tolist()) == {weights["filters.0.bias"][0].item()}
+    assert weights["filters.0.bias"][0].item() == pytest.approx(0.1)
+    assert not weights["gate.bias"].any()
     sentences = some_sentences(7, 5690)
-    assert pooled_by_look_up(weights, sentences).shape == (7, 300)
-    assert cnn_logits(weights, sentences).shape == (7, 2)
+    assert network.pooled_by_look_up(sentences).shape == (7, 300)
+    assert network.logits(sentences).shape == (7, 2)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -111,15 +115,18 @@ def test_looking_up_gives_what_the_convolution_gives_with_its_gradients(seed: in
     assert (np.diff(sentences.offsets) == N_PADS).any(), "no empty sentence"
     found, losses = [], []
     for pooled_by in (
-        pooled_by_look_up,
-        pooled_by_convolution,
-        lambda weights, rows: plain_convolution(weights, rows, 40),  # far more padding changes nothing
+        CnnNetwork.pooled_by_look_up,
+        CnnNetwork.pooled_by_convolution,
+        lambda network, rows: plain_convolution(network, rows, 40),  # far more padding changes nothing
     ):
-        weights = cnn_weights(30, seed=seed)
-        pooled = pooled_by(weights, sentences)
+        network = cnn_network(30, seed=seed)
+        weights = dict(network.named_parameters())
+        pooled = pooled_by(network, sentences)
         loss = (torch.sin(pooled) * torch.linspace(0.5, 1.5, 300)).mean()
         loss.backward()
-        gradients = [np.asarray(weights[name].grad) for name in ("words", "filters 2", "filters 3")]
+        gradients = [
+            np.asarray(weights[name].grad) for name in ("words.weight", "filters.0.weight", "filters.1.weight")
+        ]
         found.append([pooled.detach().numpy(), *gradients])
         losses.append(loss.item())
     for other in (1, 2):
@@ -132,41 +139,43 @@ def test_looking_up_gives_what_the_convolution_gives_with_its_gradients(seed: in
 @pytest.mark.feature("DD-05")
 def test_the_loss_is_binary_cross_entropy_and_the_penalty() -> None:
     """With the network written out in NumPy, in float64, from the pooled convolution on."""
-    weights = cnn_weights(50, seed=1)
+    network = cnn_network(50, seed=1)
+    weights = dict(network.named_parameters())
     sentences = some_sentences(20, 50)
     is_real = np.repeat([1, 0], 10)
     w = {name: weight.detach().double().numpy() for name, weight in weights.items()}
-    pooled = plain_convolution(weights, sentences, 20).detach().double().numpy()
-    y = np.maximum(pooled + np.concatenate([w["filters 2 bias"], w["filters 3 bias"]]), 0)
-    t = expit(y @ w["highway gate"].T + w["highway gate bias"])
-    y = t * np.maximum(y @ w["highway"].T + w["highway bias"], 0) + (1 - t) * y
-    logits = y @ w["output"].T + w["output bias"]
-    np.testing.assert_allclose(cnn_logits(weights, sentences).detach().numpy(), logits, rtol=1e-4, atol=1e-4)
+    pooled = plain_convolution(network, sentences, 20).detach().double().numpy()
+    y = np.maximum(pooled + np.concatenate([w["filters.0.bias"], w["filters.1.bias"]]), 0)
+    t = expit(y @ w["gate.weight"].T + w["gate.bias"])
+    y = t * np.maximum(y @ w["highway.weight"].T + w["highway.bias"], 0) + (1 - t) * y
+    logits = y @ w["head.weight"].T + w["head.bias"]
+    np.testing.assert_allclose(network.logits(sentences).detach().numpy(), logits, rtol=1e-4, atol=1e-4)
     scores = expit(logits[:, 1] - logits[:, 0])
-    penalty = 0.2 * ((w["output"] ** 2).sum() + (w["output bias"] ** 2).sum()) / 2
+    penalty = 0.2 * ((w["head.weight"] ** 2).sum() + (w["head.bias"] ** 2).sum()) / 2
     expected = balanced_cross_entropy(scores[:10], scores[10:]) + penalty
-    assert cnn_loss(weights, sentences, is_real, None).item() == pytest.approx(expected, rel=1e-5)
+    assert network.loss(sentences, is_real, None).item() == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.feature("DD-04")
 def test_dropout_leaves_out_half_and_keeps_the_mean() -> None:
-    weights = cnn_weights(50, seed=1)
+    network = cnn_network(50, seed=1)
+    weights = dict(network.named_parameters())
     sentences = some_sentences(4, 50)
     with torch.no_grad():
-        weights["output bias"].zero_()
-        plain = cnn_logits(weights, sentences).numpy()
+        weights["head.bias"].zero_()
+        plain = network.logits(sentences).numpy()
         drawn = np.array(
-            [cnn_logits(weights, sentences, torch.Generator().manual_seed(seed)).numpy() for seed in range(200)]
+            [network.logits(sentences, torch.Generator().manual_seed(seed)).numpy() for seed in range(200)]
         )
     error = drawn.std(axis=0) / np.sqrt(200)
     assert np.all(error > 0)
     assert np.all(np.abs(drawn.mean(axis=0) - plain) < 4.5 * error)
     with torch.no_grad():
-        weights["output"][:, 1:] = 0  # one filter is left, and it is there doubled, or not
-        weights["filters 2 bias"][0] = 100
-        one = cnn_logits(weights, sentences).numpy()
+        weights["head.weight"][:, 1:] = 0  # one filter is left, and it is there doubled, or not
+        weights["filters.0.bias"][0] = 100
+        one = network.logits(sentences).numpy()
         drawn = np.array(
-            [cnn_logits(weights, sentences, torch.Generator().manual_seed(seed)).numpy() for seed in range(200)]
+            [network.logits(sentences, torch.Generator().manual_seed(seed)).numpy() for seed in range(200)]
         )
     assert np.all((drawn == 0) | np.isclose(drawn, 2 * one, rtol=1e-5))
     assert np.mean(drawn == 0) == pytest.approx(0.5, abs=4.5 * np.sqrt(0.25 / (200 * 4)))
@@ -183,12 +192,12 @@ def test_batches_are_half_real_half_generated_and_use_every_sentence(
     pair = (corpora["real"], corpora["generated"])
     seen: list[tuple[list[int], np.ndarray]] = []
 
-    def loss(weights: Any, sentences: Sentences, is_real: np.ndarray, rng: Any) -> Any:
+    def loss(network: Any, sentences: Sentences, is_real: np.ndarray, rng: Any) -> Any:
         assert isinstance(rng, torch.Generator), "no dropout in training"
         seen.append((sentences.words[sentences.offsets[:-1]].tolist(), is_real))
-        return (weights["output"] ** 2).sum()
+        return (network.head.weight**2).sum()
 
-    monkeypatch.setattr(cnn, "cnn_loss", loss)
+    monkeypatch.setattr(CnnNetwork, "loss", loss)
     CnnDiscriminator(Recipe(3), batch_size=32, min_sentences=1).fit(pair, pair)
     n_batches = -(-n_real // 16)
     assert len(seen) == 3 * n_batches

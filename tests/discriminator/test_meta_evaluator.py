@@ -28,6 +28,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.execution import workers
+from textassay.generator import begun
 from textassay.human import read_mechanical_turk
 from textassay.training import Recipe
 
@@ -141,24 +142,28 @@ def test_pooling_between_convolution_and_lstm() -> None:
     pair = (found["real"], found["g"])
     judge = RecurrentDiscriminator(convolution=True, pooling=3, width=8, recipe=Recipe(1), min_sentences=1)
     encoder = judge.encoded(pair, pair)[0]
-    weights = judge.new_weights(encoder, torch.Generator().manual_seed(0))
-    arrays = {name: weight.numpy().astype(np.float64) for name, weight in weights.items()}
+    network = begun(lambda: judge.new_network(encoder), torch.Generator().manual_seed(0)).requires_grad_(False)
+    arrays = {name: weight.numpy().astype(np.float64) for name, weight in network.named_parameters()}
     sentences = Corpus.concatenate([found["real"].take(np.arange(1)), found["g"].take(np.arange(1)), found["odd"]])
-    odds = judge.log_odds(weights, encoder.encode(sentences), None)
+    odds = network(encoder.encode(sentences))
     for row, corpus in enumerate(sentences.take(np.array([row])) for row in range(5)):
         words = encoder.encode(corpus).words[: len(corpus.tokens) + 1]  # with its end
-        padded = np.pad(arrays["words"][words], ((1, 1), (0, 0)))
-        windows = [np.einsum("fdw,wd->f", arrays["filters"], padded[k : k + 3]) for k in range(len(words))]
-        found_ = np.maximum(0, np.array(windows) + arrays["filters bias"])
+        padded = np.pad(arrays["words.weight"][words], ((1, 1), (0, 0)))
+        windows = [np.einsum("fdw,wd->f", arrays["filters.weight"], padded[k : k + 3]) for k in range(len(words))]
+        found_ = np.maximum(0, np.array(windows) + arrays["filters.bias"])
         hidden, memory, outputs = np.zeros(8), np.zeros(8), []
         for k in range(0, len(words), 3):
-            gates = arrays["input"] @ found_[k : k + 3].max(0) + arrays["state"] @ hidden + arrays["bias"]
+            gates = (
+                arrays["lstm.weight_ih"] @ found_[k : k + 3].max(0)
+                + arrays["lstm.weight_hh"] @ hidden
+                + arrays["lstm.bias"]
+            )
             let_in, keep, new, let_out = np.split(gates, 4)
             memory = expit(keep) * memory + expit(let_in) * np.tanh(new)
             hidden = expit(let_out) * np.tanh(memory)
             outputs.append(hidden)
         judged = np.concatenate([np.mean(outputs, 0), np.max(outputs, 0), outputs[-1]])
-        assert float(odds[row]) == pytest.approx((arrays["output"] @ judged)[0], abs=1e-6)
+        assert float(odds[row]) == pytest.approx((arrays["head.weight"] @ judged)[0], abs=1e-6)
 
 
 def test_settings_of_recurrent_judges() -> None:

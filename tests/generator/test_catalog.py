@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus import Corpus
-from textassay.discriminator import cnn_weights
+from textassay.discriminator import CnnNetwork
 from textassay.errors import OptionError
 from textassay.generator import (
     KINDS,
@@ -19,6 +19,7 @@ from textassay.generator import (
     parameter_counts,
     presets_of,
     settings_of,
+    shaped,
 )
 
 pytest.importorskip("torch")
@@ -81,7 +82,8 @@ def test_unknown_names() -> None:
 def test_parameter_counts_are_a_third_of_those_printed_in_the_paper() -> None:
     networks = {name: make_generator(name, preset="paper") for name in ("gpt2", "lstm")}
     counts = {name: parameter_counts(made, 5690) for name, made in networks.items() if isinstance(made, Shaped)}
-    counts["cnn"] = ParameterCounts(sum(weight.numel() for weight in cnn_weights(5690, seed=0).values()))
+    cnn = shaped(lambda: CnnNetwork(5690, dimension=512, filters={2: 100, 3: 200}, dropout=0.5))
+    counts["cnn"] = ParameterCounts(sum(weight.numel() for weight in cnn.parameters()))
     found = {name: (round(c.trainable / 1e6, 2), round(c.with_moments / 1e6, 1)) for name, c in counts.items()}
     assert found == {"gpt2": (89.47, 268.4), "lstm": (10.03, 30.1), "cnn": (3.50, 10.5)}
     with pytest.raises(OptionError, match="n_types must be at least 4 and longest at least 1, got 3 and 51"):

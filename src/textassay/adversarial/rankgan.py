@@ -12,7 +12,6 @@ batch; no reference is a sentence of the batch where there is enough text.
 """
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from textassay.adversarial.policy_gradient import Scorer
 from textassay.adversarial.recipes import RankGanRecipe
 from textassay.adversarial.seqgan import SeqGan, sentences_of
 from textassay.corpus import Corpus
-from textassay.discriminator import cnn_features
+from textassay.discriminator import CnnNetwork
 from textassay.execution import parallel_map
 from textassay.generator import LanguageModel, LstmModel
 from textassay.seeding import stream
@@ -31,7 +30,6 @@ from textassay.training import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Weights = Mapping[str, Tensor]
 
 _TOGETHER = 2048  # sentences ranked in one block
 
@@ -56,20 +54,18 @@ class RankGan(SeqGan):
         self._ranking = recipe
         super().__init__(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
 
-    def _new_discriminator(self) -> dict[str, Tensor]:
-        weights = super()._new_discriminator().items()
-        return {name: weight for name, weight in weights if not name.startswith("output")}
+    def _new_judge(self, *, has_output: bool = False) -> CnnNetwork:
+        return super()._new_judge(has_output=has_output)
 
     def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: torch.Generator) -> Tensor:
         key = int(torch.randint(2**62, (1,), generator=rng, device=rng.device))
         return ranker_loss(
-            self.discriminator.weights,
+            self.judge,
             self._real.tokens[real_rows],
             drawn,
             self._real.tokens[self._references(np.random.default_rng(key), real_rows)],
             rng,
             gamma=self._ranking.gamma,
-            dropout=self._ranking.dropout,
         )
 
     def _scorer(self, key: int) -> Scorer:
@@ -78,7 +74,7 @@ class RankGan(SeqGan):
         references, compared = real[self._references(rng, beside)], real[beside]
 
         def score(rows: IntArray) -> FloatArray:
-            return log_rank_of(self.discriminator.weights, rows, references, compared, gamma=self._ranking.gamma)
+            return log_rank_of(self.judge, rows, references, compared, gamma=self._ranking.gamma)
 
         return score
 
@@ -90,9 +86,9 @@ class RankGan(SeqGan):
         return np.asarray((others if len(others) else candidates)[:n])
 
 
-def features(weights: Weights, rows: IntArray, rng: torch.Generator | None = None, *, dropout: float = 0.0) -> Tensor:
+def features(judge: CnnNetwork, rows: IntArray, rng: torch.Generator | None = None) -> Tensor:
     """Return y of each row of ids, padded, shape (N, limit), as (N, filters); dropout is drawn from `rng`."""
-    return cnn_features(weights, sentences_of(rows), rng, dropout=dropout)
+    return judge.features(sentences_of(rows), rng)
 
 
 def log_ranks(ranked: Tensor, references: Tensor, compared: Tensor, *, gamma: float) -> tuple[Tensor, Tensor]:
@@ -113,20 +109,19 @@ def log_ranks(ranked: Tensor, references: Tensor, compared: Tensor, *, gamma: fl
 
 
 def ranker_loss(
-    weights: Weights,
+    judge: CnnNetwork,
     real: IntArray,
     drawn: IntArray,
     references: IntArray,
     rng: torch.Generator,
     *,
     gamma: float,
-    dropout: float,
 ) -> Tensor:
     """Return the ranker's loss, -E log R(real | U, drawn) - E log(1 - R(drawn | U, real)), a scalar.
 
     `real`, `drawn`: rows of ids, padded, shapes (N, limit) and (M, limit); `references`: U, shape (K, limit).
     """
-    both = features(weights, np.concatenate((real, drawn, references)), rng, dropout=dropout)
+    both = features(judge, np.concatenate((real, drawn, references)), rng)
     y_real, y_drawn, y_references = torch.split(both, [len(real), len(drawn), len(references)])
     ranks_of_real, _ = log_ranks(y_real, y_references, y_drawn, gamma=gamma)
     _, rest_of_drawn = log_ranks(y_drawn, y_references, y_real, gamma=gamma)
@@ -134,15 +129,15 @@ def ranker_loss(
 
 
 def log_rank_of(
-    weights: Weights, rows: IntArray, references: IntArray, compared: IntArray, *, gamma: float
+    judge: CnnNetwork, rows: IntArray, references: IntArray, compared: IntArray, *, gamma: float
 ) -> FloatArray:
     """Return log R of each row of ids, shape (R, limit), among `compared`, in nats, shape (R,), without gradient."""
     with torch.no_grad():
-        y_references, y_compared = features(weights, references), features(weights, compared)
+        y_references, y_compared = features(judge, references), features(judge, compared)
 
     def rank(start: int) -> FloatArray:
         with single_threaded(), torch.no_grad():
-            y = features(weights, rows[start : start + _TOGETHER])
+            y = features(judge, rows[start : start + _TOGETHER])
             log_rank, _ = log_ranks(y, y_references, y_compared, gamma=gamma)
             return np.asarray(log_rank.cpu().double().numpy())
 

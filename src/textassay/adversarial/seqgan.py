@@ -8,11 +8,12 @@ Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gra
 Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the loss is
 the mean over sentences, not the sum, to which Adam is invariant but for gradient clipping; all weights of the roll-out
 policy are updated after each round; where real text has no unknown word, none is drawn in the rounds.
-The discriminator is the convolutional network of `textassay.discriminator.cnn` with windows of 1 to 20 words; windows
-wider than the longest sentence are left out. "judge" in names of values and settings is the discriminator.
+The discriminator is `textassay.discriminator.CnnNetwork` with windows of 1 to 20 words; windows wider than the longest
+sentence are left out. "judge" in names of values and settings is the discriminator.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +34,9 @@ from textassay.adversarial.policy_gradient import (
 from textassay.adversarial.recipes import SeqGanRecipe
 from textassay.adversarial.rounds import mean_values
 from textassay.corpus import Corpus
-from textassay.discriminator import Sentences, cnn_logits, cnn_loss, cnn_weights
+from textassay.discriminator import CnnNetwork, Sentences
 from textassay.execution import parallel_map
-from textassay.generator import LanguageModel, LstmModel, check_train
+from textassay.generator import LanguageModel, LstmModel, begun, check_train
 from textassay.training import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
@@ -73,7 +74,9 @@ class SeqGan(GeneratorTraining):
         self.roll_out_policy = self.policy.copied().requires_grad_(False)
         weights = dict(self.network.named_parameters())
         self.generator = Player(weights, learning_rate=recipe.learning_rate, max_norm=recipe.max_norm)
-        self.discriminator = Player(self._new_discriminator(), learning_rate=recipe.judge_learning_rate)
+        self.judge = self._new_judge()
+        weights = dict(self.judge.named_parameters())
+        self.discriminator = Player(weights, learning_rate=recipe.judge_learning_rate)
         self.players = {"generator": self.generator, "discriminator": self.discriminator}
 
     def state(self) -> dict[str, Tensor]:
@@ -149,22 +152,18 @@ class SeqGan(GeneratorTraining):
             batch_size=recipe.batch_size,
         )
 
-    def _new_discriminator(self) -> dict[str, Tensor]:
+    def _new_judge(self, *, has_output: bool = True) -> CnnNetwork:
         filters = {window: count for window, count in self.recipe.filters.items() if window <= self.limit}
-        return cnn_weights(
-            len(self.model.vocabulary),
-            dimension=self.recipe.dimension,
-            filters=filters,
-            seed=self._key("judge"),
-            device=self.generator.device,
-        )
+        sizes = {"dimension": self.recipe.dimension, "filters": filters, "dropout": self.recipe.dropout}
+        rng = torch.Generator().manual_seed(self._key("judge"))
+        build = partial(CnnNetwork, len(self.model.vocabulary), **sizes, has_output=has_output)  # type: ignore[arg-type]
+        return begun(build, rng).to(self.network.device)
 
     def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: torch.Generator) -> Tensor:
         """Return the discriminator's loss on real sentences by number and drawn ones: their mean cross-entropy."""
         real = self._real.tokens[real_rows]
         is_real = np.repeat([1, 0], [len(real), len(drawn)])
-        both = sentences_of(np.concatenate((real, drawn)))
-        return cnn_loss(self.discriminator.weights, both, is_real, rng, dropout=self.recipe.dropout)
+        return self.judge.loss(sentences_of(np.concatenate((real, drawn))), is_real, rng)
 
     def _scorer(self, key: int) -> Scorer:
         """Return the function that rewards the sentences of a step; `key` is its seed."""
@@ -176,8 +175,7 @@ class SeqGan(GeneratorTraining):
         def score(start: int) -> FloatArray:
             with single_threaded(), torch.no_grad():
                 sentences = sentences_of(rows[start : start + _TOGETHER])
-                logits = cnn_logits(self.discriminator.weights, sentences).cpu().double().numpy()
-            return np.asarray(expit(logits[:, 1] - logits[:, 0]))
+                return np.asarray(expit(self.judge(sentences).numpy()))
 
         return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
 

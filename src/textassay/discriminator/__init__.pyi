@@ -27,12 +27,6 @@ from textassay.discriminator.catalog import missing_members as missing_members
 from textassay.discriminator.cnn import FAST as FAST
 from textassay.discriminator.cnn import PAPER as PAPER
 from textassay.discriminator.cnn import CnnDiscriminator as CnnDiscriminator
-from textassay.discriminator.cnn import cnn_features as cnn_features
-from textassay.discriminator.cnn import cnn_logits as cnn_logits
-from textassay.discriminator.cnn import cnn_loss as cnn_loss
-from textassay.discriminator.cnn import cnn_weights as cnn_weights
-from textassay.discriminator.cnn import pooled_by_convolution as pooled_by_convolution
-from textassay.discriminator.cnn import pooled_by_look_up as pooled_by_look_up
 from textassay.discriminator.conditional import COLUMNS as COLUMNS
 from textassay.discriminator.conditional import Differences as Differences
 from textassay.discriminator.conditional import cross_fit_prompts as cross_fit_prompts
@@ -75,6 +69,7 @@ from textassay.discriminator.network import RARE as RARE
 from textassay.discriminator.network import Sentences as Sentences
 from textassay.discriminator.network import WordRows as WordRows
 from textassay.discriminator.network import seeded as seeded
+from textassay.discriminator.networks import CnnNetwork as CnnNetwork
 from textassay.discriminator.newton import fit_logistic as fit_logistic
 from textassay.discriminator.ngram_network import CountRows as CountRows
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator as NgramNetworkDiscriminator

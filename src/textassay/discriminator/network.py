@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -37,7 +38,6 @@ PAD, RARE = 0, 1  # the first two rows
 N_PADS = 3  # as many as the widest window of a network
 
 _SENTENCES_AT_ONCE = 2048  # when scoring
-_FAR = 1e4  # beyond any value that is pooled
 
 
 class Encoded(Protocol):
@@ -139,10 +139,17 @@ class WordRows:
         return Sentences(words, offsets)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Fitted(Generic[Rows]):
     encoder: Encoder[Rows]
     weights: Weights
+    network: Any = None  # with these weights; not saved
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"encoder": self.encoder, "weights": self.weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = {**state, "network": None}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -188,20 +195,8 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
         """
 
     @abstractmethod
-    def new_weights(self, encoder: Any, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the initial weights."""
-
-    @abstractmethod
-    def log_odds(self, weights: Weights, sentences: Rows, rng: "torch.Generator | None") -> "Tensor":
-        """Return the log-odds of being real, shape (N,); with dropout drawn from `rng`, without it where none."""
-
-    def loss(self, weights: Weights, sentences: Rows, is_real: IntArray, rng: "torch.Generator") -> "Tensor":
-        """Return the mean cross-entropy in nats per sentence, a scalar; `is_real` is 1 for real, 0 for generated."""
-        import torch
-
-        odds = self.log_odds(weights, sentences, rng)
-        labels = torch.from_numpy(is_real).to(odds)
-        return torch.nn.functional.binary_cross_entropy_with_logits(odds, labels)
+    def new_network(self, encoder: Any) -> Any:
+        """Return the network, a `JudgeNetwork`."""
 
     def valid_score(self, real_scores: FloatArray, generated_scores: FloatArray) -> float:
         """Return what decides which epoch is kept, higher is better, from the scores of validation sentences."""
@@ -211,8 +206,8 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
         """Return the validation scores of the epochs, for `chosen`."""
         return {"valid_cross_entropies": [-epoch.score for epoch in history.epochs]}
 
-    def pretrain(self, weights: Weights, sides: tuple[Rows, Rows], seed: int) -> dict[str, Any]:
-        """Change `weights` before they learn to tell sides apart; return what `chosen` says of it. Here: nothing."""
+    def pretrain(self, network: Any, sides: tuple[Rows, Rows], seed: int) -> dict[str, Any]:
+        """Change the weights before they learn to tell sides apart; return what `chosen` says of it. Here: nothing."""
         return {}
 
     def learn(self, train: Pair, valid: Pair) -> tuple[_Fitted[Rows], dict[str, Any]]:
@@ -223,22 +218,25 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
     def prob_real(self, corpus: Corpus) -> FloatArray:
         """Return the probability that each sentence is real, shape (N,)."""
         model: _Fitted[Rows] = self.model
+        if model.network is None:
+            model.network = self._opened(model)
         with single_threaded():
-            return self._prob_real(model.weights, model.encoder.encode(corpus))
+            return _prob_real(model.network, model.encoder.encode(corpus))
 
-    def _prob_real(self, weights: Weights, sentences: Rows) -> FloatArray:
-        import torch
+    def _opened(self, model: _Fitted[Rows]) -> Any:
+        """Return the network with saved weights, whose names may be those of before networks were modules."""
+        from textassay.generator import shaped
 
-        scores = []
-        with torch.no_grad():
-            for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
-                block = sentences.take(np.arange(start, min(start + _SENTENCES_AT_ONCE, len(sentences))))
-                scores.append(expit(self.log_odds(weights, block, None).cpu().double().numpy()))
-        return np.concatenate(scores) if scores else np.empty(0)
+        network = shaped(partial(self.new_network, model.encoder))
+        names = [name for name, _ in network.named_parameters()]
+        network.load_state_dict(dict(zip(names, model.weights.values(), strict=True)), assign=True)
+        return network.requires_grad_(False)
 
     def _train(self, pair: Pair, valid: Pair) -> tuple[_Fitted[Rows], dict[str, Any]]:
         """Return the trained network and what was chosen; what is random depends on the seed and all the text."""
         import torch
+
+        from textassay.generator import begun
 
         content = hashlib.blake2b("".join(corpus.fingerprint for corpus in (*pair, *valid)).encode()).hexdigest()
 
@@ -246,18 +244,19 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
             return int(stream(self.seed, self.stream_name, purpose, content).integers(2**63))
 
         encoder, sides, valid_sides = self.encoded(pair, valid)
-        initial = self.new_weights(encoder, torch.Generator().manual_seed(seed("weights")))
-        device = training_device()
-        weights = {name: weight.to(device).requires_grad_() for name, weight in initial.items()}
-        pretrained = self.pretrain(weights, sides, seed("pretraining"))
+        rng = torch.Generator().manual_seed(seed("weights"))
+        network = begun(partial(self.new_network, encoder), rng).to(training_device())
+        weights = dict(network.named_parameters())
+        pretrained = self.pretrain(network, sides, seed("pretraining"))
         concatenate: Callable[..., Rows] = type(sides[0]).concatenate
 
         def batch_loss(rows: tuple[IntArray, IntArray], rng: "torch.Generator") -> "Tensor":
             sentences = concatenate([side.take(chosen) for side, chosen in zip(sides, rows, strict=True)])
-            return self.loss(weights, sentences, np.repeat([1, 0], [len(chosen) for chosen in rows]), rng)
+            loss: Tensor = network.loss(sentences, np.repeat([1, 0], [len(chosen) for chosen in rows]), rng)
+            return loss
 
         def score() -> float:
-            real, generated = (self._prob_real(weights, side) for side in valid_sides)
+            real, generated = (_prob_real(network, side) for side in valid_sides)
             return self.valid_score(real, generated)
 
         history = train(
@@ -268,8 +267,7 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
             recipe=self.recipe,
             seed=seed("training"),
         )
-        for weight in weights.values():
-            weight.requires_grad_(False)
+        network.requires_grad_(False)
         chosen = {
             **pretrained,
             "epochs": len(history.epochs),
@@ -279,7 +277,18 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
             "n_words": encoder.n_rows,
             "n_parameters": sum(weight.numel() for weight in weights.values()),
         }
-        return _Fitted(encoder, weights), chosen
+        return _Fitted(encoder, weights, network), chosen
+
+
+def _prob_real(network: Any, sentences: Any) -> FloatArray:
+    import torch
+
+    scores = []
+    with torch.no_grad():
+        for start in range(0, len(sentences), _SENTENCES_AT_ONCE):
+            block = sentences.take(np.arange(start, min(start + _SENTENCES_AT_ONCE, len(sentences))))
+            scores.append(expit(network(block).cpu().double().numpy()))
+    return np.concatenate(scores) if scores else np.empty(0)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -317,19 +326,3 @@ def _shuffled(n: int, first: int, count: int, seed: int, side: str) -> IntArray:
     passes = range(first // n, (first + count - 1) // n + 1)
     row = np.concatenate([stream(seed, side, number).permutation(n) for number in passes])
     return row[first - passes[0] * n :][:count]
-
-
-def padded_words(sentences: Sentences, device: "torch.device") -> "tuple[Tensor, Tensor]":
-    """Return the rows of the word vectors of N sentences and their ends, and which they are, both (N, length)."""
-    import torch
-
-    table = sentences.padded()[:, : 1 - N_PADS]
-    inside: npt.NDArray[np.bool_] = np.arange(table.shape[1]) < (np.diff(sentences.offsets) - N_PADS + 1)[:, None]
-    return torch.from_numpy(table).to(device), torch.from_numpy(inside).to(device)
-
-
-def pooled(vectors: "Tensor", inside: "Tensor") -> "tuple[Tensor, Tensor]":
-    """Return mean and maximum over each sentence, both (N, width), of vectors (N, length, width)."""
-    here = inside[..., None].to(vectors)
-    mean = (vectors * here).sum(1) / here.sum(1)
-    return mean, (vectors - _FAR * (1 - here)).amax(1)

@@ -12,8 +12,7 @@ Sources: our own; the sum over tokens is the form of a log-likelihood ratio, its
 leaving-one-out", PAMI 17, 1995.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,14 +21,13 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.discriminator.base import Pair, setting
-from textassay.discriminator.network import N_PADS, NetworkDiscriminator, Sentences, WordRows, pooled
+from textassay.discriminator.network import N_PADS, NetworkDiscriminator, Sentences, WordRows
 from textassay.ngram import SideCounts, mark_ends
 from textassay.resampling import joint_groups
-from textassay.training import Recipe, dropped
+from textassay.training import Recipe
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from textassay.discriminator.networks import NgramNetwork
 
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,8 +40,6 @@ _LONGEST = 5  # n-grams summed over sentences
 _WIDTH = 64
 _WINDOW = 3
 _DROPOUT = 0.1
-_PER_SENTENCE = 10  # sums over tokens are divided by it, so that they are about as large as means
-_NUMBERS = 5  # of each order: both logarithms, their difference, unseen on one side
 _SMALLEST_SCALE = 1e-6  # of a number that is the same for all sentences
 
 
@@ -190,70 +186,9 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         )
         return rows, sides, (rows.encode(valid[0]), rows.encode(valid[1]))
 
-    def new_weights(self, encoder: CountRows, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the initial weights."""
-        import torch
+    def new_network(self, encoder: CountRows) -> "NgramNetwork":
+        """Return the network."""
+        from textassay.discriminator.networks import NgramNetwork
 
-        def uniform(*shape: int) -> "Tensor":
-            scale = 1 / math.sqrt(math.prod(shape[1:]))
-            return torch.nn.init.uniform_(torch.empty(shape), -scale, scale, generator=rng)
-
-        n_inputs = _NUMBERS * self.max_order + 2 * (self.max_order - 1) + self.word_width
-        weights = {"words": torch.nn.init.normal_(torch.empty(encoder.n_rows, self.word_width), std=0.1, generator=rng)}
-        if self.word_width == 0:
-            del weights["words"]
-        for name, shape in {
-            "token": (_WIDTH, n_inputs),
-            "window": (_WIDTH, _WIDTH, _WINDOW),
-            "deeper": (_WIDTH, _WIDTH),
-            "sentence": (_WIDTH, 3 * _WIDTH + encoder.n_numbers),
-            "output": (1, 4 * _WIDTH + encoder.n_numbers),
-        }.items():
-            weights[name] = uniform(*shape)
-            weights[f"{name} bias"] = torch.zeros(shape[0])
-        return weights
-
-    def log_odds(
-        self, weights: "Mapping[str, Tensor]", sentences: CountedSentences, rng: "torch.Generator | None"
-    ) -> "Tensor":
-        """Return the log-odds of being real, shape (N,)."""
-        import torch
-        from torch.nn.functional import conv1d, embedding, gelu, linear
-
-        device = weights["token"].device
-        words = torch.from_numpy(sentences.sentences.padded()[:, :-N_PADS]).to(device)  # (n, length)
-        counts = torch.from_numpy(sentences.padded_counts()[:, :-N_PADS]).to(device)
-        inside = counts[:, :, 0, 0] >= 0
-        inputs = _token_inputs(counts)
-        if self.word_width > 0:
-            inputs = torch.cat([inputs, embedding(words, weights["words"])], 2)
-        here = inside[..., None]
-        tokens = gelu(linear(inputs, weights["token"], weights["token bias"])) * here  # (n, length, width)
-        around = conv1d(tokens.transpose(1, 2), weights["window"], weights["window bias"], padding=_WINDOW // 2)
-        tokens = tokens + gelu(around.transpose(1, 2))
-        tokens = (tokens + gelu(linear(tokens, weights["deeper"], weights["deeper bias"]))) * here
-        mean, most = pooled(tokens, inside)
-        hidden = dropped(torch.cat([tokens.sum(1) / _PER_SENTENCE, mean, most], 1), _DROPOUT, rng)
-        hidden = torch.cat([hidden, torch.from_numpy(sentences.numbers).to(device)], 1)
-        deep = gelu(linear(hidden, weights["sentence"], weights["sentence bias"]))
-        odds: Tensor = linear(torch.cat([hidden, deep], 1), weights["output"], weights["output bias"])[:, 0]
-        return odds
-
-
-def _token_inputs(counts: "Tensor") -> "Tensor":
-    """Return what is read at each token: numbers of the n-grams that end there, and of the contexts before it.
-
-    `counts`: shape (n, length, max_order, 2), below 0 where there is no n-gram.
-
-    Shape (n, length, 5 max_order + 2 (max_order - 1)).
-    """
-    import torch
-
-    present = counts[..., 0] >= 0
-    known = counts.clamp(min=0).float()
-    logs = torch.log1p(known) / 3
-    real, generated = known.unbind(-1)
-    contrast = torch.log((real + 0.5) / (generated + 0.5))
-    only = [((first == 0) & (second > 0) & present).float() for first, second in ((real, generated), (generated, real))]
-    before = torch.nn.functional.pad(logs[:, :-1, :-1], (0, 0, 0, 0, 1, 0)).flatten(2)
-    return torch.cat([logs.flatten(2), contrast, *only, before], 2)
+        sizes = {"max_order": self.max_order, "word_width": self.word_width, "width": _WIDTH}
+        return NgramNetwork(encoder.n_rows, encoder.n_numbers, **sizes, dropout=_DROPOUT)

@@ -7,19 +7,16 @@ Departs from them: mean, largest and last output are all read. Zhou et al. do no
 Garbacea et al. ("Judge the Judges", the evaluator CNN & LSTM) do: `pooling` says how.
 """
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textassay.discriminator.base import setting
-from textassay.discriminator.network import Sentences, WordNetworkDiscriminator, WordRows, padded_words, pooled
+from textassay.discriminator.network import WordNetworkDiscriminator, WordRows
 from textassay.errors import OptionError
-from textassay.training import Recipe, dropped
+from textassay.training import Recipe
 
 if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+    from textassay.discriminator.networks import RecurrentNetwork
 
 
 RECURRENT = Recipe(max_epochs=5, learning_rate=3e-3, averaging=0.99, max_norm=1.0)
@@ -56,55 +53,9 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
         convolution = f"{self.width} filters of {_WINDOW}, {pooling}" if self.convolution else ""
         return f"{self.width}-d, {convolution}LSTM {self.width}, mean, maximum and last, dropout {self.dropout}"
 
-    def new_weights(self, encoder: WordRows, rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return the initial weights."""
-        import torch
+    def new_network(self, encoder: WordRows) -> "RecurrentNetwork":
+        """Return the network."""
+        from textassay.discriminator.networks import RecurrentNetwork
 
-        def uniform(*shape: int, fan_in: int) -> "Tensor":
-            scale = 1 / math.sqrt(fan_in)
-            return torch.nn.init.uniform_(torch.empty(shape), -scale, scale, generator=rng)
-
-        width = self.width
-        bias = torch.zeros(4 * width)
-        bias[width : 2 * width] = 1  # memory is kept to begin with
-        weights = {
-            "words": torch.nn.init.normal_(torch.empty(encoder.n_rows, width), std=0.3, generator=rng),
-            "input": uniform(4 * width, width, fan_in=width),
-            "state": uniform(4 * width, width, fan_in=width),
-            "bias": bias,
-            "output": uniform(1, 3 * width, fan_in=3 * width),
-            "output bias": torch.zeros(1),
-        }
-        if self.convolution:
-            weights["filters"] = uniform(width, width, _WINDOW, fan_in=_WINDOW * width)
-            weights["filters bias"] = torch.zeros(width)
-        return weights
-
-    def log_odds(
-        self, weights: "Mapping[str, Tensor]", sentences: Sentences, rng: "torch.Generator | None"
-    ) -> "Tensor":
-        """Return the log-odds of being real, shape (N,)."""
-        import torch
-
-        words, inside = padded_words(sentences, weights["words"].device)  # (n, length)
-        vectors = dropped(
-            torch.nn.functional.embedding(words, weights["words"]), self.dropout, rng
-        )  # (n, length, width)
-        if self.convolution:
-            vectors = vectors * inside[..., None]
-            hidden = torch.nn.functional.conv1d(
-                vectors.transpose(1, 2), weights["filters"], weights["filters bias"], padding=_WINDOW // 2
-            )
-            hidden = torch.relu(hidden)
-            if self.pooling > 1:  # what a pool reaches beyond the end of the sentence adds nothing
-                hidden = torch.nn.functional.max_pool1d(hidden * inside[:, None], self.pooling, ceil_mode=True)
-                inside = inside[:, :: self.pooling]
-            vectors = hidden.transpose(1, 2)  # (n, length / pooling, width)
-        zeros = vectors.new_zeros(1, len(words), self.width)
-        parameters = [weights["input"], weights["state"], weights["bias"], torch.zeros_like(weights["bias"])]
-        learns = rng is not None  # else a GPU keeps nothing for a way back
-        outputs, _, _ = torch.lstm(vectors, [zeros, zeros], parameters, True, 1, 0.0, learns, False, True)
-        last = outputs[torch.arange(len(words), device=words.device), inside.sum(1) - 1]
-        hidden = dropped(torch.cat([*pooled(outputs, inside), last], 1), self.dropout, rng)
-        odds: Tensor = torch.nn.functional.linear(hidden, weights["output"], weights["output bias"])[:, 0]
-        return odds
+        settings = {"width": self.width, "dropout": self.dropout}
+        return RecurrentNetwork(encoder.n_rows, **settings, convolution=self.convolution, pooling=self.pooling)  # type: ignore[arg-type]
