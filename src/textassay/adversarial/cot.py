@@ -9,23 +9,19 @@ Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discret
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from textassay.adversarial.cot_recipe import CotRecipe
 from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions
+from textassay.adversarial.recipes import CotRecipe
 from textassay.adversarial.rounds import Phase
 from textassay.corpus import Corpus
-from textassay.generator import LanguageModel
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from textassay.generator import LstmModel, SentenceNetwork
+from textassay.generator import LanguageModel, LstmModel, SentenceNetwork
 
 
 class CoT(FromScratch):
@@ -35,7 +31,7 @@ class CoT(FromScratch):
 
     def __init__(
         self,
-        model: "LstmModel",
+        model: LstmModel,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -43,10 +39,6 @@ class CoT(FromScratch):
         oracle: LanguageModel | None = None,
         seed: int = 0,
     ) -> None:
-        import torch
-
-        from textassay.generator import LstmModel
-
         self.recipe = recipe
         size, n_validation = recipe.batch_size, recipe.n_validation
         super().__init__(model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed)
@@ -80,8 +72,6 @@ class CoT(FromScratch):
         ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
         estimate of KL(G || M), in nats per sentence.
         """
-        import torch
-
         real, drawn = self._real_batch(*place), self._batch(*place, "mixed")
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
         mediator, generator = self.players["mediator"], self.players["generator"]
@@ -91,16 +81,14 @@ class CoT(FromScratch):
         return {"mediator_loss": mediator_loss, "generator_loss": generator.descend(gaps.mean())}
 
 
-def divergence(generator: "SentenceNetwork", mediator: "SentenceNetwork", drawn: Actions) -> "Tensor":
+def divergence(generator: SentenceNetwork, mediator: SentenceNetwork, drawn: Actions) -> Tensor:
     """Return for each sentence the sum over its prefixes of KL(G || M) of the next word, shape (B,), in nats."""
-    import torch
-
     device = generator.device
     taken, inputs = torch.from_numpy(drawn.taken).to(device), torch.from_numpy(drawn.inputs).to(device)
     matrix, bias = generator.output_layer()
     known = bias.isfinite()  # excluded types have no divergence
 
-    def log_probs(vectors: "Tensor", matrix: "Tensor", bias: "Tensor") -> "Tensor":
+    def log_probs(vectors: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
         return torch.log_softmax(torch.nn.functional.linear(vectors, matrix[known], bias[known]), 1)
 
     log_g = log_probs(generator(inputs)[taken], matrix, bias)
@@ -110,10 +98,8 @@ def divergence(generator: "SentenceNetwork", mediator: "SentenceNetwork", drawn:
     return torch.zeros(taken.shape, device=device, dtype=gaps.dtype).masked_scatter(taken, gaps).sum(1)
 
 
-def _likelihood_loss(mediator: "SentenceNetwork", real: Actions, drawn: Actions, rng: "torch.Generator") -> "Tensor":
+def _likelihood_loss(mediator: SentenceNetwork, real: Actions, drawn: Actions, rng: torch.Generator) -> Tensor:
     """Return the mean cross-entropy of the actions of both."""
-    import torch
-
     both = Actions(np.concatenate((real.tokens, drawn.tokens)), np.concatenate((real.lengths, drawn.lengths)))
     taken = torch.from_numpy(both.taken).to(rng.device)
     vectors = mediator(torch.from_numpy(both.inputs).to(rng.device), rng)[taken]

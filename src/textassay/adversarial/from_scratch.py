@@ -7,21 +7,18 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
 from textassay.adversarial.generator_training import GeneratorTraining
 from textassay.adversarial.policy_gradient import Actions, variety
 from textassay.adversarial.rounds import Phase, RoundsHistory, mean_values
 from textassay.corpus import UNK, Corpus
 from textassay.errors import check_range
-from textassay.generator import LanguageModel, check_train, training_record
+from textassay.generator import LanguageModel, LstmModel, check_train, training_record
 from textassay.training import History, single_threaded
-
-if TYPE_CHECKING:
-    from textassay.generator import LstmModel
-
 
 _NEVER = -30.0  # initial bias of <unk> where real text has none: no loss teaches the generator to avoid it
 _SMALL = 1 << 20  # logits of a batch up to which one thread is faster than several
@@ -36,7 +33,7 @@ class FromScratch(GeneratorTraining):
 
     def __init__(
         self,
-        model: "LstmModel",
+        model: LstmModel,
         train: Corpus,
         valid: Corpus | None,
         *,
@@ -50,8 +47,6 @@ class FromScratch(GeneratorTraining):
             check_train(valid, generator=model.name, what="validation")
         check_range("seed", seed, 0)
         self._most = model.limit_for(train)
-        import torch
-
         super().__init__(model, train, begins_as=model.name, oracle=oracle, n_validation=n_validation, seed=seed)
         self.batch_size = batch_size
         self._texts = {

@@ -1,25 +1,25 @@
 """What the systems have in common whose generator is a language model: both sides, real text, draws, validation."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from torch import Tensor
 
 from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.policy_gradient import Actions, draw_actions, variety
 from textassay.corpus import UNK, Corpus
 from textassay.discriminator import seeded
-from textassay.generator import LanguageModel, drawn_corpus, tokens_in
+from textassay.generator import (
+    LanguageModel,
+    NetworkLanguageModel,
+    SentenceNetwork,
+    drawn_corpus,
+    token_scores,
+    tokens_in,
+)
 from textassay.seeding import stream
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from torch import Tensor
-
-    from textassay.generator import NetworkLanguageModel, SentenceNetwork
-
 
 IntArray = npt.NDArray[np.int64]
 
@@ -41,7 +41,7 @@ class GeneratorTraining:
 
     def __init__(
         self,
-        model: "NetworkLanguageModel",
+        model: NetworkLanguageModel,
         train: Corpus,
         *,
         begins_as: str,
@@ -53,7 +53,7 @@ class GeneratorTraining:
         self.model, self.oracle, self._n_validation = model, oracle, n_validation
         self._seed = int(stream(seed, self.kind, begins_as, train.fingerprint).integers(2**62))
 
-    def learn_from(self, network: "SentenceNetwork", train: Corpus, valid: Corpus | None, *, limit: int) -> None:
+    def learn_from(self, network: SentenceNetwork, train: Corpus, valid: Corpus | None, *, limit: int) -> None:
         """Set the generator, which has begun, and the text that it learns from; raise where a sentence is too long."""
         vocabulary, name = self.model.vocabulary, self.model.name
         self.network, self.limit = network, limit
@@ -62,20 +62,18 @@ class GeneratorTraining:
         self._real = Actions.of_text(tokens, train.offsets, limit)
         self._valid = None if valid is None else (tokens_in(vocabulary, valid, generator=name), valid.offsets)
 
-    def state(self) -> "dict[str, Tensor]":
+    def state(self) -> dict[str, Tensor]:
         """Return weights and Adam's moments of all players."""
         sides = self.players.items()
         return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore a copy of `state`."""
         for side, player in self.players.items():
             player.restore(part_of(tensors, side))
 
     def validate(self) -> dict[str, float]:
         """Return the nats per token of the validation text, and of samples under the oracle, where these exist."""
-        from textassay.generator import token_scores
-
         values = {}
         if self._valid is not None:
             tokens, offsets = self._valid
@@ -111,10 +109,10 @@ class GeneratorTraining:
     def refresh(
         self,
         discriminator: Player,
-        loss: "Callable[[IntArray, IntArray], Tensor]",
+        loss: Callable[[IntArray, IntArray], Tensor],
         drawn: Actions,
         *,
-        epochs: "Iterable[int]",
+        epochs: Iterable[int],
         batch_size: int,
     ) -> dict[str, float]:
         """Train `discriminator`, in place, on drawn sentences and, in each epoch, as many real ones.

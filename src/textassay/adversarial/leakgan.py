@@ -14,29 +14,25 @@ has no unknown word, none is drawn in the rounds.
 
 import math
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.special import expit
 from scipy.stats import rankdata
+from torch import Tensor
 
 from textassay.adversarial.generator_training import GeneratorTraining
-from textassay.adversarial.leakgan_recipe import LeakGanRecipe
 from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions, log_probs_of, mean_outcomes, policy_loss
+from textassay.adversarial.recipes import LeakGanRecipe
 from textassay.adversarial.rounds import mean_values
 from textassay.corpus import PAD, SOS, Corpus
 from textassay.execution import parallel_map
-from textassay.generator import check_train, training_record
+from textassay.generator import LeakGanModel, Reading, check_train, training_record
 from textassay.seeding import stream
 from textassay.training import History, single_threaded, training_device
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from textassay.generator import LeakGanModel, Reading
-
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -56,7 +52,7 @@ class LeakGan(GeneratorTraining):
 
     def __init__(
         self,
-        model: "LeakGanModel",
+        model: LeakGanModel,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -64,8 +60,6 @@ class LeakGan(GeneratorTraining):
         seed: int = 0,
     ) -> None:
         check_train(train, generator=model.name)
-        import torch
-
         super().__init__(model, train, begins_as=model.name, seed=seed)
         self.recipe, self.memory = recipe, model.memory
         rng = torch.Generator().manual_seed(self._key("weights"))
@@ -115,10 +109,8 @@ class LeakGan(GeneratorTraining):
         first = recipe.cycles * recipe.pretraining_refreshes + (number - 1) * recipe.refreshes
         return values | self._refreshed((phase, number), first, recipe.refreshes)
 
-    def read(self, drawn: Actions) -> "Reading":
+    def read(self, drawn: Actions) -> Reading:
         """Return the generator's `Reading` before the first action of each row and after each of them."""
-        import torch
-
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
         tokens = torch.from_numpy(rows).to(self.worker.device)
         reading: Reading = self.policy.reading(tokens, self.policy.begin(len(drawn)))
@@ -131,7 +123,6 @@ class LeakGan(GeneratorTraining):
 
     def prob_real(self, rows: IntArray) -> FloatArray:
         """Return the probability (34) that each row of actions, shape (R, limit), is real, shape (R,)."""
-        import torch
 
         def score(start: int) -> FloatArray:
             with single_threaded(), torch.no_grad():
@@ -140,14 +131,12 @@ class LeakGan(GeneratorTraining):
 
         return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
 
-    def manager_loss(self, drawn: Actions, reading: "Reading", rewards: FloatArray | None = None) -> "Tensor":
+    def manager_loss(self, drawn: Actions, reading: Reading, rewards: FloatArray | None = None) -> Tensor:
         """Return minus the agreement of goals with the moves of the features, weighted by rewards; a scalar.
 
         (38) with `rewards`, of each action, shape (B, limit): a goal has the reward of the last action that it is for.
         (39) without.
         """
-        import torch
-
         memory = self.memory
         lengths = torch.from_numpy(drawn.lengths).to(self.manager.device)
         agreement = goal_agreement(reading.features.detach(), reading.goals, lengths, memory=memory)
@@ -158,7 +147,7 @@ class LeakGan(GeneratorTraining):
         returns = torch.from_numpy(weights).to(agreement)
         return policy_loss(agreement, returns, torch.from_numpy(drawn.taken).to(self.manager.device))
 
-    def log_probs(self, drawn: Actions, reading: "Reading", *, with_unknown: bool = False) -> "Tensor":
+    def log_probs(self, drawn: Actions, reading: Reading, *, with_unknown: bool = False) -> Tensor:
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
 
         That of the policy, or, `with_unknown`, of the model at sharpness 1: it can draw ``<unk>`` even where real text
@@ -169,8 +158,6 @@ class LeakGan(GeneratorTraining):
 
     def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
         """Update manager and worker once, from new samples."""
-        import torch
-
         drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
         rewards = self.rewards(drawn, key=self._key(*place, "roll-outs"))
         rescaled = rank_rescaled(rewards, drawn.taken, rescaling=self.recipe.rescaling)
@@ -200,10 +187,8 @@ class LeakGan(GeneratorTraining):
         n_actions = int(self._real.lengths.sum())
         return {"agreement": agreed / n_actions, "mle_loss": lost / n_actions}
 
-    def _learn(self, manager_loss: "Tensor", worker_loss: "Tensor") -> None:
+    def _learn(self, manager_loss: Tensor, worker_loss: Tensor) -> None:
         """Update manager and worker, both with gradients at the present weights."""
-        import torch
-
         for player, loss in ((self.worker, worker_loss), (self.manager, manager_loss)):
             gradients = torch.autograd.grad(loss, list(player.weights.values()), retain_graph=player is self.worker)
             for weight, gradient in zip(player.weights.values(), gradients, strict=True):
@@ -217,12 +202,11 @@ class LeakGan(GeneratorTraining):
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
         """Train the discriminator on new samples and as many real sentences."""
-        import torch
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         recipe = self.recipe
 
-        def loss(real_rows: IntArray, rows: IntArray) -> "Tensor":
+        def loss(real_rows: IntArray, rows: IntArray) -> Tensor:
             logits = self._logits(np.concatenate((self._real.tokens[real_rows], rows)))
             is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
             penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._output_layer.values())
@@ -236,16 +220,14 @@ class LeakGan(GeneratorTraining):
             batch_size=recipe.batch_size,
         )
 
-    def _logits(self, rows: IntArray) -> "Tensor":
+    def _logits(self, rows: IntArray) -> Tensor:
         """Return the discriminator's logit of being real of each row of actions, shape (R,)."""
         drawn = Actions(rows, np.count_nonzero(rows != PAD, axis=1))
         features = self._features(drawn)
         return features @ self._output_layer["output"] + self._output_layer["output bias"]
 
-    def _features(self, drawn: Actions) -> "Tensor":
+    def _features(self, drawn: Actions) -> Tensor:
         """Return the features of whole rows, shape (R, F), equal to those of `read` after the last action."""
-        import torch
-
         recent = self.policy.begin(len(drawn))[0]
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
         tokens = torch.from_numpy(rows).to(self.discriminator.device)
@@ -269,15 +251,13 @@ def rank_rescaled(rewards: FloatArray, taken: BoolArray, *, rescaling: float) ->
     return rescaled
 
 
-def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "Tensor":
+def intrinsic_rewards(features: Tensor, goals: Tensor, *, memory: int) -> Tensor:
     """Return the agreement of each token with the last `memory` goals, shape (B, T), in [-1, 1].
 
     (40): the mean of cos(f_t - f_(t-i), g_(t-i)) over i from 1 to `memory`; terms before the first token are 0.
 
     `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F).
     """
-    import torch
-
     total = features.new_zeros(features.shape[0], features.shape[1] - 1)
     for back in range(1, min(memory, total.shape[1]) + 1):
         moved = features[:, back:] - features[:, :-back]
@@ -285,14 +265,12 @@ def intrinsic_rewards(features: "Tensor", goals: "Tensor", *, memory: int) -> "T
     return (total / memory).clamp(-1, 1)  # rounding
 
 
-def goal_agreement(features: "Tensor", goals: "Tensor", lengths: "Tensor", *, memory: int) -> "Tensor":
+def goal_agreement(features: Tensor, goals: Tensor, lengths: Tensor, *, memory: int) -> Tensor:
     """Return the cosine of each goal with the move of the features over the next `memory` tokens, shape (B, T).
 
     `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F); `lengths`: tokens of each
     sentence, (B,): where fewer follow, over these.
     """
-    import torch
-
     places = torch.arange(features.shape[1] - 1, device=features.device)
     later = torch.minimum(places + memory, lengths[:, None])  # (batch, T)
     reached = features.gather(1, later[..., None].expand(-1, -1, features.shape[2]))

@@ -13,21 +13,17 @@ Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.corpus import EOS, PAD, SOS
 from textassay.execution import parallel_map
+from textassay.generator import Beginnings, Choice, SentenceNetwork, State, draw_sentences
 from textassay.seeding import uniforms
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from textassay.generator import SentenceNetwork, State
-
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -77,10 +73,8 @@ class Actions:
         return self.tokens[words].astype(np.int32), offsets
 
 
-def draw_actions(network: "SentenceNetwork", n: int, *, limit: int, key: int) -> Actions:
+def draw_actions(network: SentenceNetwork, n: int, *, limit: int, key: int) -> Actions:
     """Return `n` sentences of at most `limit` tokens, drawn from the policy; `key` decides the uniform numbers."""
-    from textassay.generator import Beginnings, Choice, draw_sentences
-
     tokens, lengths = draw_sentences(
         network, Choice(), Beginnings.nothing(n), key=key, limit=limit, together=min(n, _TOGETHER)
     )
@@ -98,13 +92,11 @@ def _n_pairs(rows: Actions) -> int:
     return len(np.unique(rows.tokens[:, :-1][both] << 32 | rows.tokens[:, 1:][both]))
 
 
-def log_probs_of(network: "SentenceNetwork", drawn: Actions, vectors: "Tensor | None" = None) -> "Tensor":
+def log_probs_of(network: SentenceNetwork, drawn: Actions, vectors: Tensor | None = None) -> Tensor:
     """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
 
     `vectors`: hidden states before each action, (B, limit, width); without them the network reads, without dropout.
     """
-    import torch
-
     device = network.device
     taken = torch.from_numpy(drawn.taken).to(device)
     vectors = network(torch.from_numpy(drawn.inputs).to(device)) if vectors is None else vectors
@@ -113,9 +105,7 @@ def log_probs_of(network: "SentenceNetwork", drawn: Actions, vectors: "Tensor | 
     return torch.zeros(taken.shape, device=device).masked_scatter(taken, log_probs)
 
 
-def mean_outcomes(
-    network: "SentenceNetwork", drawn: Actions, score: Scorer, *, n_roll_outs: int, key: int
-) -> FloatArray:
+def mean_outcomes(network: SentenceNetwork, drawn: Actions, score: Scorer, *, n_roll_outs: int, key: int) -> FloatArray:
     """Return the mean score of roll-outs after each action, shape (B, limit); of the last action, of the sentence.
 
     `score`: from sentences as rows of actions, shape (R, limit), to a number each, shape (R,).
@@ -152,13 +142,11 @@ def _settle(waiting: list[tuple[int, IntArray, IntArray]], score: Scorer, outcom
         first += len(which)
 
 
-def _read(network: "SentenceNetwork", drawn: Actions) -> Iterator[tuple[int, IntArray, "Tensor", "State"]]:
+def _read(network: SentenceNetwork, drawn: Actions) -> Iterator[tuple[int, IntArray, Tensor, State]]:
     """Read all sentences; after each action but the last, yield the start of a roll-out.
 
     That is the number of actions, the unfinished rows, and for all rows the hidden state and the network's state.
     """
-    import torch
-
     device = network.device
     limit = drawn.tokens.shape[1]
     inputs = torch.from_numpy(drawn.inputs).to(device)
@@ -172,9 +160,9 @@ def _read(network: "SentenceNetwork", drawn: Actions) -> Iterator[tuple[int, Int
 
 
 def _go_on(
-    network: "SentenceNetwork",
-    vectors: "Tensor",
-    state: "State",
+    network: SentenceNetwork,
+    vectors: Tensor,
+    state: State,
     drawn: Actions,
     which: IntArray,
     numbers: IntArray,
@@ -183,10 +171,6 @@ def _go_on(
     start: int,
 ) -> IntArray:
     """Return roll-outs `start` and those drawn with it as rows of actions, (R, limit), after `n_actions` of `which`."""
-    import torch
-
-    from textassay.generator import Choice
-
     held, numbers = which[start : start + _TOGETHER], numbers[start : start + _TOGETHER]
     limit = drawn.tokens.shape[1]
     tokens = np.full((len(held), limit), PAD, dtype=np.int64)
@@ -209,23 +193,19 @@ def _go_on(
     return tokens
 
 
-def policy_loss(log_probs: "Tensor", returns: "Tensor", taken: "Tensor") -> "Tensor":
+def policy_loss(log_probs: Tensor, returns: Tensor, taken: Tensor) -> Tensor:
     """Return minus the mean over trajectories of sum_t R_t log pi(u_t), a scalar; its gradient estimates -grad J.
 
     `log_probs`: of the actions, in nats, shape (B, T); `returns`: return of each action, less any baseline, shape
     (B, T); `taken`: where there are actions, shape (B, T).
     """
-    import torch
-
     none = log_probs.new_zeros(())
     terms = torch.where(taken, log_probs, none) * torch.where(taken, returns.detach(), none)
     return -terms.sum() / len(log_probs)
 
 
-def leave_one_out(returns: "Tensor", taken: "Tensor") -> "Tensor":
+def leave_one_out(returns: Tensor, taken: Tensor) -> Tensor:
     """Return for each action the mean return of the others at the same time, shape (B, T); 0 where there is none."""
-    import torch
-
     present = torch.where(taken, returns, returns.new_zeros(()))
     n_others = taken.sum(0) - taken.to(torch.int64)
     return (present.sum(0) - present) / n_others.clamp(min=1) * (n_others > 0)

@@ -13,31 +13,25 @@ batch; no reference is a sentence of the batch where there is enough text.
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.adversarial.policy_gradient import Scorer
-from textassay.adversarial.rankgan_recipe import RankGanRecipe
+from textassay.adversarial.recipes import RankGanRecipe
 from textassay.adversarial.seqgan import SeqGan, sentences_of
 from textassay.corpus import Corpus
 from textassay.discriminator import cnn_features
 from textassay.execution import parallel_map
-from textassay.generator import LanguageModel
+from textassay.generator import LanguageModel, LstmModel
 from textassay.seeding import stream
 from textassay.training import single_threaded
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from textassay.generator import LstmModel
-
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Weights = Mapping[str, "Tensor"]
+Weights = Mapping[str, Tensor]
 
 _TOGETHER = 2048  # sentences ranked in one block
 
@@ -51,7 +45,7 @@ class RankGan(SeqGan):
 
     def __init__(
         self,
-        model: "LstmModel",
+        model: LstmModel,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -62,13 +56,11 @@ class RankGan(SeqGan):
         self._ranking = recipe
         super().__init__(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
 
-    def _new_discriminator(self) -> "dict[str, Tensor]":
+    def _new_discriminator(self) -> dict[str, Tensor]:
         weights = super()._new_discriminator().items()
         return {name: weight for name, weight in weights if not name.startswith("output")}
 
-    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
-        import torch
-
+    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: torch.Generator) -> Tensor:
         key = int(torch.randint(2**62, (1,), generator=rng, device=rng.device))
         return ranker_loss(
             self.discriminator.weights,
@@ -98,19 +90,16 @@ class RankGan(SeqGan):
         return np.asarray((others if len(others) else candidates)[:n])
 
 
-def features(
-    weights: Weights, rows: IntArray, rng: "torch.Generator | None" = None, *, dropout: float = 0.0
-) -> "Tensor":
+def features(weights: Weights, rows: IntArray, rng: torch.Generator | None = None, *, dropout: float = 0.0) -> Tensor:
     """Return y of each row of ids, padded, shape (N, limit), as (N, filters); dropout is drawn from `rng`."""
     return cnn_features(weights, sentences_of(rows), rng, dropout=dropout)
 
 
-def log_ranks(ranked: "Tensor", references: "Tensor", compared: "Tensor", *, gamma: float) -> "tuple[Tensor, Tensor]":
+def log_ranks(ranked: Tensor, references: Tensor, compared: Tensor, *, gamma: float) -> tuple[Tensor, Tensor]:
     """Return log R and log(1 - R) of each sentence, in nats, shapes (N,).
 
     `ranked`, `references`, `compared`: features of the sentences to rank, of U and of C, shapes (N, F), (K, F), (M, F).
     """
-    import torch
     from torch.nn.functional import normalize
 
     human = normalize(references, dim=1).T  # (f, k)
@@ -128,17 +117,15 @@ def ranker_loss(
     real: IntArray,
     drawn: IntArray,
     references: IntArray,
-    rng: "torch.Generator",
+    rng: torch.Generator,
     *,
     gamma: float,
     dropout: float,
-) -> "Tensor":
+) -> Tensor:
     """Return the ranker's loss, -E log R(real | U, drawn) - E log(1 - R(drawn | U, real)), a scalar.
 
     `real`, `drawn`: rows of ids, padded, shapes (N, limit) and (M, limit); `references`: U, shape (K, limit).
     """
-    import torch
-
     both = features(weights, np.concatenate((real, drawn, references)), rng, dropout=dropout)
     y_real, y_drawn, y_references = torch.split(both, [len(real), len(drawn), len(references)])
     ranks_of_real, _ = log_ranks(y_real, y_references, y_drawn, gamma=gamma)
@@ -150,8 +137,6 @@ def log_rank_of(
     weights: Weights, rows: IntArray, references: IntArray, compared: IntArray, *, gamma: float
 ) -> FloatArray:
     """Return log R of each row of ids, shape (R, limit), among `compared`, in nats, shape (R,), without gradient."""
-    import torch
-
     with torch.no_grad():
         y_references, y_compared = features(weights, references), features(weights, compared)
 

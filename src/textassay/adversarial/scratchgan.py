@@ -3,6 +3,9 @@
 The discriminator scores every prefix of a sentence; the generator follows the policy gradient of the discounted return
 less a moving-average baseline (REINFORCE), in large batches.
 
+The discriminator is an LSTM with layer normalisation (Ba, Kiros, Hinton, 2016; all four gates together) that reads
+embeddings: learnt, fixed, and positional, as cosines.
+
 Source: de Masson d'Autume, Mohamed, Rosca, Rae, "Training Language GANs from Scratch", NeurIPS 2019, and its public
 code.
 Departs from it: a sentence ends with ``<eos>``; as there, padding is scored and rewarded up to the longest sentence
@@ -11,25 +14,74 @@ the mean over sentences, not over their steps, to which Adam is invariant.
 "judge" in names of values and settings is the discriminator.
 """
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
 from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions, log_probs_of, policy_loss
+from textassay.adversarial.recipes import ScratchGanRecipe
 from textassay.adversarial.rounds import Phase
-from textassay.adversarial.scratchgan_recipe import ScratchGanRecipe
 from textassay.corpus import Corpus
 from textassay.errors import InputError
-from textassay.generator import LanguageModel
+from textassay.generator import LanguageModel, Network, TiedLstm, begun
+from textassay.training import dropped
 
-if TYPE_CHECKING:
-    from torch import Tensor
+POSITIONS = 8  # dimensions of the position encoding
+_LONGEST_WAVE = 10_000.0  # steps of the slowest cosine; the fastest has one radian a step
+_FORGET_BIAS = 1.0
 
-    from textassay.generator import TiedLstm
+
+class StepDiscriminator(Network):
+    """The network; the embedding has `dimension` learnt dimensions, then `fixed` given ones."""
+
+    def __init__(self, n_types: int, *, dimension: int, fixed: int, width: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(n_types, dimension)
+        self.input = nn.Linear(dimension + fixed + POSITIONS, 4 * width, bias=False)
+        self.state = nn.Linear(width, 4 * width, bias=False)
+        self.head = nn.Linear(width, 1)
+        self.norm = nn.LayerNorm(4 * width)
+
+    def initialise(self, rng: torch.Generator) -> None:
+        """Draw the weights."""
+        width = self.state.in_features
+        roots = {self.words: 3 / self.words.embedding_dim, self.input: 3 / self.input.in_features}
+        for layer in (self.words, self.input, self.state, self.head):
+            spread = math.sqrt(roots.get(layer, 1 / width))
+            layer.weight.uniform_(-spread, spread, generator=rng)
+        self.head.bias.zero_()
+        self.norm.weight.fill_(1.0)
+        self.norm.bias.zero_()
+        self.norm.bias[width : 2 * width] = _FORGET_BIAS
+
+    def forward(
+        self, tokens: Tensor, fixed: Tensor | None = None, *, dropout: float = 0.0, rng: torch.Generator | None = None
+    ) -> Tensor:
+        """Return the logit, after each token, that the sentence is real, shape (B, L).
+
+        `tokens`: rows of ids, shape (B, L), ``<pad>`` behind their ends, or of distributions, (B, L, V); `fixed`: fixed
+        embeddings, shape (V, fixed).
+        """
+        table = self.words.weight if fixed is None else torch.cat((self.words.weight, fixed), 1)
+        vectors = tokens @ table if tokens.is_floating_point() else nn.functional.embedding(tokens, table)
+        places = _positions(tokens.shape[1], vectors.device).expand(len(tokens), -1, -1)
+        inputs = self.input(dropped(torch.cat((vectors, places), 2), dropout, rng))  # (B, L, 4 x width)
+        state = cell = inputs.new_zeros(len(tokens), self.state.in_features)
+        states = []
+        for part in inputs.unbind(1):
+            input_gate, forget_gate, new, output_gate = self.norm(part + self.state(state)).chunk(4, 1)
+            cell = torch.sigmoid(forget_gate) * cell + torch.sigmoid(input_gate) * torch.tanh(new)
+            state = torch.sigmoid(output_gate) * torch.tanh(cell)
+            states.append(state)
+        logits: Tensor = self.head(dropped(torch.stack(states, 1), dropout, rng))[:, :, 0]
+        return logits
 
 
 class ScratchGan(FromScratch):
@@ -42,7 +94,7 @@ class ScratchGan(FromScratch):
 
     def __init__(
         self,
-        model: "TiedLstm",
+        model: TiedLstm,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -57,11 +109,6 @@ class ScratchGan(FromScratch):
                 raise InputError(f"vectors must have shape {expected}, got {vectors.shape}")
             if not np.isfinite(vectors).all():
                 raise InputError("vectors must be finite")
-        import torch
-
-        from textassay.adversarial.scratchgan_discriminator import StepDiscriminator
-        from textassay.generator import begun
-
         self._vectors, self.recipe = vectors, recipe
         size, n_validation = recipe.batch_size, recipe.n_validation
         super().__init__(model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed)
@@ -88,16 +135,14 @@ class ScratchGan(FromScratch):
         return self.recipe.iterations
 
     def _prepare(self, network: Any) -> None:
-        import torch
-
         if self._vectors is not None:
             network.fixed.weight.copy_(torch.from_numpy(np.ascontiguousarray(self._vectors, dtype=np.float32)))
 
-    def state(self) -> "dict[str, Tensor]":
+    def state(self) -> dict[str, Tensor]:
         """Return weights and Adam's moments of both sides, and the baseline."""
         return {**super().state(), "baseline": self._baseline}
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore a copy of `state`."""
         super().restore(tensors)
         self._baseline = tensors["baseline"].clone()
@@ -108,8 +153,6 @@ class ScratchGan(FromScratch):
         ``judge_loss``, before the update, with dropout, without penalty; ``reward``: its mean over all steps;
         ``generator_loss``.
         """
-        import torch
-
         discriminator_loss = self._train_discriminator(*place)
         drawn = self._batch(*place, "climbed")
         rewards = step_rewards(self.step_logits(drawn))
@@ -125,22 +168,18 @@ class ScratchGan(FromScratch):
             "generator_loss": self.players["generator"].descend(loss),
         }
 
-    def log_probs(self, drawn: Actions) -> "Tensor":
+    def log_probs(self, drawn: Actions) -> Tensor:
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
         return log_probs_of(self.network, drawn)
 
-    def step_logits(self, drawn: Actions) -> "Tensor":
+    def step_logits(self, drawn: Actions) -> Tensor:
         """Return the discriminator's logit after each step, shape (B, limit), without dropout or gradient."""
-        import torch
-
         with torch.no_grad():
             tokens = torch.from_numpy(drawn.tokens).to(self._device)
             logits: Tensor = self.discriminator(tokens, self._fixed)
         return logits
 
     def _train_discriminator(self, *place: str | int) -> float:
-        import torch
-
         recipe, player = self.recipe, self.players["discriminator"]
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
         sides = (self._real_batch(*place), self._batch(*place, "judged"))
@@ -151,25 +190,27 @@ class ScratchGan(FromScratch):
         return float(loss.detach())
 
 
-def step_loss(real: "Tensor", drawn: "Tensor") -> "Tensor":
+def step_loss(real: Tensor, drawn: Tensor) -> Tensor:
     """Return the cross-entropy of all steps, given logits (B, L): the mean over real and that over drawn, averaged."""
-    import torch
-
     softplus = torch.nn.functional.softplus
     return (softplus(-real).mean() + softplus(drawn).mean()) / 2
 
 
-def step_rewards(logits: "Tensor") -> "Tensor":
+def step_rewards(logits: Tensor) -> Tensor:
     """Return 2 sigmoid(logit) - 1 of each step, in (-1, 1)."""
     return 2 * logits.sigmoid() - 1
 
 
-def returns_of(rewards: "Tensor", *, discount: float) -> "Tensor":
+def returns_of(rewards: Tensor, *, discount: float) -> Tensor:
     """Return R_t = sum over s >= t of discount^(s - t) r_s of each step, shape (B, L)."""
-    import torch
-
     returns, after = [], rewards.new_zeros(len(rewards))
     for reward in reversed(rewards.unbind(1)):
         after = reward + discount * after
         returns.append(after)
     return torch.stack(returns[::-1], 1)
+
+
+def _positions(length: int, device: torch.device) -> Tensor:
+    """Return cosines of each position, shape (L, POSITIONS), from one radian a step to the longest wave."""
+    exponents = torch.arange(POSITIONS, device=device) / (POSITIONS - 1)
+    return torch.cos(torch.arange(length, device=device)[:, None] * _LONGEST_WAVE**-exponents)

@@ -13,11 +13,12 @@ wider than the longest sentence are left out. "judge" in names of values and set
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.special import expit
+from torch import Tensor
 
 from textassay.adversarial.generator_training import GeneratorTraining
 from textassay.adversarial.player import Player, part_of
@@ -29,20 +30,13 @@ from textassay.adversarial.policy_gradient import (
     mean_outcomes,
     policy_loss,
 )
+from textassay.adversarial.recipes import SeqGanRecipe
 from textassay.adversarial.rounds import mean_values
-from textassay.adversarial.seqgan_recipe import SeqGanRecipe
 from textassay.corpus import Corpus
 from textassay.discriminator import Sentences, cnn_logits, cnn_loss, cnn_weights
 from textassay.execution import parallel_map
-from textassay.generator import LanguageModel, check_train
+from textassay.generator import LanguageModel, LstmModel, check_train
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from textassay.generator import LstmModel
-
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -61,7 +55,7 @@ class SeqGan(GeneratorTraining):
 
     def __init__(
         self,
-        model: "LstmModel",
+        model: LstmModel,
         train: Corpus,
         valid: Corpus | None = None,
         *,
@@ -82,12 +76,12 @@ class SeqGan(GeneratorTraining):
         self.discriminator = Player(self._new_discriminator(), learning_rate=recipe.judge_learning_rate)
         self.players = {"generator": self.generator, "discriminator": self.discriminator}
 
-    def state(self) -> "dict[str, Tensor]":
+    def state(self) -> dict[str, Tensor]:
         """Return both sides and the roll-out policy."""
         policy = {f"roll-outs/{name}": weight for name, weight in self.roll_out_policy.named_parameters()}
         return {**super().state(), **policy}
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore a copy of `state`."""
         super().restore(tensors)
         self.roll_out_policy.load_state_dict(part_of(tensors, "roll-outs"))
@@ -117,14 +111,12 @@ class SeqGan(GeneratorTraining):
         to_come = drawn.lengths[:, None] - 1 - np.arange(self.limit)
         return np.where(drawn.taken, outcomes * self.recipe.discount ** np.maximum(to_come, 0), 0.0)
 
-    def log_probs(self, drawn: Actions) -> "Tensor":
+    def log_probs(self, drawn: Actions) -> Tensor:
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
         return log_probs_of(self.policy, drawn)
 
     def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
         """Take a step of the policy gradient; return the mean reward of whole sentences and the loss."""
-        import torch
-
         drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
         rewards = self.rewards(drawn, key=self._key(*place, "roll-outs"))
         whole = rewards[np.arange(len(drawn)), drawn.lengths - 1]
@@ -146,8 +138,6 @@ class SeqGan(GeneratorTraining):
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
         """Train the discriminator on new samples and as many real sentences."""
-        import torch
-
         recipe = self.recipe
         drawn = self._drawn(recipe.n_negatives, key)
         rng = torch.Generator(self.discriminator.device).manual_seed(key)
@@ -159,7 +149,7 @@ class SeqGan(GeneratorTraining):
             batch_size=recipe.batch_size,
         )
 
-    def _new_discriminator(self) -> "dict[str, Tensor]":
+    def _new_discriminator(self) -> dict[str, Tensor]:
         filters = {window: count for window, count in self.recipe.filters.items() if window <= self.limit}
         return cnn_weights(
             len(self.model.vocabulary),
@@ -169,7 +159,7 @@ class SeqGan(GeneratorTraining):
             device=self.generator.device,
         )
 
-    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: "torch.Generator") -> "Tensor":
+    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: torch.Generator) -> Tensor:
         """Return the discriminator's loss on real sentences by number and drawn ones: their mean cross-entropy."""
         real = self._real.tokens[real_rows]
         is_real = np.repeat([1, 0], [len(real), len(drawn)])
@@ -182,7 +172,6 @@ class SeqGan(GeneratorTraining):
 
     def _prob_real(self, rows: IntArray) -> FloatArray:
         """Return the probability that each row of ids, shape (R, limit), is real, shape (R,)."""
-        import torch
 
         def score(start: int) -> FloatArray:
             with single_threaded(), torch.no_grad():

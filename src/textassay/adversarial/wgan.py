@@ -5,6 +5,7 @@ generator, and the critic compares it with real rows of the same length. There i
 
 Source: Press, Bar, Bogin, Berant, Wolf, "Language Generation with Recurrent Generative Adversarial Networks without
 Pre-training", 2017; its schedule as in the public code.
+The penalty is that of Gulrajani et al., "Improved Training of Wasserstein GANs", NeurIPS 2017.
 Departs from it: windows of running text begin at any token.
 """
 
@@ -12,26 +13,21 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
 from textassay.adversarial.player import Player, part_of
+from textassay.adversarial.recipes import WganRecipe
 from textassay.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
-from textassay.adversarial.wgan_recipe import WganRecipe
 from textassay.corpus import EOS, Corpus
 from textassay.errors import InputError, OptionError, check_range
-from textassay.generator import check_train, training_record
+from textassay.generator import WORD_SPREAD, GruCell, Network, NoiseGru, begun, check_train, training_record
 from textassay.seeding import stream
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-    from textassay.generator import NoiseGru
-
 
 VALID = "approximate_nll"  # nats per token, under the mean of the distributions of noise vectors
 COLLAPSE = Collapse("distinct", least=0.02, patience=20)
@@ -42,6 +38,71 @@ _FLOOR = 1e-20  # of a probability, as in the public code of the study
 _SMALL = 1 << 13  # size of the states of a batch up to which one thread is faster than two
 
 IntArray = npt.NDArray[np.int64]
+Score = Callable[[Tensor], Tensor]
+
+
+class WganCritic(Network):
+    """The critic; `width`: embedding and hidden dimension, at least 1."""
+
+    def __init__(self, n_types: int, width: int) -> None:
+        super().__init__()
+        self.words = nn.Embedding(n_types, width)
+        self.cell = GruCell(width, width)
+        self.head = nn.ParameterDict({"weight": torch.empty(width), "bias": torch.empty(())})
+
+    def initialise(self, rng: torch.Generator) -> None:
+        """Draw the weights."""
+        self.words.weight.uniform_(-WORD_SPREAD, WORD_SPREAD, generator=rng)
+        self.cell.initialise(rng)
+        self.head["weight"].uniform_(-WORD_SPREAD, WORD_SPREAD, generator=rng)
+        self.head["bias"].zero_()
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return the critic's score of each row, shape (R,); higher is more real.
+
+        `rows`: distributions or one-hot vectors, left-padded with zeros, shape (R, L, V).
+        """
+        inputs = self.cell.input(rows @ self.words.weight)
+        state = inputs.new_zeros(len(rows), self.cell.state.in_features)
+        for part in inputs.unbind(1):
+            state = self.cell(part, state)
+        scores: Tensor = state @ self.head["weight"] + self.head["bias"]
+        return scores
+
+
+def gradient_norms(score: Score, rows: Tensor) -> Tensor:
+    """Return the norm of the gradient of `score` at each row (R, ...), shape (R,), to differentiate again.
+
+    `score` gives one number a row, which depends on no other row.
+    """
+    at = rows.detach().requires_grad_()
+    (gradient,) = torch.autograd.grad(score(at).sum(), at, create_graph=True)
+    squares = gradient.flatten(1).square().sum(1)
+    return (squares + torch.finfo(squares.dtype).tiny).sqrt()  # at 0 the root has no derivative
+
+
+def gradient_penalty(score: Score, real: Tensor, generated: Tensor, shares: Tensor) -> Tensor:
+    """Return the mean of (norm of the gradient - 1)^2 between real and generated rows, a scalar.
+
+    `real`, `generated`: shape (R, L, V); `shares`: how far from real to generated each row is taken, in [0, 1], shape
+    (R,).
+    """
+    between = real + shares[:, None, None] * (generated - real)
+    return (gradient_norms(score, between) - 1).square().mean()
+
+
+def critic_loss(
+    score: Score, real: Tensor, generated: Tensor, shares: Tensor, *, penalty: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the critic's loss, the distance between the sides, and the gradient penalty.
+
+    The loss is E[score(generated)] - E[score(real)] + `penalty` * gradient penalty; the distance is E[score(real)] -
+    E[score(generated)]. The parameters are those of `gradient_penalty`.
+    """
+    scores = score(torch.cat((real, generated)))
+    distance = scores[: len(real)].mean() - scores[len(real) :].mean()
+    gradient_term = gradient_penalty(score, real, generated, shares)
+    return penalty * gradient_term - distance, distance, gradient_term
 
 
 class WganTraining:
@@ -50,20 +111,13 @@ class WganTraining:
     `lasting`: the context of the training, to be closed at its end; left by an exception, it restores `model`.
     """
 
-    def __init__(
-        self, model: "NoiseGru", train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int
-    ) -> None:
+    def __init__(self, model: NoiseGru, train: Corpus, valid: Corpus | None, recipe: WganRecipe, *, seed: int) -> None:
         check_train(train, generator=model.name)
         if valid is not None:
             check_train(valid, generator=model.name, what="validation")
         check_range("seed", seed, 0)
         if model.length < recipe.length:
             raise OptionError(f"{model.name} draws {model.length} tokens, but the recipe trains {recipe.length}")
-        import torch
-
-        from textassay.adversarial.wgan_critic import WganCritic
-        from textassay.generator import begun
-
         self.model, self.recipe = model, recipe
         self._record = {
             **training_record(train, train.fingerprint),
@@ -105,12 +159,12 @@ class WganTraining:
         """All settings that decide the result, JSON-ready."""
         return {"kind": self.model.kind, **self.model.settings, **self._record}
 
-    def state(self) -> "Mapping[str, Tensor]":
+    def state(self) -> Mapping[str, Tensor]:
         """Return weights and Adam's moments of both sides."""
         sides = self._players.items()
         return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore a copy of `state`."""
         for side, player in self._players.items():
             player.restore(part_of(tensors, side))
@@ -121,8 +175,6 @@ class WganTraining:
             return self._round(phase, number)
 
     def _round(self, phase: str, number: int) -> Mapping[str, float]:
-        import torch
-
         length = self.recipe.curriculum.length(number)
         rng = torch.Generator(self._device).manual_seed(self._key(phase, number, "noise"))
         windows = np.random.default_rng(self._key(phase, number, "windows"))
@@ -156,12 +208,7 @@ class WganTraining:
         self.lasting.close()
         self.model.record = {**self._record, "history": asdict(history), "device": self._device.type}
 
-    def _train_critic(
-        self, length: int, rng: "torch.Generator", windows: np.random.Generator
-    ) -> npt.NDArray[np.float64]:
-        import torch
-
-        from textassay.adversarial.wgan_critic import critic_loss
+    def _train_critic(self, length: int, rng: torch.Generator, windows: np.random.Generator) -> npt.NDArray[np.float64]:
 
         with torch.no_grad():
             real, generated = self._rows(length, rng, windows)
@@ -170,14 +217,12 @@ class WganTraining:
         self._players["critic"].descend(losses[0])
         return np.array([float(value.detach()) for value in losses])
 
-    def _train_generator(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> float:
+    def _train_generator(self, length: int, rng: torch.Generator, windows: np.random.Generator) -> float:
         _, generated = self._rows(length, rng, windows)
         return self._players["generator"].descend(-self._critic(generated).mean())
 
-    def _rows(self, length: int, rng: "torch.Generator", windows: np.random.Generator) -> "tuple[Tensor, Tensor]":
+    def _rows(self, length: int, rng: torch.Generator, windows: np.random.Generator) -> tuple[Tensor, Tensor]:
         """Return real and generated rows of one shape, (batch_size, length, V)."""
-        import torch
-
         size = self.recipe.batch_size
         tokens = torch.from_numpy(self._windows.draw(size, length, windows)).to(self._device)
         gold = torch.nn.functional.one_hot(tokens, self._n_types).float()
@@ -202,7 +247,7 @@ class WganTraining:
 
 
 def train_wgan(
-    model: "NoiseGru",
+    model: NoiseGru,
     train: Corpus,
     valid: Corpus | None = None,
     *,
@@ -269,26 +314,22 @@ class TextWindows:
         return windows
 
 
-def left_padded(rows: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+def left_padded(rows: Tensor, which: Tensor, last: Tensor) -> Tensor:
     """Return prefixes of rows, left-padded with zeros, shape (R, L, V).
 
     `rows`: distributions or one-hot vectors, shape (B, L, V); `which`: row of each prefix, shape (R,); `last`: its last
     position, from 0, shape (R,).
     """
-    import torch
-
     length = rows.shape[1]
     places = torch.arange(length, device=rows.device) - (length - 1 - last[:, None])
     return rows[which[:, None], places.clamp(min=0)] * (places >= 0)[:, :, None]
 
 
-def helped(gold: "Tensor", predicted: "Tensor", which: "Tensor", last: "Tensor") -> "Tensor":
+def helped(gold: Tensor, predicted: Tensor, which: Tensor, last: Tensor) -> Tensor:
     """Return real prefixes with the prediction at their last position, left-padded, shape (R, L, V).
 
     `gold`: one-hot vectors of real text, shape (B, L, V); `predicted`: distributions at each position with teacher
     forcing, shape (B, L, V).
     """
-    import torch
-
     beginnings = left_padded(gold, which, last)
     return torch.cat((beginnings[:, :-1], predicted[which, last][:, None]), 1)

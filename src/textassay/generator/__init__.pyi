@@ -1,8 +1,6 @@
 from textassay.generator.as_drawn import AsDrawn as AsDrawn
 from textassay.generator.as_drawn import cut_length as cut_length
 from textassay.generator.att2seq import Att2SeqModel as Att2SeqModel
-from textassay.generator.base import MAX_TOKENS as MAX_TOKENS
-from textassay.generator.base import MAX_WINDOW as MAX_WINDOW
 from textassay.generator.base import Generator as Generator
 from textassay.generator.base import LanguageModel as LanguageModel
 from textassay.generator.base import check_sample as check_sample
@@ -26,10 +24,10 @@ from textassay.generator.c2s import GatedC2sModel as GatedC2sModel
 from textassay.generator.catalog import KINDS as KINDS
 from textassay.generator.catalog import ParameterCounts as ParameterCounts
 from textassay.generator.catalog import Shaped as Shaped
+from textassay.generator.catalog import kind_of as kind_of
 from textassay.generator.catalog import make_generator as make_generator
 from textassay.generator.catalog import parameter_counts as parameter_counts
 from textassay.generator.conditional import ContextModel as ContextModel
-from textassay.generator.context_presets import CONTEXT_PRESETS as CONTEXT_PRESETS
 from textassay.generator.continuation import check_prefixes as check_prefixes
 from textassay.generator.continuation import continue_prefixes as continue_prefixes
 from textassay.generator.cross_entropy import linear_cross_entropy as linear_cross_entropy
@@ -42,7 +40,6 @@ from textassay.generator.endpoint import endpoint_model as endpoint_model
 from textassay.generator.external import CommandLines as CommandLines
 from textassay.generator.external import ExternalCommand as ExternalCommand
 from textassay.generator.external import ExternalFile as ExternalFile
-from textassay.generator.fitted_network import MAX_LAYERS as MAX_LAYERS
 from textassay.generator.fitted_network import FittedNetwork as FittedNetwork
 from textassay.generator.fitted_network import TrainedNetwork as TrainedNetwork
 from textassay.generator.gpt2 import Gpt2 as Gpt2
@@ -59,7 +56,6 @@ from textassay.generator.likelihood import bits as bits
 from textassay.generator.likelihood import likelihood as likelihood
 from textassay.generator.likelihood import n_characters as n_characters
 from textassay.generator.likelihood import perplexity as perplexity
-from textassay.generator.lstm import SMALL as SMALL
 from textassay.generator.lstm import LstmLayer as LstmLayer
 from textassay.generator.lstm import LstmModel as LstmModel
 from textassay.generator.lstm import LstmNetwork as LstmNetwork
@@ -77,7 +73,6 @@ from textassay.generator.next_words import model_vocabulary as model_vocabulary
 from textassay.generator.next_words import next_rows as next_rows
 from textassay.generator.ngram import NgramModel as NgramModel
 from textassay.generator.noise_gru import WORD_SPREAD as WORD_SPREAD
-from textassay.generator.noise_gru import Feeds as Feeds
 from textassay.generator.noise_gru import GruCell as GruCell
 from textassay.generator.noise_gru import NoiseGru as NoiseGru
 from textassay.generator.order import OrderChoice as OrderChoice
@@ -93,7 +88,6 @@ from textassay.generator.prefixes import n_long_enough as n_long_enough
 from textassay.generator.prefixes import random_prefixes as random_prefixes
 from textassay.generator.prefixes import shuffled as shuffled
 from textassay.generator.prefixes import unseen_halves as unseen_halves
-from textassay.generator.presets import PRESETS as PRESETS
 from textassay.generator.pretrained import PretrainedModel as PretrainedModel
 from textassay.generator.random_lstm import RandomLstm as RandomLstm
 from textassay.generator.renamed import Renamed as Renamed
@@ -112,7 +106,14 @@ from textassay.generator.scored import AtTemperature as AtTemperature
 from textassay.generator.scored import ScoredGenerator as ScoredGenerator
 from textassay.generator.scoring import log_probs_of as log_probs_of
 from textassay.generator.scoring import token_scores as token_scores
-from textassay.generator.settings import SETTING_TYPES as SETTING_TYPES
+from textassay.generator.settings import CONDITIONAL as CONDITIONAL
+from textassay.generator.settings import MAX_LAYERS as MAX_LAYERS
+from textassay.generator.settings import MAX_TOKENS as MAX_TOKENS
+from textassay.generator.settings import MAX_WINDOW as MAX_WINDOW
+from textassay.generator.settings import SMALL as SMALL
+from textassay.generator.settings import Feeds as Feeds
+from textassay.generator.settings import presets_of as presets_of
+from textassay.generator.settings import settings_of as settings_of
 from textassay.generator.simple import Copier as Copier
 from textassay.generator.simple import WordShuffler as WordShuffler
 from textassay.generator.text_likelihood import Quantity as Quantity
@@ -135,5 +136,4 @@ from textassay.generator.translation_decoding import Translations as Translation
 from textassay.generator.translation_decoding import translate as translate
 from textassay.generator.translation_prefixes import PREFIX_MODES as PREFIX_MODES
 from textassay.generator.translation_prefixes import forced_prefixes as forced_prefixes
-from textassay.generator.translation_presets import TRANSLATION_PRESETS as TRANSLATION_PRESETS
 from textassay.generator.uniform import UniformGenerator as UniformGenerator

@@ -1,16 +1,17 @@
 """Attention attribute-to-sequence (Att2Seq): an LSTM that attends to the attributes before each token.
 
 Source: Dong, Huang, Wei, Lapata, Zhou, Xu, "Learning to Generate Product Reviews from Attributes", EACL 2017.
-Departs from it: trained with Adam, gradients clipped by norm, where it has RMSProp and clips each value.
+Trained with Adam and gradients clipped by norm, or, as there, by RMSProp with each number clamped (preset ``paper``).
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from textassay.generator.conditional import ContextModel, ContextNetwork
 from textassay.generator.module import State
+from textassay.generator.settings import Att2SeqSettings
 
 
 class Att2SeqNetwork(ContextNetwork):
@@ -50,10 +51,8 @@ class Att2SeqNetwork(ContextNetwork):
         return torch.tanh(self.mix_attribute(attended) + self.mix_output(vectors))
 
 
-class Att2SeqModel(ContextModel):
+class Att2SeqModel(Att2SeqSettings, ContextModel):
     """Att2Seq; see `ContextModel` for the settings."""
-
-    kind: ClassVar[str] = "att2seq"
 
     def new_module(self, n_types: int, longest: int) -> Att2SeqNetwork:
         """Return the network; `longest` does not matter."""

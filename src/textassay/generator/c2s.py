@@ -9,13 +9,14 @@ sources say that the next token depends on h_t and, through a gate, on h_C; here
 m_t = sigmoid(W [h_t; h_C] + b).
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from textassay.generator.conditional import ContextModel, ContextNetwork
 from textassay.generator.module import State
+from textassay.generator.settings import C2sSettings, GatedC2sSettings
 
 
 class C2sNetwork(ContextNetwork):
@@ -59,20 +60,16 @@ class GatedC2sNetwork(C2sNetwork):
         return vectors + gated
 
 
-class C2sModel(ContextModel):
+class C2sModel(C2sSettings, ContextModel):
     """C2S; see `ContextModel` for the settings."""
-
-    kind: ClassVar[str] = "c2s"
 
     def new_module(self, n_types: int, longest: int) -> C2sNetwork:
         """Return the network; `longest` does not matter."""
         return C2sNetwork(n_types, **self.network_settings)
 
 
-class GatedC2sModel(ContextModel):
+class GatedC2sModel(GatedC2sSettings, ContextModel):
     """gC2S; see `ContextModel` for the settings. With the gate closed it is `C2sModel`."""
-
-    kind: ClassVar[str] = "gc2s"
 
     def new_module(self, n_types: int, longest: int) -> GatedC2sNetwork:
         """Return the network; `longest` does not matter."""

@@ -11,9 +11,7 @@ from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from textassay.errors import OptionError, check_type, unknown_name
 from textassay.generator.base import LanguageModel
-from textassay.generator.context_presets import CONTEXT_PRESETS
-from textassay.generator.presets import PRESETS
-from textassay.generator.translation_presets import TRANSLATION_PRESETS
+from textassay.generator.settings import presets_of, settings_of
 from textassay.training import DecayRecipe, require_neural
 
 # Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
@@ -41,14 +39,10 @@ _WITHOUT_PYTORCH = ("ngram", "position-unigram")
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
     """Return an unfitted generator.
 
-    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
-    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
-    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
+    `name`: one of `KINDS`; `preset`: one of `presets_of` it; None for ``small``.
     """
-    kind = _kind(name)
-    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
-    if name == "tied-lstm":  # its presets are those of ScratchGAN
-        presets = {"small": {"recipe": signature(kind).parameters["recipe"].default}}
+    kind = kind_of(name)
+    presets = presets_of(name)
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)
@@ -71,7 +65,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
 def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     """Return an unfitted generator with exactly these `settings`."""
     check_type("the kind of model", name, str)
-    kind = _kind(name)
+    kind = kind_of(name)
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
     recipe = settings.get("recipe", {})
     generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
@@ -85,9 +79,9 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     return generator
 
 
-def _kind(name: str) -> type:
-    if name not in KINDS:
-        raise unknown_name("generator", name, KINDS)
+def kind_of(name: str) -> type:
+    """Return the class of a generator; raise where there is none, or PyTorch is missing."""
+    settings_of(name)
     if name not in _WITHOUT_PYTORCH:
         require_neural(f"the {name} generator")
     module, kind = KINDS[name]

@@ -10,7 +10,6 @@ Departs from it: without a context, samples are drawn for contexts as frequent a
 
 import math
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,12 +17,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Attributes, Corpus, Vocabulary, context_numbers, n_contexts
-from textassay.errors import InputError, OptionError, check_range, check_type
-from textassay.generator.lstm import SMALL, LstmModel, LstmNetwork
+from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Corpus, Vocabulary, context_numbers, n_contexts
+from textassay.errors import InputError, OptionError, check_type
+from textassay.generator.lstm import LstmModel, LstmNetwork
 from textassay.generator.module import State
+from textassay.generator.settings import ContextSettings
 from textassay.seeding import stream
-from textassay.training import Recipe
 
 IntArray = npt.NDArray[np.int64]
 
@@ -82,7 +81,7 @@ class ContextNetwork(LstmNetwork):
         """Return the embedding of each category, (B, K, context_width), of the first inputs, (B,)."""
         numbers = first - _FIRST
         if bool((numbers < 0).any()):
-            raise InputError("a conditional network needs contexts")
+            raise InputError("the generator is conditional: it needs contexts")
         vectors = []
         for table, count in zip(self.attributes, self.n_categories, strict=True):
             vectors.append(table(numbers % count))
@@ -90,7 +89,7 @@ class ContextNetwork(LstmNetwork):
         return torch.stack(vectors, 1)
 
 
-class ContextModel(LstmModel):
+class ContextModel(ContextSettings, LstmModel):
     """Conditional LSTM; subclasses define how the context enters. Needs the extra ``neural``.
 
     Corpora of training and scoring, and the `context` of samples, have columns of contexts, see
@@ -98,40 +97,6 @@ class ContextModel(LstmModel):
     """
 
     needs_source: ClassVar[bool] = True  # metrics of unconditional text refuse this model
-
-    def __init__(
-        self,
-        width: int = 128,
-        *,
-        layers: int = 1,
-        dropout: float = 0.1,
-        spread: float | None = None,
-        context_width: int = 16,
-        attributes: Attributes = MappingProxyType({}),
-        recipe: Recipe = SMALL,
-        batch_size: int = 128,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            width,
-            layers=layers,
-            dropout=dropout,
-            spread=spread,
-            recipe=recipe,
-            batch_size=batch_size,
-            max_length=max_length,
-            seed=seed,
-        )
-        check_range("context_width", context_width, 1)
-        n_contexts(attributes)
-        self.context_width = context_width
-        self.attributes: dict[str, list[str]] = {name: list(categories) for name, categories in attributes.items()}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {**super().settings, "context_width": self.context_width, "attributes": self.attributes}
 
     @property
     def _title(self) -> str:
@@ -142,7 +107,8 @@ class ContextModel(LstmModel):
     def network_settings(self) -> dict[str, Any]:
         """Arguments of the network but for the number of types."""
         n_categories = [len(categories) for categories in self.attributes.values()]
-        return {**super().network_settings, "n_categories": n_categories, "context_width": self.context_width}
+        own = {"embedding": (self.embedding or self.width, 0), "context_width": self.context_width}
+        return {**super().network_settings, **own, "n_categories": n_categories}
 
     def restore(
         self,

@@ -24,8 +24,6 @@ from textassay.generator.lessons import Lessons
 from textassay.generator.module import Network, begun, shaped
 from textassay.training import History, Recipe, Step, launched, loop, require_neural, threads, training_device
 
-MAX_LAYERS = 1000  # a limit for files: names and shapes of weights are listed by layer before anything is checked
-
 
 class Fitted:
     """A module, float32, with vocabulary and tokeniser; its weights may be `changing`, in training."""
@@ -61,13 +59,15 @@ class Fitted:
 class FittedNetwork(ABC):
     """A network and its weights, if it is fitted; subclasses define the network. Needs the extra ``neural``.
 
+    Subclasses inherit their settings first, see `textassay.generator.settings`.
+
     `precision`: ``float32`` or ``bfloat16``, for drawing and scoring; draws depend on it, and the name shows it;
     `record`: how it was trained, JSON-ready; empty before.
     """
 
     kind: ClassVar[str]  # name in the catalogue
 
-    def __init__(self) -> None:
+    def __post_init__(self) -> None:
         require_neural(f"the {self.kind} generator")
         self.precision = "float32"
         self.record: dict[str, Any] = {}
@@ -213,11 +213,12 @@ class TrainedNetwork(FittedNetwork):
     `seed`: with the training text, decides all randomness of training: the same bits on one CPU and number of threads.
     """
 
-    def __init__(self, recipe: Recipe, *, seed: int) -> None:
-        super().__init__()
-        check_range("seed", seed, 0)
-        self.recipe = recipe
-        self.seed = seed
+    recipe: Recipe
+    seed: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("seed", self.seed, 0)
         self.history = History()
 
     def restore(

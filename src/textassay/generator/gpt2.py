@@ -10,17 +10,16 @@ Departs from it: a sentence that fills all positions has ended, with certainty, 
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from textassay.errors import MissingExtraError, OptionError, check_range
-from textassay.generator.fitted_network import MAX_LAYERS
+from textassay.errors import MissingExtraError
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
-from textassay.training import Recipe, dropped
+from textassay.generator.settings import Gpt2Settings
+from textassay.training import dropped
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel
@@ -151,43 +150,8 @@ class Gpt2(SentenceNetwork):
         return self.transformer.wte.weight, None  # tied to the embeddings
 
 
-class Gpt2Model(NetworkLanguageModel):
+class Gpt2Model(Gpt2Settings, NetworkLanguageModel):
     """GPT-2 language model, trained from scratch; a `LanguageModel`. Needs the extra ``neural``."""
-
-    kind: ClassVar[str] = "gpt2"
-
-    def __init__(
-        self,
-        width: int = 256,
-        *,
-        layers: int = 4,
-        heads: int = 4,
-        dropout: float = 0.1,
-        positions: int | None = None,
-        recipe: Recipe,
-        batch_size: int = 128,
-        max_length: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        check_range("layers", layers, 1, MAX_LAYERS)
-        check_range("heads", heads, 1)
-        check_range("positions", positions, 2)
-        if width < 1 or width % heads != 0:
-            raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
-        if not 0 <= dropout < 1:
-            raise OptionError(f"dropout must be at least 0 and below 1, got {dropout}")
-        self.width = width
-        self.layers = layers
-        self.heads = heads
-        self.dropout = dropout
-        self.positions = positions
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        names = ("width", "layers", "heads", "dropout", "positions", "batch_size", "max_length", "seed")
-        return {**{name: getattr(self, name) for name in names}, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:

@@ -13,18 +13,18 @@ maximum; windows reach the start of the sentence and its end, which are tokens o
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from textassay.corpus import PAD, Corpus
-from textassay.errors import OptionError, check_least, check_positive, check_range
-from textassay.generator.base import MAX_WINDOW
+from textassay.errors import OptionError
 from textassay.generator.lstm import LstmLayer
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
-from textassay.training import History, Recipe
+from textassay.generator.settings import LeakGanSettings
+from textassay.training import History
 
 _SMALL = 0.1  # standard deviation of initial filters and output layer
 _MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
@@ -207,46 +207,15 @@ def _truncated(weight: Tensor, rng: torch.Generator) -> None:
     nn.init.trunc_normal_(weight, std=_SMALL, a=-2 * _SMALL, b=2 * _SMALL, generator=rng)
 
 
-class LeakGanModel(NetworkLanguageModel):
+class LeakGanModel(LeakGanSettings, NetworkLanguageModel):
     """Manager, worker and leaked features; a `LanguageModel` trained against a discriminator.
 
     Needs the extra ``neural``.
     """
 
-    kind: ClassVar[str] = "leakgan"
-
-    def __init__(
-        self,
-        width: int = 32,
-        *,
-        goal: int = 16,
-        memory: int = 4,
-        dimension: int = 64,
-        filters: Sequence[Sequence[int]] = ((1, 100), (2, 100), (3, 100)),
-        sharpness: float = 1.0,
-        length: int | None = None,
-        max_length: int = 200,
-        batch_size: int = 128,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(Recipe(max_epochs=1), batch_size=batch_size, max_length=max_length, seed=seed)
-        self.width, self.goal, self.memory, self.dimension = width, goal, memory, dimension
-        self.filters = {pair[0]: pair[1] for pair in filters}
-        self.sharpness, self.length = sharpness, length
-        check_least(self, ("width", "goal", "dimension"), 1)
-        check_range("memory", memory, 1, _MAX_MEMORY)
-        check_range("length", length, 1, MAX_WINDOW)
-        check_positive(self, ("sharpness",))
-        if not self.filters or min(*self.filters, *self.filters.values()) < 1 or len(self.filters) < len(filters):
-            raise OptionError(f"filters must be different windows of at least 1 with at least 1 filter, got {filters}")
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.record = {"history": asdict(History())}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        names = ("width", "goal", "memory", "dimension", "sharpness", "length", "max_length", "batch_size", "seed")
-        own = {name: getattr(self, name) for name in names}
-        return {**own, "filters": [list(pair) for pair in self.filters.items()]}
 
     @property
     def _title(self) -> str:
@@ -260,5 +229,9 @@ class LeakGanModel(NetworkLanguageModel):
 
     def new_module(self, n_types: int, longest: int) -> LeakGanNetwork:
         """Return the network; `longest` does not matter."""
-        names = ("width", "goal", "memory", "dimension", "filters", "sharpness", "excluded")
-        return LeakGanNetwork(n_types, **{name: getattr(self, name) for name in names}, longest=self.length)
+        names = ("width", "goal", "memory", "dimension", "sharpness", "excluded")
+        sizes = {
+            **{name: getattr(self, name) for name in names},
+            "filters": {pair[0]: pair[1] for pair in self.filters},
+        }
+        return LeakGanNetwork(n_types, **sizes, longest=self.length)

@@ -6,20 +6,15 @@ Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9,
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from textassay.errors import check_positive, check_range, check_share
-from textassay.generator.base import MAX_WINDOW
-from textassay.generator.fitted_network import MAX_LAYERS
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
-from textassay.training import Recipe, dropped
-
-SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
+from textassay.generator.settings import LstmSettings
+from textassay.training import dropped
 
 _FORGET_BIAS = 1.0  # so that the cell is kept at first
 
@@ -110,7 +105,11 @@ class LstmNetwork(SentenceNetwork):
 
     def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
         """Return the outputs of the last layer, (B, L, width), and the state: hidden state and cell of each layer."""
-        device, vectors = tokens.device.type, self.embedded(tokens)
+        return self.run_vectors(self.embedded(tokens), state, rng)
+
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        """Return the same for input vectors, (B, L, dimension)."""
+        device = vectors.device.type
         if torch.is_autocast_enabled(device):
             vectors = vectors.to(torch.get_autocast_dtype(device))
         vectors = dropped(vectors, self.dropout, rng)
@@ -127,44 +126,15 @@ class LstmNetwork(SentenceNetwork):
         return vectors
 
 
-@dataclass(eq=False, repr=False)
-class LstmModel(NetworkLanguageModel):
+class LstmModel(LstmSettings, NetworkLanguageModel):
     """LSTM language model; a `LanguageModel`. Needs the extra ``neural``."""
-
-    kind: ClassVar[str] = "lstm"
-
-    width: int = 128
-    _: KW_ONLY
-    layers: int = 1
-    dropout: float = 0.1
-    spread: float | None = None
-    length: int | None = None
-    recipe: Recipe = SMALL
-    batch_size: int = 128
-    max_length: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__init__(self.recipe, batch_size=self.batch_size, max_length=self.max_length, seed=self.seed)
-        check_range("width", self.width, 1)
-        check_range("layers", self.layers, 1, MAX_LAYERS)
-        check_range("length", self.length, 1, MAX_WINDOW)
-        check_share(self, ("dropout",))
-        check_positive(self, ("spread",))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.length is None:
-            del own["length"]
-        return {**own, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         length = "" if self.length is None else f", length={self.length}"
-        return f"lstm(width={self.width}{layers}{length})"
+        embedding = "" if self.embedding is None else f", embedding={self.embedding}"
+        return f"lstm(width={self.width}{embedding}{layers}{length})"
 
     @property
     def network_settings(self) -> dict[str, Any]:
@@ -174,4 +144,4 @@ class LstmModel(NetworkLanguageModel):
 
     def new_module(self, n_types: int, longest: int) -> LstmNetwork:
         """Return the network; `longest` does not matter."""
-        return LstmNetwork(n_types, **self.network_settings)
+        return LstmNetwork(n_types, **self.network_settings, embedding=(self.embedding or self.width, 0))

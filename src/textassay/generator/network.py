@@ -12,7 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,8 @@ import torch
 from torch import Tensor
 
 from textassay.corpus import EOS, PAD, SOS, Corpus
-from textassay.errors import InputError, check_range
+from textassay.errors import InputError
 from textassay.generator.base import (
-    MAX_TOKENS,
     check_sample,
     check_temperature,
     check_train,
@@ -40,7 +39,7 @@ from textassay.generator.module import SentenceNetwork
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import next_scores, token_scores
 from textassay.seeding import stream
-from textassay.training import Recipe, Step
+from textassay.training import Step
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -54,14 +53,9 @@ class NetworkLanguageModel(TrainedNetwork):
     above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
     """
 
+    batch_size: int
+    max_length: Any  # int; None where networks have a longest sentence
     length: int | None = None  # tokens of every sentence, whose ends are neither learnt nor drawn; None: sentences end
-
-    def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
-        super().__init__(recipe, seed=seed)
-        check_range("batch_size", batch_size, 1)
-        check_range("max_length", max_length, 1, MAX_TOKENS)
-        self.batch_size = batch_size
-        self.max_length = max_length
 
     @abstractmethod
     def new_module(self, n_types: int, longest: int) -> SentenceNetwork:

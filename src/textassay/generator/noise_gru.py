@@ -11,7 +11,7 @@ Pre-training", 2017; Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Lan
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,12 @@ import torch
 from torch import Tensor, nn
 
 from textassay.corpus import EOS, PAD, SOS, Corpus
-from textassay.errors import InputError, OptionError, check_range
+from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
-from textassay.generator.base import MAX_WINDOW, check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
+from textassay.generator.base import check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.generator.fitted_network import FittedNetwork
 from textassay.generator.module import Network
+from textassay.generator.settings import NoiseGruSettings
 from textassay.seeding import stream
 from textassay.training import single_threaded
 
@@ -143,7 +144,7 @@ class NoiseGruNetwork(Network):
         return nn.functional.linear(states, self.head.weight, self.head.bias + blocked)
 
 
-class NoiseGru(FittedNetwork):
+class NoiseGru(NoiseGruSettings, FittedNetwork):
     """GRU whose first state is noise; a `Generator` and a `NoiseDriven`. Needs the extra ``neural``.
 
     `feeds`: the input of a step in free draws: ``argmax``, the chosen token, as in the public code, or
@@ -151,35 +152,6 @@ class NoiseGru(FittedNetwork):
 
     Each token is the likeliest one: the noise is the only randomness. It has no `log_prob`.
     """
-
-    kind: ClassVar[str] = "noise-gru"
-
-    def __init__(
-        self,
-        width: int = 64,
-        *,
-        length: int = 32,
-        noise: float = 10.0,
-        feeds: Feeds = "argmax",
-        ends: bool = True,
-    ) -> None:
-        super().__init__()
-        check_range("width", width, 1)
-        check_range("length", length, 1, MAX_WINDOW)
-        if not 0 < noise < float("inf"):
-            raise OptionError(f"noise must be above 0, got {noise}")
-        if feeds not in ("argmax", "distribution"):
-            raise OptionError(f"feeds must be argmax or distribution, got '{feeds}'")
-        self.width = width
-        self.length = length
-        self.noise = noise
-        self.feeds: Feeds = feeds
-        self.ends = ends
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {name: getattr(self, name) for name in ("width", "length", "noise", "feeds", "ends")}
 
     @property
     def draws_ends(self) -> bool:

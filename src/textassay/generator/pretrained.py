@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.embedding import content_hash, hub_folder
@@ -37,7 +38,6 @@ from textassay.seeding import stream
 from textassay.training import is_out_of_memory, require_neural, single_threaded, training_device
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 
@@ -152,8 +152,6 @@ class PretrainedModel:
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        import torch
-
         tokens, offsets = self._own_tokens(corpus), corpus.offsets
         network = self._network()
         scores = np.empty(len(tokens) + len(corpus))
@@ -175,8 +173,6 @@ class PretrainedModel:
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        import torch
-
         tokens, offsets = self._own_tokens(prefixes), prefixes.offsets
         network = self._network()
         scores = np.empty((len(prefixes), len(self.vocabulary)))
@@ -194,8 +190,6 @@ class PretrainedModel:
 
     def next_vectors(self, tokens: IntArray) -> "Tensor":
         """Return the network's logits after the first 0 to L tokens of each row; see `BatchReader`."""
-        import torch
-
         self._check_length(tokens.shape[1])
         inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
         with self._memory_explained(), torch.no_grad():
@@ -204,8 +198,6 @@ class PretrainedModel:
 
     def next_logits(self, vectors: "Tensor") -> "Tensor":
         """Return the logits of the next token, (R, V), float32; see `BatchReader`."""
-        import torch
-
         with torch.no_grad():
             return self._network().logits(vectors)
 
@@ -394,8 +386,6 @@ class _Network:
     """The network for `draw_sentences`; in place of hidden states it returns logits over the model's ids."""
 
     def __init__(self, module: "torch.nn.Module", device: "torch.device", tokens: PretrainedTokens) -> None:
-        import torch
-
         self.module: Any = module
         self.device = device
         self._ids = torch.from_numpy(tokens.inputs).to(device)
@@ -404,8 +394,6 @@ class _Network:
 
     def read(self, inputs: IntArray, wanted: npt.NDArray[np.bool_]) -> "Tensor":
         """Return the logits at the `wanted` places of whole sentences, both (B, L), shape (n_wanted, V')."""
-        import torch
-
         tokens = self._ids[torch.from_numpy(inputs).to(self.device)]
         inside = torch.from_numpy(inputs != PAD).to(self.device)  # padding stands behind and is masked
         logits = self.module(tokens, attention_mask=inside.long(), use_cache=False).logits

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,6 +25,7 @@ from textassay.errors import OptionError, unknown_name
 from textassay.generator.lessons import Lessons, mean_loss, padded
 from textassay.generator.lstm import LstmModel
 from textassay.generator.module import SentenceNetwork
+from textassay.generator.settings import ScheduledSamplingSettings
 
 SCHEDULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"constant": ("k",), "exponential": ("k",), "inverse-sigmoid": ("k",), "linear": ("k", "c", "least")}
@@ -105,18 +106,12 @@ class SamplingSchedule:
         return 1 / (1 + math.exp(beyond)) if beyond < 0 else math.exp(-beyond) / (1 + math.exp(-beyond))
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ScheduledSampling(LstmModel):
+class ScheduledSampling(ScheduledSamplingSettings, LstmModel):
     """An LSTM trained by scheduled sampling; a `LanguageModel`. Needs the extra ``neural``.
 
     `width`, `layers`, `dropout`, `spread`, `length`, `recipe`, `batch_size`, `max_length`, `seed`: see `LstmModel`.
     With the same seed and text, its initial weights are equal, and with ``constant(k=1)`` the final ones, too.
     """
-
-    kind: ClassVar[str] = "scheduled-sampling"
-
-    mixing: str = "inverse-sigmoid(k=1000)"
-    greedy: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,15 +7,14 @@ Sources: Press, Wolf, "Using the Output Embedding to Improve Language Models", E
 d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019 (the join, the projection).
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from textassay.errors import check_least
 from textassay.generator.lstm import LstmModel, LstmNetwork
 from textassay.generator.module import State
+from textassay.generator.settings import TiedLstmSettings
 
 
 class TiedLstmNetwork(LstmNetwork):
@@ -32,8 +31,8 @@ class TiedLstmNetwork(LstmNetwork):
     def embedded(self, tokens: Tensor) -> Tensor:
         return nn.functional.embedding(tokens, self._joined())
 
-    def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
-        vectors, state = super().run(tokens, state, rng)
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        vectors, state = super().run_vectors(vectors, state, rng)
         return vectors @ self.projection.weight.to(vectors.dtype).T, state
 
     def output(self) -> tuple[Tensor, Tensor | None]:
@@ -45,19 +44,8 @@ class TiedLstmNetwork(LstmNetwork):
         return learnt if self.fixed is None else torch.cat((learnt, self.fixed.weight), 1)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class TiedLstm(LstmModel):
+class TiedLstm(TiedLstmSettings, LstmModel):
     """LSTM language model with tied embeddings; a `LanguageModel`. Needs the extra ``neural``."""
-
-    kind: ClassVar[str] = "tied-lstm"
-
-    dimension: int = 64
-    fixed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_least(self, ("dimension",), 1)
-        check_least(self, ("fixed",), 0)
 
     @property
     def _title(self) -> str:
@@ -68,3 +56,6 @@ class TiedLstm(LstmModel):
     def new_module(self, n_types: int, longest: int) -> TiedLstmNetwork:
         """Return the network; `longest` does not matter."""
         return TiedLstmNetwork(n_types, **self.network_settings, embedding=(self.dimension, self.fixed))
+
+
+# of ScratchGAN, which trains it otherwise, in its own file

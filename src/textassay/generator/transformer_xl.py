@@ -15,25 +15,25 @@ wide as those of frequent ones, as in the authors' script; `torch.nn.AdaptiveLog
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, Corpus
-from textassay.errors import OptionError, check_range
+from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.errors import OptionError
 from textassay.generator.cross_entropy import linear_cross_entropy
-from textassay.generator.fitted_network import MAX_LAYERS
 from textassay.generator.lessons import Lessons
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.scoring import log_probs_of
+from textassay.generator.settings import TransformerXlSettings
 from textassay.seeding import stream
-from textassay.training import Recipe, dropped, threads
+from textassay.training import dropped, threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -353,66 +353,11 @@ def segments(
     return parts
 
 
-class TransformerXlModel(NetworkLanguageModel):
+class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
     """Transformer-XL language model; a `LanguageModel`. Needs the extra ``neural``.
 
     As a `LanguageModel` it reads each sentence with an empty memory; `running_log_probs` reads running text.
     """
-
-    kind: ClassVar[str] = "transformer-xl"
-
-    def __init__(
-        self,
-        width: int = 256,
-        *,
-        inner: int = 1024,
-        layers: int = 4,
-        heads: int = 4,
-        dropout: float = 0.1,
-        segment: int = 64,
-        memory: int = 64,
-        emptied: float = 0.03,
-        cutoffs: tuple[int, ...] = (),
-        recipe: Recipe,
-        batch_size: int = 32,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(recipe, batch_size=batch_size, max_length=max_length, seed=seed)
-        for setting, value in {"inner": inner, "heads": heads, "segment": segment}.items():
-            check_range(setting, value, 1)
-        check_range("layers", layers, 1, MAX_LAYERS)
-        check_range("memory", memory, 0)
-        if width < 1 or width % heads != 0 or width % 2 != 0:
-            raise OptionError(f"width must be even and a multiple of heads, {heads}, got {width}")
-        if not 0 <= dropout < 1:
-            raise OptionError(f"dropout must be at least 0 and below 1, got {dropout}")
-        if not 0 <= emptied <= 1:
-            raise OptionError(f"emptied must be at least 0 and at most 1, got {emptied}")
-        rising = sorted({len(SPECIAL_TOKENS) - 1, *cutoffs})
-        if rising[1:] != list(cutoffs):
-            raise OptionError(f"cutoffs must rise, from {len(SPECIAL_TOKENS)} on, got {list(cutoffs)}")
-        self.width = width
-        self.inner = inner
-        self.layers = layers
-        self.heads = heads
-        self.dropout = dropout
-        self.segment = segment
-        self.memory = memory
-        self.emptied = emptied
-        self.cutoffs = tuple(cutoffs)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        names = ("width", "inner", "layers", "heads", "dropout", "segment", "memory", "emptied", "batch_size", "seed")
-        own = {name: getattr(self, name) for name in names}
-        return {
-            **own,
-            "cutoffs": list(self.cutoffs),
-            "max_length": self.max_length,
-            "recipe": asdict(self.recipe),
-        }
 
     @property
     def span(self) -> int | None:

@@ -2,14 +2,13 @@
 
 Source: Vaswani et al., "Attention Is All You Need", NeurIPS 2017: sinusoidal positions, layer norm after each part,
 embeddings scaled by the square root of the width; He et al., "Quantifying Exposure Bias for Neural Language
-Generation", 2019, for the settings (`textassay.generator.translation_presets`). Departs from the first as the public
+Generation", 2019, for the settings (preset ``paper``). Departs from the first as the public
 code of the second does: dropout on embeddings and residual branches, none on attention; only the decoder's embeddings
 are tied to the output layer; Glorot and Bengio's initial weights (AISTATS 2010).
 """
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -19,18 +18,19 @@ import torch
 from torch import Tensor, nn
 
 from textassay.corpus import PAD, SOS, Corpus, ParallelText
-from textassay.errors import OptionError, check_range
+from textassay.errors import OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, check_train, sentence_sums, tokens_in
 from textassay.generator.cross_entropy import linear_cross_entropy
-from textassay.generator.fitted_network import MAX_LAYERS, TrainedNetwork
+from textassay.generator.fitted_network import TrainedNetwork
 from textassay.generator.lessons import Lessons, padded
 from textassay.generator.module import Network
 from textassay.generator.sampling import Choice
 from textassay.generator.scoring import log_probs_of
+from textassay.generator.settings import TranslationSettings
 from textassay.generator.translation_decoding import BEAM, sample_translations, source_table, translate
 from textassay.seeding import stream
-from textassay.training import Recipe, Step, dropped, single_threaded
+from textassay.training import Step, dropped, single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -279,54 +279,19 @@ class TranslationNetwork(Network):
         return nn.functional.pad(encodings, (0, self.width % 2)).to(device=like.device, dtype=like.dtype)
 
 
-class TranslationModel(TrainedNetwork):
+class TranslationModel(TranslationSettings, TrainedNetwork):
     """An encoder-decoder transformer, trained from scratch. Needs the extra ``neural``.
 
     It is a language model of translations given the source: `context` in `sample`, `source` in scoring.
     """
 
-    kind: ClassVar[str] = "translation"
     needs_source: ClassVar[bool] = True  # metrics of unconditional text, such as EB-bleu, refuse this model
-
-    def __init__(
-        self,
-        width: int = 256,
-        *,
-        inner: int = 1024,
-        encoder_layers: int = 3,
-        decoder_layers: int = 3,
-        heads: int = 4,
-        dropout: float = 0.1,
-        smoothing: float = 0.1,
-        batch_tokens: int = 4096,
-        recipe: Recipe,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(recipe, seed=seed)
-        for setting, value in {"inner": inner, "heads": heads, "batch_tokens": batch_tokens}.items():
-            check_range(setting, value, 1)
-        check_range("encoder_layers", encoder_layers, 1, MAX_LAYERS)
-        check_range("decoder_layers", decoder_layers, 1, MAX_LAYERS)
-        if width < 1 or width % heads != 0:
-            raise OptionError(f"width must be a multiple of heads, {heads}, got {width}")
-        for setting, share in (("dropout", dropout), ("smoothing", smoothing)):
-            if not 0 <= share < 1:
-                raise OptionError(f"{setting} must be at least 0 and below 1, got {share}")
-        self.width, self.inner, self.heads, self.dropout, self.smoothing = width, inner, heads, dropout, smoothing
-        self.encoder_layers, self.decoder_layers = encoder_layers, decoder_layers
-        self.batch_tokens = batch_tokens
 
     @property
     def sizes(self) -> dict[str, Any]:
         """Arguments of the network but for the number of types."""
         names = ("width", "inner", "encoder_layers", "decoder_layers", "heads", "dropout", "smoothing")
         return {name: getattr(self, name) for name in names}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor, JSON-ready."""
-        own = {"batch_tokens": self.batch_tokens, "seed": self.seed, "recipe": asdict(self.recipe)}
-        return {**self.sizes, **own}
 
     @property
     def _title(self) -> str:
