@@ -1,6 +1,6 @@
 """GPT-2 in folders of transformers, both ways: what the library reads of ours, and its own as our faster network."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, BytePairs, TextForm
 from textassay.errors import InputError
 from textassay.generator.catalog import make_generator
-from textassay.generator.pretrained import load_config, load_tokens
+from textassay.generator.pretrained import load_config, load_tokens, one_line
 from textassay.training import History
 
 _EPSILON = 1e-5
@@ -76,10 +76,10 @@ def tokenizer_files(form: TextForm) -> dict[str, dict[str, Any]]:
     }
 
 
-def open_gpt2(folder: Path) -> tuple[Any, TextForm]:
+def open_gpt2(folder: Path, check: Callable[[Mapping[str, npt.NDArray[Any]]], None]) -> tuple[Any, TextForm]:
     """Return the model of a folder of transformers as a fitted `Gpt2Model`, and its tokens.
 
-    The embeddings stand in the order of our vocabulary: special tokens first, types that are no token left out.
+    The embeddings stand in the order of our vocabulary: special tokens first, types that are no token left out. `check` raises for weights that cannot be.
     """
     config = load_config(folder)
     _check_config(config, folder)
@@ -89,17 +89,20 @@ def open_gpt2(folder: Path) -> tuple[Any, TextForm]:
     if not tokens.name.startswith("bpe-"):
         raise _other(folder, "has tokens that are not byte pairs")
     form = tokens.form
-    weights = _weights(folder)
-    embeddings = weights.get("transformer.wte.weight")
-    if embeddings is None or embeddings.shape != (config.vocab_size, config.n_embd):
-        raise InputError(f"{folder} holds no usable model: its embeddings do not fit its configuration")
+    with one_line(folder, "the model"):
+        weights = _weights(folder)
+        check(weights)
+        embeddings = weights["transformer.wte.weight"]
+        if embeddings.shape != (config.vocab_size, config.n_embd):
+            raise InputError("its embeddings do not fit its configuration")
     if not np.array_equal(weights.pop("lm_head.weight", embeddings), embeddings):
         raise _other(folder, "has an output layer that is not its embeddings")
     weights["transformer.wte.weight"] = embeddings[tokens.inputs]
     sizes = {"width": config.n_embd, "layers": config.n_layer, "heads": config.n_head}
     model: Any = make_generator("gpt2", **sizes, dropout=config.resid_pdrop, positions=config.n_positions)
     record = {"history": asdict(History())}
-    model.restore(weights, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=record)
+    with one_line(folder, "the model"):
+        model.restore(weights, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=record)
     model.module.excluded = np.flatnonzero(~tokens.drawable).tolist()
     return model, form
 

@@ -469,7 +469,7 @@ def _checked(folder: Path) -> Path:
 
 def load_config(folder: Path) -> Any:
     """Return the configuration of a model; raises `InputError` where it cannot be read."""
-    with _one_line(folder, "its configuration"):
+    with one_line(folder, "its configuration"):
         from transformers import AutoConfig
 
         return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -477,7 +477,7 @@ def load_config(folder: Path) -> Any:
 
 def load_tokens(folder: Path, config: Any) -> PretrainedTokens:
     """Return the tokens of a model; raises `InputError` where its tokeniser cannot be read or has no end token."""
-    with _one_line(folder, "its tokenizer"):
+    with one_line(folder, "its tokenizer"):
         from transformers import AutoTokenizer, GenerationConfig
 
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -491,7 +491,7 @@ def load_module(folder: Path, device: "torch.device", precision: str, tokens: Pr
     """Return the network on a device; raises `InputError` where it is no whole causal language model."""
     import torch
 
-    with _one_line(folder, "the model"):
+    with one_line(folder, "the model"):
         from transformers import AutoModelForCausalLM
 
         loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -528,7 +528,7 @@ def _problem(module: Any, tokens: PretrainedTokens) -> str | None:
 
 
 @contextmanager
-def _one_line(folder: Path, what: str) -> Iterator[None]:
+def one_line(folder: Path, what: str) -> Iterator[None]:
     """Turn any error of the library into one line, and silence its progress bars."""
     try:
         with redirect_stderr(io.StringIO()):
