@@ -161,8 +161,8 @@ def _of_format(saved: Reader, name: str) -> Reader:
         return saved
     document = {**json.loads(saved.seeds[0])["textassay"], "format": 1}
     del document["document-checksum"]
-    others = {other: content for other, content in saved.files.items() if other != "config.json"}
-    return replace(saved, name=name, seeds=(json.dumps(document, indent=1).encode(),), files=others)
+    others = {other: content for other, content in saved.others.items() if other != "config.json"}
+    return replace(saved, name=name, seeds=(json.dumps(document, indent=1).encode(),), others=others)
 
 
 def _model(name: str) -> Reader:
@@ -182,11 +182,11 @@ def _network(name: str) -> Reader:
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
     model = generators.Lstm(preset="tiny", max_epochs=1, width=4)
     saved = _saved(
-        name,
+        "config.json" if name == "model.json" else name,
         lambda folder: model.fit(texts, texts[:3]).save_pretrained(folder),
         lambda folder: generators.from_pretrained(folder).sample(2, seed=0),
     )
-    return _of_both_formats(saved)
+    return _of_format(saved, name)
 
 
 def _judge(name: str) -> Reader:
@@ -308,6 +308,7 @@ READERS: Mapping[str, Callable[[], Reader]] = {
     "model.json": lambda: _model("model.json"),
     "model.safetensors": lambda: _model("model.safetensors"),
     "network.json": lambda: _network("config.json"),
+    "old-network.json": lambda: _network("model.json"),
     "network.safetensors": lambda: _network("model.safetensors"),
     "checkpoint": _checkpoint,
     "estimate.npz": lambda: _estimate("kept.npz"),

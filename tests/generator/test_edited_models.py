@@ -105,8 +105,7 @@ def read(folder: Path) -> dict[str, Any]:
     old = folder / "model.json"
     path = old if old.exists() else folder / "config.json"
     document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    document = document.get("textassay", document)
-    return document
+    return dict(document.get("textassay", document))
 
 
 def write(folder: Path, document: dict[str, Any]) -> None:

@@ -136,9 +136,7 @@ def test_one_bit_that_differs_is_one_line(folder: Path) -> None:
     edited = json.loads(whole)
     edited["textassay"]["settings"]["seed"] = 3
     path.write_text(json.dumps(edited), "utf-8")
-    with pytest.raises(
-        InputError, match=r"config\.json is truncated or damaged: its checksum differs; train the model"
-    ):
+    with pytest.raises(InputError, match=r"config\.json is truncated or damaged: its checksum differs; train"):
         load_model(folder)
 
 

@@ -79,7 +79,8 @@ def tokenizer_files(form: TextForm) -> dict[str, dict[str, Any]]:
 def open_gpt2(folder: Path, check: Callable[[Mapping[str, npt.NDArray[Any]]], None]) -> tuple[Any, TextForm]:
     """Return the model of a folder of transformers as a fitted `Gpt2Model`, and its tokens.
 
-    The embeddings stand in the order of our vocabulary: special tokens first, types that are no token left out. `check` raises for weights that cannot be.
+    The embeddings stand in the order of our vocabulary: special tokens first, types that are no token left out.
+    `check` raises for weights that cannot be.
     """
     config = load_config(folder)
     _check_config(config, folder)
