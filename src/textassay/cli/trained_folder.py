@@ -19,6 +19,7 @@ SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 ROUNDS = "rounds.safetensors"  # the same, of rounds against a discriminator
+MODEL = "config.json"
 MONITOR = "monitor.jsonl"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
