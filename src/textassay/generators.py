@@ -230,6 +230,10 @@ class TextGenerator:
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted model into a folder, which `from_pretrained` and the command line read.
 
+        It is ``config.json`` and ``model.safetensors``, laid out as Hugging Face's; what else is in a folder stays. A
+        GPT-2 opens in transformers, too, with its tokenizer where the tokens are byte pairs, characters or what stands
+        between white space, without lower case.
+
         Raises
         ------
         OutputError
@@ -242,6 +246,9 @@ class TextGenerator:
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
         """Return the generator that `save_pretrained`, or ``textassay train``, wrote into a folder.
+
+        Folders of earlier versions (``model.json``) are read as well; `Gpt2` opens those of transformers' GPT-2 with
+        byte-pair tokens, too.
 
         Raises
         ------

@@ -163,7 +163,7 @@ def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, mo
     (folder / "begun").mkdir()
     (folder / "begun" / "training.json").write_text("{}")
     assert "empty is a folder" in refused(*real, "a=empty")
-    assert "begun is not a model folder: it has no model.json" in refused(*real, "a=begun")
+    assert "begun is not a model folder: it has no config.json" in refused(*real, "a=begun")
     assert "nowhere" in refused(*real, "a=pretrained:nowhere/model")
     assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3", "--out", "r")
     few = refused(*real, "b=command:seq 9", f"a={models / 'lstm'}", "--out", "r")

@@ -59,7 +59,7 @@ def test_trained_from_the_command_line_it_says_what_it_is_asked(reviews: Path, r
 def test_contexts_stay_with_their_sentences(reviews: Path, run: Run) -> None:
     lines = (reviews / "reviews.txt").read_text().splitlines()
     assert run(*asked("c2s", "--max-tokens", 3, "--fraction", 0.5, "--epochs", 1)).status == 0
-    record = json.loads((reviews / "out" / "model.json").read_text())["training"]
+    record = json.loads((reviews / "out" / "config.json").read_text())["textassay"]["training"]
     first = [line for line in lines[:180] if len(line.split()) <= 3]
     positive = sum(line.split()[0] in ("good", "lovely") for line in first)
     assert sorted(record["contexts"]["counts"]) == sorted((positive, len(first) - positive))

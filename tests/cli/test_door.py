@@ -75,9 +75,10 @@ def test_numbers_that_would_never_end(refused: Refused, arguments: tuple[object,
 def test_a_model_that_was_edited(refused: Refused, folder: Path, models: Path, command: str) -> None:
     for name, settings in (("ngram", {"order": 10**6}), ("lstm", {"layers": 10**7})):
         edited = Path(shutil.copytree(models / name, folder / name))
-        document = json.loads((edited / "model.json").read_text("utf-8"))
+        document = json.loads((edited / "config.json").read_text("utf-8"))["textassay"]
         document["settings"] |= settings
         document["format"] = 1  # which has no checksum of the document
+        (edited / "config.json").unlink()
         (edited / "model.json").write_text(json.dumps(document), "utf-8")
         arguments = (name, models / name) if command == "discrepancy" else (name, *COMMANDS[command][1:])
         assert f"{name} holds no usable model: {next(iter(settings))} must be" in refused(command, *arguments)

@@ -121,7 +121,7 @@ def test_everything_can_stand_in_a_config_file(folder: Path, models: Path, run: 
         (("lstm", "-n", "1", "--device", "tpu"), "device must be auto, cpu, cuda"),
         (("nothing", "-n", "1"), "no folder"),
         (("train.txt", "-n", "1"), "is a file: name the folder"),
-        ((".", "-n", "1"), "it has no model.json"),
+        ((".", "-n", "1"), "it has no config.json"),
     ],
 )
 def test_mistakes(models: Path, refused: Refused, arguments: tuple[str, ...], line: str) -> None:
@@ -136,15 +136,16 @@ def test_a_folder_that_cannot_be_written_into(models: Path, refused: Refused) ->
 def _broken(models: Path, folder: Path, name: str = "lstm") -> Path:
     copy = folder / "broken"
     copy.mkdir()
-    for file in ("model.json", "model.safetensors"):
+    for file in ("config.json", "model.safetensors"):
         (copy / file).write_bytes((models / name / file).read_bytes())
     return copy
 
 
 def _change(folder: Path, key: str, value: Any) -> None:
     """Change a document of format 1, which has no checksum of itself."""
-    document = {**json.loads((folder / "model.json").read_text()), "format": 1}
+    document = {**json.loads((folder / "config.json").read_text())["textassay"], "format": 1}
     document[key] = value(document[key]) if callable(value) else value
+    (folder / "config.json").unlink()
     (folder / "model.json").write_text(json.dumps(document))
 
 
@@ -153,10 +154,10 @@ def _change(folder: Path, key: str, value: Any) -> None:
     [
         (lambda folder: (folder / "model.safetensors").write_bytes(b"x" * 99), "truncated or damaged"),
         (lambda folder: (folder / "model.safetensors").unlink(), "No such file"),
-        (lambda folder: (folder / "model.json").write_text('{"format"'), "truncated or damaged"),
-        (lambda folder: (folder / "model.json").write_bytes(b"\x00\xff" * 50), "truncated or damaged"),
-        (lambda folder: (folder / "model.json").write_text("[1]"), "does not describe a model of textassay"),
-        (lambda folder: (folder / "model.json").unlink(), "has no model.json"),
+        (lambda folder: (folder / "config.json").write_text('{"format"'), "truncated or damaged"),
+        (lambda folder: (folder / "config.json").write_bytes(b"\x00\xff" * 50), "truncated or damaged"),
+        (lambda folder: (folder / "config.json").write_text("[1]"), "does not describe a model of textassay"),
+        (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
         (lambda folder: _change(folder, "format", 99), "reads format"),
         (lambda folder: _change(folder, "kind", "gru"), "unknown generator 'gru'"),
         (lambda folder: _change(folder, "vocabulary", "0" * 32), "vocabulary"),

@@ -40,7 +40,7 @@ def test_a_network_is_trained_kept_and_told(folder: Path, run: Run) -> None:
         assert part in told
     assert "training lstm(width=32) on 300 sentences" in done.stderr
     assert sorted(path.name for path in (folder / "out").iterdir()) == [
-        "figures", "history.json", "model.json", "model.safetensors", "training.html", "training.json", "training.md",
+        "config.json", "figures", "history.json", "model.safetensors", "training.html", "training.json", "training.md",
     ]  # fmt: skip
     assert [path.name for path in (folder / "out" / "figures").iterdir()] == ["learning-curve.svg"]
     document = _document(folder)
@@ -197,7 +197,7 @@ def test_of_several_processes_the_main_one_alone_writes_and_tells(
 
 def test_a_model_can_be_read_by_whom_other_files_can(folder: Path, run: Run) -> None:
     assert run(*NGRAM, "--out", "out").status == 0
-    assert (folder / "out" / "model.json").stat().st_mode == (folder / "out" / "history.json").stat().st_mode
+    assert (folder / "out" / "config.json").stat().st_mode == (folder / "out" / "history.json").stat().st_mode
 
 
 def test_everything_can_stand_in_a_config_file(folder: Path, run: Run) -> None:
@@ -294,7 +294,7 @@ def test_a_perplexity_beyond_all_numbers_ends_it(folder: Path, run: Run) -> None
     assert wild.stderr == (
         "textassay: error: training diverged: the score of epoch 1 is -inf; a lower learning rate may help\n"
     )
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out" / "config.json").exists()
 
 
 def test_a_model_that_is_worse_than_guessing_is_told(folder: Path, run: Run) -> None:
@@ -402,7 +402,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(tmp_path: Path, model: s
             time.sleep(0.01)
         process.send_signal(how)
         _, errors = process.communicate()
-    assert not (out / "model.json").exists(), "it was stopped too late to test anything"
+    assert not (out / "config.json").exists(), "it was stopped too late to test anything"
     if how == signal.SIGINT:
         assert process.returncode == 130
         assert b"run the same command again" in errors

@@ -91,7 +91,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, run: Run, refuse
     assert "unknown option '--oracle'" in refused(
         "train", "translation", "--real", "train.txt", "--source", "real.txt", "--out", "out", "--oracle", "random-lstm"
     )
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out" / "config.json").exists()
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path: Path, file: str
         while process.poll() is None and not (out / file).exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-    assert not (out / "model.json").exists(), "it was killed too late to test anything"
+    assert not (out / "config.json").exists(), "it was killed too late to test anything"
     done = subprocess.run([*command, "stopped"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "going on with seqgan" in done.stderr
     assert _weights(out) == _weights(tmp_path / "whole")

@@ -50,4 +50,4 @@ def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, refused: Refused
     assert "unknown preset of leakgan 'huge'" in refused(*asked, "--preset", "huge")
     assert "--width must be at least 1, got 0" in refused(*asked, "--width", 0)
     assert "sentences do not have 3 tokens, the first is sentence" in refused(*asked, "--length", 3)
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out" / "config.json").exists()

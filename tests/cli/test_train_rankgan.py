@@ -44,7 +44,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_model(
         patch.setattr(RankGan, "round", stopped)
         assert run(*ASKED, "out").status == 130
     assert (folder / "out" / "rounds.safetensors").exists()
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out" / "config.json").exists()
     again = run(*ASKED, "out")
     assert "going on with rankgan" in again.stderr
     weights = [(folder / name / "model.safetensors").read_bytes() for name in ("whole", "out", "whole/mle")]
@@ -71,4 +71,4 @@ def test_what_makes_no_sense_is_refused_in_a_line(folder: Path, run: Run, refuse
     assert "--adversarial-learning-rate must be above 0, got 0" in refused(
         *RANKGAN, "--out", "out", "--adversarial-learning-rate", 0
     )
-    assert not (folder / "out" / "model.json").exists()
+    assert not (folder / "out" / "config.json").exists()

@@ -66,7 +66,7 @@ def test_a_stopped_training_goes_on_to_the_same_weights(
         patched.setattr("textassay.cli.progress.tell_step", stop)
         stopped = run(*ASKED, "--out", "stopped", "--sampling-schedule", "exponential(k=0.95)", "--greedy")
     assert stopped.status == 130
-    assert not (folder / "stopped" / "model.json").exists()
+    assert not (folder / "stopped" / "config.json").exists()
     done = run(*ASKED, "--out", "stopped", "--sampling-schedule", "exponential(k=0.95)", "--greedy")
     assert "going on with scheduled-sampling(width=32" in done.stderr
     assert (folder / "stopped/model.safetensors").read_bytes() == (folder / "whole/model.safetensors").read_bytes()

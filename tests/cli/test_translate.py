@@ -54,7 +54,7 @@ def test_pairs_are_held_back_and_kept_beside_the_model(pairs: Path, run: Run) ->
     out = list(zip(*held, strict=True))
     assert len(out) == 20
     assert all(pair in every for pair in out)
-    document = json.loads((pairs / "out" / "model.json").read_text())
+    document = json.loads((pairs / "out" / "config.json").read_text())["textassay"]
     trained = document["training"]["train"]
     assert trained["sentences"] == 100
     form = TextForm.from_dict(document["form"])

@@ -23,7 +23,7 @@ DAMAGES: Mapping[str, Callable[[bytes, Random], bytes]] = {
 
 _NOT_READ = (".md", ".html", ".svg", ".tex")  # reports, which are written anew or, of a model, stay as they are
 _CHECKED = ("estimates", "values", "cells")  # folders of files with a checksum
-_CHECKED_FILES = ("model.json", "model.safetensors", "checkpoint.safetensors")
+_CHECKED_FILES = ("config.json", "model.safetensors", "checkpoint.safetensors")
 
 
 def main() -> int:
@@ -75,7 +75,7 @@ def _damage(
 
 def _to_delete(name: str) -> list[str]:
     """Return what the refusal of a damaged file asks to delete: all of a model, or the file."""
-    model = ("training.json", "model.json", "model.safetensors", "history.json")
+    model = ("training.json", "config.json", "model.safetensors", "history.json")
     return list(model) if name in model else [name]
 
 

@@ -155,13 +155,14 @@ def _saved(name: str, save: Callable[[Path], None], read: Callable[[Path], objec
     return Reader(name, lambda path: read(path.parent), (files[name],), files)
 
 
-def _of_both_formats(saved: Reader) -> Reader:
-    """Return the reader of a model that begins from a document without a checksum of itself, too: format 1."""
-    if saved.name != "model.json":
+def _of_format(saved: Reader, name: str) -> Reader:
+    """Return the reader of a model; as ``model.json``, of its document without a checksum of itself: format 1."""
+    if name != "model.json":
         return saved
-    document = {**json.loads(saved.seeds[0]), "format": 1}
+    document = {**json.loads(saved.seeds[0])["textassay"], "format": 1}
     del document["document-checksum"]
-    return replace(saved, seeds=(*saved.seeds, json.dumps(document, indent=1).encode()))
+    others = {other: content for other, content in saved.others.items() if other != "config.json"}
+    return replace(saved, name=name, seeds=(json.dumps(document, indent=1).encode(),), others=others)
 
 
 def _model(name: str) -> Reader:
@@ -172,7 +173,7 @@ def _model(name: str) -> Reader:
 
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
     model = generators.Ngram(order=2).fit(texts)
-    return _of_both_formats(_saved(name, model.save_pretrained, read))
+    return _of_format(_saved("config.json" if name == "model.json" else name, model.save_pretrained, read), name)
 
 
 def _network(name: str) -> Reader:
@@ -181,11 +182,11 @@ def _network(name: str) -> Reader:
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
     model = generators.Lstm(preset="tiny", max_epochs=1, width=4)
     saved = _saved(
-        name,
+        "config.json" if name == "model.json" else name,
         lambda folder: model.fit(texts, texts[:3]).save_pretrained(folder),
         lambda folder: generators.from_pretrained(folder).sample(2, seed=0),
     )
-    return _of_both_formats(saved)
+    return _of_format(saved, name)
 
 
 def _judge(name: str) -> Reader:
@@ -303,9 +304,11 @@ READERS: Mapping[str, Callable[[], Reader]] = {
     "judge.bin": lambda: _judge("discriminator.bin"),
     "judge.pickle": _pickle,
     "judge.safetensors": lambda: _judge("discriminator.safetensors"),
+    "config.json": lambda: _model("config.json"),
     "model.json": lambda: _model("model.json"),
     "model.safetensors": lambda: _model("model.safetensors"),
-    "network.json": lambda: _network("model.json"),
+    "network.json": lambda: _network("config.json"),
+    "old-network.json": lambda: _network("model.json"),
     "network.safetensors": lambda: _network("model.safetensors"),
     "checkpoint": _checkpoint,
     "estimate.npz": lambda: _estimate("kept.npz"),

@@ -102,12 +102,15 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "model.json").read_text("utf-8"))
-    return document
+    old = folder / "model.json"
+    path = old if old.exists() else folder / "config.json"
+    document: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return dict(document.get("textassay", document))
 
 
 def write(folder: Path, document: dict[str, Any]) -> None:
     """Write a document of format 1, which has no checksum of itself, so that other checks are reached."""
+    (folder / "config.json").unlink(missing_ok=True)
     (folder / "model.json").write_text(json.dumps({**document, "format": 1}), "utf-8")
 
 
@@ -236,7 +239,7 @@ def test_weights_are_those_of_the_settings_and_finite(kind: str, copy: Callable[
 
 def test_damaged_files(kind: str, copy: Callable[[str], Path]) -> None:
     folder = copy(kind)
-    numbers, document = folder / "model.safetensors", folder / "model.json"
+    numbers, document = folder / "model.safetensors", folder / "config.json"
     whole, told = numbers.read_bytes(), document.read_text("utf-8")
     for part in (b"", whole[:4], whole[:-1], whole + b"\0", b"\xff" * 8 + whole[8:], whole[:-1] + b"\x55"):
         numbers.write_bytes(part)

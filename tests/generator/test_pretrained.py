@@ -15,7 +15,7 @@ import pytest
 from textassay.corpus import EOS, PAD, SOS, UNK, Corpus, join_tokens
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import workers
-from textassay.generator import PretrainedModel, pretrained_files
+from textassay.generator import PretrainedModel, pretrained
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -397,7 +397,7 @@ def test_a_name_in_the_local_cache_needs_no_network(
 
 
 def test_without_the_extra_the_command_that_installs_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pretrained_files, "find_spec", lambda name: None)
+    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[neural\]'"):
         PretrainedModel(folder)
 

@@ -57,9 +57,9 @@ def test_a_saved_model_is_the_same_model(name: str, tmp_path: Path) -> None:
         "tokens": len(FORM.corpus(TEXTS).tokens),
     }
     save_model(saved.model, tmp_path / "c", form=saved.form)
-    for file in ("model.json", "model.safetensors"):
+    for file in ("config.json", "model.safetensors"):
         assert (tmp_path / "c" / file).read_bytes() == (tmp_path / "a" / "b" / file).read_bytes()
-    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["model.json", "model.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["config.json", "model.safetensors"]
 
 
 def test_the_document_says_how_it_was_trained(folder: Path) -> None:
@@ -73,12 +73,12 @@ def test_the_document_says_how_it_was_trained(folder: Path) -> None:
     assert saved.model.history.epochs[0].loss == document["training"]["history"]["epochs"][0]["loss"]
 
 
-def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a document of format 1, which has no checksum of itself, so that other checks are reached."""
-    document = json.loads(path.read_text("utf-8"))
-    document["format"] = 1
+def changed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a document and write it in format 1, which has no checksum of itself, so that other checks are reached."""
+    document = {**json.loads((folder / "config.json").read_text("utf-8"))["textassay"], "format": 1}
     change(document)
-    path.write_text(json.dumps(document), "utf-8")
+    (folder / "config.json").unlink()
+    (folder / "model.json").write_text(json.dumps(document), "utf-8")
 
 
 def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -89,23 +89,23 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="nowhere is not a model folder: there is no such folder"):
         load_model(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"is not a model folder: it has no model\.json"):
+    with pytest.raises(InputError, match=r"is not a model folder: it has no config\.json"):
         load_model(tmp_path)
-    numbers, document = folder / "model.safetensors", folder / "model.json"
+    numbers, document = folder / "model.safetensors", folder / "config.json"
     whole, told = numbers.read_bytes(), document.read_text("utf-8")
     numbers.write_bytes(whole[:-100])
     refused(r"model\.safetensors is truncated or damaged: .*file not fully covered")
     numbers.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    refused(r"model\.safetensors is truncated or damaged: its checksum is not the one in model\.json")
+    refused(r"model\.safetensors is truncated or damaged: its checksum is not the one in config\.json")
     numbers.unlink()
     refused(r"cannot read .*model\.safetensors: No such file")
     numbers.write_bytes(whole)
     document.write_text(told[:-50], "utf-8")
-    refused(r"cannot read .*model\.json, it is truncated or damaged")
+    refused(r"cannot read .*config\.json, it is truncated or damaged")
     document.write_text("[1]", "utf-8")
     refused("does not describe a model of textassay")
     for change, message in (
-        (lambda d: d.update(format=3, version="9.9"), r"by textassay 9\.9 in format 3; this .* formats 1 to 2"),
+        (lambda d: d.update(format=4, version="9.9"), r"by textassay 9\.9 in format 4; this .* formats 1 to 3"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
         (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
@@ -118,14 +118,14 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d["settings"].update(recipe=None), "holds no usable model"),
     ):  # fmt: skip
         document.write_text(told, "utf-8")
-        changed(document, change)
+        changed(folder, change)
         refused(message)
     document.write_text(told, "utf-8")
     load_model(folder)
 
 
 def test_one_bit_that_differs_is_one_line(folder: Path) -> None:
-    path = folder / "model.json"
+    path = folder / "config.json"
     whole = path.read_bytes()
     for place in range(0, len(whole), 7):
         for bit in range(8):
@@ -134,23 +134,26 @@ def test_one_bit_that_differs_is_one_line(folder: Path) -> None:
                 load_model(folder)
             assert "\n" not in str(caught.value)
     edited = json.loads(whole)
-    edited["settings"]["seed"] = 3
+    edited["textassay"]["settings"]["seed"] = 3
     path.write_text(json.dumps(edited), "utf-8")
-    with pytest.raises(InputError, match=r"model\.json is truncated or damaged: its checksum differs; train the model"):
+    with pytest.raises(InputError, match=r"config\.json is truncated or damaged: its checksum differs; train"):
         load_model(folder)
 
 
-def test_a_document_of_format_1_has_no_checksum_of_itself(folder: Path) -> None:
-    saved = load_model(folder)
-    changed(folder / "model.json", lambda document: document.pop("document-checksum"))
+def test_a_folder_of_format_1_is_read_and_converted_when_it_is_saved_again(folder: Path) -> None:
+    saved, whole = load_model(folder), (folder / "config.json").read_bytes()
+    changed(folder, lambda document: document.pop("document-checksum"))
     old = load_model(folder)
     corpus = FORM.corpus(TEXTS[:5])
     np.testing.assert_array_equal(old.model.token_log_probs(corpus), saved.model.token_log_probs(corpus))
+    save_model(old.model, folder, form=old.form)
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors"]
+    assert (folder / "config.json").read_bytes() == whole
 
 
 def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> None:
     other = TextForm.learn([*TEXTS, "more words"], tokenizer="words", lowercase=True)
-    changed(folder / "model.json", lambda document: document.update(form=other.to_dict(), vocabulary=other.hash))
+    changed(folder, lambda document: document.update(form=other.to_dict(), vocabulary=other.hash))
     with pytest.raises(
         InputError, match=f"a vocabulary of {len(other.vocabulary)} tokens: 'embedding.weight' must have shape"
     ):
@@ -167,19 +170,19 @@ def test_what_cannot_be_saved(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write the model to"):
         save_model(model, tmp_path / "file", form=FORM)
-    before = (folder / "model.json").read_bytes()
+    before = (folder / "config.json").read_bytes()
     with pytest.raises(OptionError, match="cannot be saved: only models that textassay trains can be"):
         save_model(WordShuffler().fit(FORM.corpus(TEXTS)), folder, form=FORM)
-    assert (folder / "model.json").read_bytes() == before
+    assert (folder / "config.json").read_bytes() == before
 
 
 def test_what_a_killed_save_left_is_cleared_away(tmp_path: Path) -> None:
     for number in (2**22 + 1, os.getppid()):  # no process has the first number
-        for name in ("model.json", "model.safetensors"):
+        for name in ("config.json", "model.safetensors"):
             (tmp_path / f".{name}.{host_name()}.{number}.0a.tmp").touch()
     save_model(fitted("ngram"), tmp_path, form=FORM)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        *(f".{name}.{host_name()}.{os.getppid()}.0a.tmp" for name in ("model.json", "model.safetensors")),
-        "model.json",
+        *(f".{name}.{host_name()}.{os.getppid()}.0a.tmp" for name in ("config.json", "model.safetensors")),
+        "config.json",
         "model.safetensors",
     ]

@@ -9,7 +9,7 @@ from typing import Any
 from textassay.cli.messages import print_line
 from textassay.corpus import Corpus, parse_json, read_document
 from textassay.errors import InputError, TextassayError
-from textassay.generator import check_saved
+from textassay.generator import check_saved, holds_model
 from textassay.monitoring import TextMonitor
 from textassay.report import Figure, Monitored, draw_monitor
 from textassay.storage import write_files
@@ -19,7 +19,7 @@ SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 ROUNDS = "rounds.safetensors"  # the same, of rounds against a discriminator
-MODEL = "model.json"
+MODEL = "config.json"
 MONITOR = "monitor.jsonl"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
@@ -38,7 +38,7 @@ def finished(
     try:
         before = parse_json(read_document(out / SETTINGS))
     except FileNotFoundError:
-        if (out / MODEL).exists():
+        if holds_model(out):
             raise InputError(f"{out} holds a model that was not trained there: choose another --out") from None
         return None
     except (OSError, ValueError) as error:
@@ -47,13 +47,12 @@ def finished(
         raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
     before.pop(FOUND, None)
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
-    begun = [name for name in (CHECKPOINT, ROUNDS, MODEL) if (out / name).exists()]
-    if changed and begun:
+    if changed and _goes_on(out):
         changes = _in_words(
             [each for name in changed for each in _changes((name,), before.get(name), settings.get(name), options)]
         )
         raise InputError(f"{out} was begun with other settings ({changes}): choose another --out")
-    if not (out / MODEL).exists():
+    if not holds_model(out):
         return None
     try:
         check_saved(out)
@@ -82,7 +81,7 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except TextassayError:
-        if not any((out / name).exists() for name in (CHECKPOINT, ROUNDS, MODEL)):
+        if not _goes_on(out):
             write_files(out, before)
             for path in paths:
                 if path.name not in before:
@@ -91,6 +90,11 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
                 with suppress(OSError):  # something else is in it by now
                     place.rmdir()
         raise
+
+
+def _goes_on(out: Path) -> bool:
+    """Return whether there is anything to go on from, or a model."""
+    return holds_model(out) or any((out / name).exists() for name in (CHECKPOINT, ROUNDS))
 
 
 def new_monitor(real: Corpus, metrics: str, *, n: int, seed: int, folder: Path, quiet: bool) -> TextMonitor:

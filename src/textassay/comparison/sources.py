@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from textassay.comparison.draw import TIMES_REAL
-from textassay.errors import InputError, OptionError
+from textassay.errors import OptionError
 
 MOST = 100_000  # the most that is drawn where no budget is given
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -107,12 +107,7 @@ def open_source(value: Any) -> Source:
         return cast(Source, value)
     from textassay.generators import from_pretrained
 
-    name = os.fspath(value)
-    if (Path(name) / "config.json").is_file() and not (Path(name) / "model.json").is_file():
-        raise InputError(
-            f"{name} is not a model of 'textassay train': if it is one of transformers, write pretrained:{name}"
-        )
-    return from_pretrained(name)
+    return from_pretrained(os.fspath(value))
 
 
 def check_beside(sources: Collection[str], beside: Mapping[str, Collection[str] | None]) -> None:

@@ -3,14 +3,21 @@
 Tokens that cannot stand in a sentence (beginning, padding, ids without a token) are never drawn; the others share their
 probability.
 
+No file of a model can run code: weights are read from safetensors files only, and models with Python files of their own
+are refused. So are models with missing weights, and models that attend to the tokens they are to predict.
+
 Draws: see `textassay.generator.sampling`. Keys and values of earlier tokens are cached.
 """
 
+import hashlib
+import io
+import json
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -19,18 +26,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from textassay.corpus import EOS, PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
-from textassay.embedding import content_hash
-from textassay.errors import InputError, OptionError
+from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
+from textassay.embedding import content_hash, hub_folder
+from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
 from textassay.generator.lessons import padded
-from textassay.generator.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
-from textassay.generator.pretrained_tokens import PretrainedTokens
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import log_probs_of
 from textassay.seeding import stream
-from textassay.training import is_out_of_memory, single_threaded, training_device
+from textassay.training import is_out_of_memory, require_neural, single_threaded, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,6 +49,8 @@ _TOKENS_TOGETHER = {"cpu": 1024}  # tokens scored at once, by device: each needs
 _ELSEWHERE = 16384
 _COLDEST = 1e-30  # lower temperatures would overflow; draws are greedy long before
 _PRECISIONS = ("float32", "bfloat16")
+_WEIGHTS = (".safetensors",)
+_PICKLED = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 class PretrainedModel:
@@ -68,7 +75,7 @@ class PretrainedModel:
         self._folder = pretrained_folder(self._name_or_path)
         self._config = load_config(self._folder)
         self._tokens = load_tokens(self._folder, self._config)
-        self.form = TextForm(resolve_tokenizer(self._tokens), self._tokens.vocabulary)
+        self.form = self._tokens.form
         self._lock = Lock()
         self._loaded: tuple[object, _Network] | None = None
 
@@ -279,15 +286,109 @@ class PretrainedModel:
             return self._loaded[1]
 
 
+class PretrainedTokens:
+    """Tokens of a Hugging Face tokeniser; a `SubwordTokenizer`.
+
+    `begin`: the id that stands before each sentence; `ends`: ids that end a sentence, at least one; `vocabulary`: the
+    special tokens, then all others that can stand in a sentence; `ids`: the model's id for each token of `vocabulary`,
+    shape (V,); -1 where it has none; `drawable`: which tokens of `vocabulary` the model can draw, shape (V,), the end
+    included.
+    """
+
+    def __init__(self, tokenizer: Any, config: Any, ends: int | Sequence[int] | None) -> None:
+        self._tokenizer = tokenizer
+        for end in (ends, tokenizer.eos_token_id, getattr(config, "eos_token_id", None)):
+            self.ends: tuple[int, ...] = (end,) if isinstance(end, int) else tuple(end or ())
+            if self.ends:
+                break
+        else:
+            raise InputError("it has no end token")
+        begins = (tokenizer.bos_token_id, getattr(config, "bos_token_id", None), self.ends[0])
+        self.begin = int(next(number for number in begins if number is not None))
+        own = tokenizer.convert_ids_to_tokens(list(range(max(config.vocab_size, len(tokenizer)))))
+        special = {tokenizer.pad_token_id: PAD, tokenizer.unk_token_id: UNK, self.begin: SOS}
+        special.update(dict.fromkeys(self.ends, EOS))
+        ours = [SPECIAL_TOKENS[special[number]] if number in special else token for number, token in enumerate(own)]
+        usable = [
+            token is not None and number < config.vocab_size and (number in special or token not in SPECIAL_TOKENS)
+            for number, token in enumerate(ours)
+        ]
+        self.types = tuple(token if usable[number] else SPECIAL_TOKENS[UNK] for number, token in enumerate(ours))
+        self.vocabulary = Vocabulary(token for number, token in enumerate(ours) if usable[number])
+        self.ids = np.full(len(self.vocabulary), -1, dtype=np.int64)
+        places = self.vocabulary.encode(self.types)
+        for number in reversed(range(len(ours))):  # of several, the first
+            if usable[number]:
+                self.ids[places[number]] = number
+        self.ids[EOS] = self.ends[0]
+        self.drawable = self.ids >= 0
+        self.drawable[[PAD, SOS]] = False
+
+    @cached_property
+    def form(self) -> TextForm:
+        """The tokens and their vocabulary."""
+        return TextForm(resolve_tokenizer(self), self.vocabulary)
+
+    @cached_property
+    def inputs(self) -> IntArray:
+        """The id that the model reads for each token of `vocabulary`, shape (V,); `begin` where it has none."""
+        ids = np.where(self.ids < 0, self.begin, self.ids)
+        ids[[PAD, SOS]] = self.begin
+        return ids
+
+    @cached_property
+    def ordinary(self) -> tuple[int, ...]:
+        """The model's ids of all tokens that are not special, at least one."""
+        return tuple(self.ids[len(SPECIAL_TOKENS) :].tolist())
+
+    @cached_property
+    def name(self) -> str:
+        """Number of tokens and a hash: ``bpe-50257-1a2b3c4d`` where tokens are bytes, else ``hf-...``.
+
+        Models with the same tokeniser have the same name here.
+        """
+        backend = getattr(self._tokenizer, "backend_tokenizer", None)
+        rules = {} if backend is None else json.loads(backend.to_str())
+        parts = {part: rules.get(part) for part in ("normalizer", "pre_tokenizer", "model", "decoder")}
+        document = json.dumps([self.types, parts], sort_keys=True)
+        kind = "bpe" if (parts["decoder"] or {}).get("type") == "ByteLevel" else "hf"
+        return f"{kind}-{len(self.types)}-{hashlib.blake2b(document.encode(), digest_size=4).hexdigest()}"
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the tokens of one sentence."""
+        return [self.types[number] for number in self.encode([text])[0].tolist()]
+
+    def encode(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], IntArray]:
+        """Return the model's ids of all tokens, shape (T,), and how many each sentence has, shape (N,).
+
+        Special tokens in a text are read as any other text.
+        """
+        rows: list[list[int]] = []
+        if texts:
+            rows = self._tokenizer(
+                list(texts),
+                add_special_tokens=False,
+                split_special_tokens=True,
+                return_attention_mask=False,
+                verbose=False,
+            )["input_ids"]
+        counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        return np.fromiter((number for row in rows for number in row), dtype=np.int32, count=int(counts.sum())), counts
+
+    def decode(self, tokens: npt.NDArray[np.int32], offsets: IntArray) -> list[str]:
+        """Return the texts of sentences of ids of `vocabulary`, shapes (T,) and (N + 1,)."""
+        ids = self.ids[tokens].tolist()
+        sentences = [ids[start:stop] for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+        return list(self._tokenizer.batch_decode(sentences, clean_up_tokenization_spaces=False))
+
+
 class _Network:
     """The network for `draw_sentences`; in place of hidden states it returns logits over the model's ids."""
 
     def __init__(self, module: "torch.nn.Module", device: "torch.device", tokens: PretrainedTokens) -> None:
         self.module: Any = module
         self.device = device
-        ids = np.where(tokens.ids < 0, tokens.begin, tokens.ids)
-        ids[[PAD, SOS]] = tokens.begin
-        self._ids = torch.from_numpy(ids).to(device)
+        self._ids = torch.from_numpy(tokens.inputs).to(device)
         self._blocked = torch.from_numpy(np.where(tokens.drawable, 0.0, -math.inf)).float().to(device)
         self._ends = torch.tensor(tokens.ends, device=device)
 
@@ -328,3 +429,110 @@ class _Cache:
         """Keep only the sentences of `rows`."""
         self.cache.batch_select_indices(rows)
         return self
+
+
+def pretrained_folder(name: str) -> Path:
+    """Return the folder of a causal language model: `name` itself, in the local cache, or downloaded."""
+    require_neural("the pretrained generator")
+    if find_spec("transformers") is None:
+        raise MissingExtraError("the pretrained generator", "neural")
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _checked(path)
+    if path.exists():
+        raise InputError(f"pretrained model {name} is a file: it must be the folder of a Hugging Face model")
+    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
+        raise InputError(f"pretrained model {name}: there is no such folder")
+    try:
+        return hub_folder(name, weights=_WEIGHTS)
+    except InputError as error:
+        raise InputError(
+            f"pretrained model '{name}' is neither a folder nor in the local cache, and cannot be downloaded "
+            f"({error}); on a machine with network: hf download {name} --local-dir DIR, then use DIR"
+        ) from error
+
+
+def _checked(folder: Path) -> Path:
+    """Return `folder` if it holds a model in a form that is read."""
+    if not (folder / "config.json").exists():
+        raise InputError(f"pretrained model {folder}: the folder holds no Hugging Face model (no config.json)")
+    endings = {path.suffix for path in folder.iterdir()}
+    if ".safetensors" in endings:
+        return folder
+    if pickled := sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED):
+        raise InputError(
+            f"pretrained model {folder}: its weights are pickled ({pickled[0]}), and reading a pickle can run any "
+            "code: save it again with safe_serialization=True"
+        )
+    raise InputError(f"pretrained model {folder}: the folder holds no weights (no .safetensors file)")
+
+
+def load_config(folder: Path) -> Any:
+    """Return the configuration of a model; raises `InputError` where it cannot be read."""
+    with one_line(folder, "its configuration"):
+        from transformers import AutoConfig
+
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def load_tokens(folder: Path, config: Any) -> PretrainedTokens:
+    """Return the tokens of a model; raises `InputError` where its tokeniser cannot be read or has no end token."""
+    with one_line(folder, "its tokenizer"):
+        from transformers import AutoTokenizer, GenerationConfig
+
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        ends = None
+        if (folder / "generation_config.json").exists():
+            ends = GenerationConfig.from_pretrained(folder, local_files_only=True).eos_token_id
+        return PretrainedTokens(tokenizer, config.get_text_config(), ends)
+
+
+def load_module(folder: Path, device: "torch.device", precision: str, tokens: PretrainedTokens) -> "torch.nn.Module":
+    """Return the network on a device; raises `InputError` where it is no whole causal language model."""
+    import torch
+
+    with one_line(folder, "the model"):
+        from transformers import AutoModelForCausalLM
+
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, output_loading_info=True
+        )
+        module, info = loaded
+        if info["missing_keys"]:
+            raise InputError(f"its files lack weights, such as {min(info['missing_keys'])}")
+        module = module.to(getattr(torch, precision)).to(device).eval().requires_grad_(False)
+        if (problem := _problem(module, tokens)) is not None:
+            raise InputError(problem)
+    return module  # type: ignore[no-any-return]
+
+
+def _problem(module: Any, tokens: PretrainedTokens) -> str | None:
+    """Return why a network cannot score or draw, None if it can, from its outputs for four tokens."""
+    import torch
+    from transformers import DynamicCache
+
+    first, second = tokens.ordinary[0], tokens.ordinary[-1]
+    read = torch.tensor([[tokens.begin, first, second, first], [tokens.begin, first, second, second]])
+    read = read.to(next(module.parameters()).device)
+    with torch.no_grad():
+        one, other = (module(row[None], use_cache=False).logits[0].float() for row in read)
+        cache = DynamicCache()
+        steps = [module(read[:1, [place]], past_key_values=cache, use_cache=True).logits[0, 0] for place in range(4)]
+    rounding = 1e-3 if next(module.parameters()).dtype == torch.float32 else 0.1
+    near = rounding * float(one.abs().max())
+    if float((one - other)[:3].abs().max()) > near:
+        return "it is no causal language model: it attends to the tokens it is to predict"
+    if float((one - torch.stack(steps).float()).abs().max()) > near:
+        return "its logits token by token differ from those in one pass: its state is not a cache of keys and values"
+    return None
+
+
+@contextmanager
+def one_line(folder: Path, what: str) -> Iterator[None]:
+    """Turn any error of the library into one line, and silence its progress bars."""
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    except Exception as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"pretrained model {folder}: {what} cannot be used ({reason[0].rstrip('.')})") from error

@@ -1,7 +1,11 @@
-"""Fitted models in folders: ``model.safetensors`` with the arrays, ``model.json`` with everything else, without code.
+"""Fitted models in folders: ``model.safetensors`` with the arrays, ``config.json`` with everything else, without code.
 
-The document holds a checksum of the arrays and, since format 2, one of itself, so that a truncated or damaged file is
-detected. Both files are written under other names and then renamed, the document last.
+``config.json`` is laid out as Hugging Face's; what is ours stands under the key ``textassay``, with a checksum of the
+arrays and one of the whole document, so that a truncated or damaged file is detected. Files are written under other
+names and then renamed, the document last. In formats 1 and 2, the document is ``model.json``, which is ours alone; in
+format 1 it has no checksum of itself.
+
+A folder of a GPT-2 opens in transformers, and a GPT-2 of transformers opens here; see `gpt2_folder`.
 """
 
 import json
@@ -22,9 +26,11 @@ from textassay.generator.catalog import remake_generator
 from textassay.generator.old_names import present_name
 from textassay.storage import atomic_write, checksum, remove_stale_drafts
 
-FORMAT = 2  # of the folder; in format 1, which is read too, the document has no checksum of itself
-_FORMATS = (1, FORMAT)
-_DOCUMENT, _ARRAYS = "model.json", "model.safetensors"
+FORMAT = 3
+_OLD_FORMATS = (1, 2)
+_DOCUMENT, _OLD_DOCUMENT, _ARRAYS = "config.json", "model.json", "model.safetensors"
+_OURS = "textassay"
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 _OF_DOCUMENT = "document-checksum"
 _TYPES = {"F32": np.float32, "F64": np.float64, "I32": np.int32, "I64": np.int64}  # as safetensors names them
 
@@ -94,7 +100,15 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
         raise OptionError(f"{model.name} cannot be saved: only models that textassay trains can be")
     if model.vocabulary.tokens != form.vocabulary.tokens or model.tokenizer != form.tokenizer.name:
         raise OptionError(f"{model.name} was fitted to text with another tokenizer or vocabulary than `form`")
-    content = save({name: np.ascontiguousarray(array) for name, array in model.arrays().items()})
+    arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays().items()}
+    content = save(arrays, metadata={"format": "pt"})  # without which transformers refuses a file
+    config: dict[str, Any] = {"model_type": model.kind, "architectures": [type(model).__name__]}
+    files: dict[str, dict[str, Any]] = {}
+    if model.kind == "gpt2":
+        from textassay.generator.gpt2_folder import gpt2_config, tokenizer_files
+
+        config |= gpt2_config(model)
+        files = tokenizer_files(form)
     document = {
         "format": FORMAT,
         "version": version("textassay"),
@@ -106,11 +120,14 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
         "checksum": checksum(content),
         "training": model.record,
     }
-    document[_OF_DOCUMENT] = _checksum_of(document)
+    document[_OF_DOCUMENT] = _checksum_of({**config, _OURS: document})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(folder / _ARRAYS, content)
-        _replace(folder / _DOCUMENT, json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode())
+        for name, part in {**files, _DOCUMENT: {**config, _OURS: document}}.items():
+            _replace(folder / name, json.dumps(part, ensure_ascii=False, allow_nan=False, indent=1).encode())
+        for name in {_OLD_DOCUMENT, *_TOKENIZER} - files.keys():  # of a model that was there before
+            (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write the model to {folder}: {error.strerror or error}") from error
 
@@ -131,18 +148,21 @@ def load_generator(folder: Path) -> SavedGenerator:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    document = _document(folder)
+    name, config = _read(folder)
+    if name == _DOCUMENT and _OURS not in config and config.get("model_type") == "gpt2":
+        return _gpt2_of_transformers(folder)
     try:
+        document = _document(folder, name, config)
         for part in ("form", "settings", "training"):
-            check_type(f"'{part}' of {_DOCUMENT}", document[part], Mapping[str, Any])
+            check_type(f"'{part}' of {name}", document[part], Mapping[str, Any])
         form = TextForm.from_dict(document["form"])
         if form.hash != document["vocabulary"]:
             raise InputError("the vocabulary is not the one the model was trained with")
         model = cast(Saveable, remake_generator(document["kind"], document["settings"]))
         _check_training(document["training"])
-        names = partial(_present_names, document["kind"], document["settings"])
+        names = partial(_present_names, document)
         model.check_arrays(names(_stand_ins(folder / _ARRAYS)), len(form.vocabulary))  # before the values are read
-        arrays = names(load(_content(folder, document)))
+        arrays = names(load(_content(folder, name, document)))
         _check_finite(arrays)
         model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -154,11 +174,27 @@ def load_generator(folder: Path) -> SavedGenerator:
 
 def check_saved(folder: Path) -> None:
     """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing."""
-    _content(folder, _document(folder))
+    name, config = _read(folder)
+    _content(folder, name, _document(folder, name, config))
 
 
-def _present_names(kind: str, settings: Mapping[str, Any], arrays: Arrays) -> Arrays:
-    return {present_name(name, kind, settings): array for name, array in arrays.items()}
+def holds_model(folder: Path) -> bool:
+    """Return whether a model was saved in `folder`, in whatever format; it may be damaged."""
+    return any((folder / name).exists() for name in (_DOCUMENT, _OLD_DOCUMENT))
+
+
+def _gpt2_of_transformers(folder: Path) -> SavedGenerator:
+    from textassay.generator.gpt2_folder import open_gpt2
+
+    model, form = open_gpt2(folder, _check_finite)
+    document = {"kind": model.kind, "name": model.name, "settings": model.settings, "vocabulary": form.hash}
+    return SavedGenerator(model, form, {**document, "checksum": model.digest, "training": model.record})
+
+
+def _present_names(document: Mapping[str, Any], arrays: Arrays) -> Arrays:
+    if document["format"] not in _OLD_FORMATS:
+        return arrays
+    return {present_name(name, document["kind"], document["settings"]): array for name, array in arrays.items()}
 
 
 class _FileError(InputError):
@@ -183,14 +219,14 @@ def _stand_ins(path: Path) -> dict[str, npt.NDArray[Any]]:
     return {name: np.broadcast_to(np.empty((), _TYPES[kind]), shape) for name, (kind, shape) in kinds.items()}
 
 
-def _content(folder: Path, document: Mapping[str, Any]) -> bytes:
-    """Return the file of numbers if it is the one that the document was written for."""
+def _content(folder: Path, name: str, document: Mapping[str, Any]) -> bytes:
+    """Return the file of numbers if it is the one that the document called `name` was written for."""
     try:
         content = (folder / _ARRAYS).read_bytes()
     except OSError as error:
         raise _FileError(f"cannot read {folder / _ARRAYS}: {error.strerror or error}") from None
     if checksum(content) != document["checksum"]:
-        raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
+        raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {name}")
     return content
 
 
@@ -212,29 +248,44 @@ def _check_training(record: Mapping[str, Any]) -> None:
                 check_type(f"{part} of '{text}' of the training", text_record[part], kind)
 
 
-def _document(folder: Path) -> dict[str, Any]:
+def _read(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Return the name of the document in a folder, and its content."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model folder: there is no such folder")
-    path = folder / _DOCUMENT
+    name = next((name for name in (_DOCUMENT, _OLD_DOCUMENT) if (folder / name).exists()), _DOCUMENT)
     try:
-        document = parse_json(read_document(path), finite=True)
+        document = parse_json(read_document(folder / name), finite=True)
     except FileNotFoundError:
-        raise InputError(f"{folder} is not a model folder: it has no {_DOCUMENT}") from None
+        raise InputError(f"{folder} is not a model folder: it has no {name}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
+        raise InputError(f"cannot read {folder / name}, it is truncated or damaged: {error}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{folder / name} does not describe a model of textassay")
+    return name, document
+
+
+def _document(folder: Path, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is ours of the document `config` called `name`, checked."""
+    document = config if name == _OLD_DOCUMENT else config.get(_OURS)
     if not isinstance(document, dict) or "format" not in document:
-        raise InputError(f"{path} does not describe a model of textassay")
-    if document["format"] not in _FORMATS:
-        raise InputError(
+        hint = f": if it is one of transformers, write pretrained:{folder}" if name == _DOCUMENT else ""
+        raise _FileError(f"{folder / name} does not describe a model of textassay{hint}")
+    formats = _OLD_FORMATS if name == _OLD_DOCUMENT else (FORMAT,)
+    if document["format"] not in formats:
+        raise _FileError(
             f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
-            f"this version, {version('textassay')}, reads formats {_FORMATS[0]} to {FORMAT}: train it again, "
+            f"this version, {version('textassay')}, reads formats {_OLD_FORMATS[0]} to {FORMAT}: train it again, "
             "or use that version"
         )
-    if document["format"] == FORMAT and not _is_whole(document):
-        raise InputError(f"{path} is truncated or damaged: its checksum differs; train the model again")
+    changed_by = config.get("transformers_version") if name == _DOCUMENT else None  # it wrote weights of its own
+    if document["format"] != _OLD_FORMATS[0] and changed_by is None and not _is_whole(config, document):
+        raise _FileError(f"{folder / name} is truncated or damaged: its checksum differs; train the model again")
     missing = sorted({"kind", "settings", "form", "vocabulary", "checksum", "training"} - document.keys())
     if missing:
-        raise InputError(f"{path} is damaged: it lacks {', '.join(missing)}")
+        raise _FileError(f"{folder / name} is damaged: it lacks {', '.join(missing)}")
+    if changed_by is not None and isinstance(document["training"], dict) and (folder / _ARRAYS).is_file():
+        training = {**document["training"], "changed by": f"transformers {changed_by}"}
+        document = {**document, "training": training, "checksum": checksum((folder / _ARRAYS).read_bytes())}
     return document
 
 
@@ -242,15 +293,18 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _is_whole(document: Mapping[str, Any]) -> bool:
+def _is_whole(config: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     try:
-        return bool(document.get(_OF_DOCUMENT) == _checksum_of(document))
+        return bool(document.get(_OF_DOCUMENT) == _checksum_of(config))
     except RecursionError:  # it is nested more deeply than any that was written
         return False
 
 
-def _checksum_of(document: Mapping[str, Any]) -> str:
-    return checksum(json.dumps({name: part for name, part in document.items() if name != _OF_DOCUMENT}).encode())
+def _checksum_of(config: Mapping[str, Any]) -> str:
+    parts = {name: part for name, part in config.items() if name != _OF_DOCUMENT}
+    if isinstance(parts.get(_OURS), dict):
+        parts[_OURS] = {name: part for name, part in parts[_OURS].items() if name != _OF_DOCUMENT}
+    return checksum(json.dumps(parts).encode())
 
 
 def _replace(path: Path, content: bytes) -> None:
