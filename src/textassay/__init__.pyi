@@ -67,6 +67,7 @@ from textassay.monitoring.transformers import sampler_of_tokenizer as sampler_of
 from textassay.one_call import approximate as approximate
 from textassay.one_call import bench as bench
 from textassay.one_call import discrepancy as discrepancy
+from textassay.one_call import exact_discrepancy as exact_discrepancy
 from textassay.one_call import exposure_bias as exposure_bias
 from textassay.one_call import judge as judge
 from textassay.one_call import meta_evaluate as meta_evaluate
