@@ -25,7 +25,6 @@ from textassay.generator.catalog import make_generator
 from textassay.generator.lstm import LstmModel
 from textassay.generator.noise_gru import NoiseGru
 from textassay.generator.prefixes import blocks
-from textassay.training.history import History
 from textassay.training.recipe import Recipe
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
@@ -41,19 +40,16 @@ def characters(n: int, form: TextForm) -> Corpus:
 def lstm(width: int, form: TextForm) -> LstmModel:
     """Return an LSTM with the weights that a training begins with."""
     model = LstmModel(width, dropout=0.0)
-    weights = model.new_weights(model.shapes(len(form.vocabulary), 0), torch.Generator().manual_seed(0))
-    arrays = {name: weight.numpy() for name, weight in weights.items()}
-    told = {"epochs": (), "readings": (), "precision": History().precision}
-    model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record={"history": told})
+    module = model.begun(len(form.vocabulary), 0, torch.Generator().manual_seed(0))
+    model.take(module, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record={})
     return model
 
 
 def noise_gru(width: int, form: TextForm) -> NoiseGru:
     """Return a GRU driven by noise, with the weights that a training begins with."""
     model = NoiseGru(width, length=32, ends=False)
-    weights = model.network.new_weights(len(form.vocabulary), torch.Generator().manual_seed(0))
-    arrays = {name: weight.numpy() for name, weight in weights.items()}
-    model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record={})
+    module = model.begun(len(form.vocabulary), 0, torch.Generator().manual_seed(0))
+    model.take(module, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record={})
     return model
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from textassay.corpus import read_texts
 from textassay.corpus.text_form import TextForm
 from textassay.execution import default_workers, workers
-from textassay.generator import PRESETS, make_generator
+from textassay.generator import make_generator, presets_of
 from textassay.monitoring.monitor import METRICS, TextMonitor
 from textassay.training.recipe import Recipe
 
@@ -37,7 +37,7 @@ def main() -> None:
     texts = read_texts(arguments.data / "yelp" / "train.txt").texts
     form = TextForm.learn(texts, max_size=5000)
     valid = form.corpus(read_texts(arguments.data / "yelp" / "valid.txt").texts)
-    recipe: Recipe = PRESETS[arguments.model][arguments.preset]["recipe"]
+    recipe: Recipe = presets_of(arguments.model)[arguments.preset]["recipe"]
     recipe = replace(recipe, max_epochs=1, precision=arguments.precision)
     with workers(default_workers()):
         train = form.corpus(texts[: arguments.sentences])

@@ -16,12 +16,11 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from textassay.adversarial.generator_training import ORACLE, VALID
 from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.rankgan_recipe import RankGanRecipe
+from textassay.adversarial.recipes import RankGanRecipe, SeqGanRecipe
 from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.adversarial.seqgan import SeqGan
-from textassay.adversarial.seqgan_recipe import SeqGanRecipe
-from textassay.adversarial.validation import ORACLE, VALID
 from textassay.execution import workers
 from textassay.generator.lstm import LstmModel
 from textassay.generator.random_lstm import RandomLstm

@@ -21,6 +21,7 @@ from endpoint_server import KEY, serving
 from made_up import sentences, shuffled
 from textassay.adversarial import (
     COT_PRESETS,
+    GUMBELGAN_PRESETS,
     LEAKGAN_PRESETS,
     RANKGAN_PRESETS,
     SCRATCHGAN_PRESETS,
@@ -79,6 +80,7 @@ def short_rounds() -> Iterator[None]:
         (RANKGAN_PRESETS, {"pretraining_rounds": 1, "n_negatives": 100, "n_roll_outs": 1, "n_validation": 100}),
         (LEAKGAN_PRESETS, {"cycles": 1, "n_negatives": 100, "n_roll_outs": 1}),
         (WGAN_PRESETS, {"iterations": 1}),
+        (GUMBELGAN_PRESETS, {"pretraining_rounds": 1, "iterations": 2, "n_validation": 100}),
         (COT_PRESETS, {"iterations": 5, "n_validation": 100}),
         (SCRATCHGAN_PRESETS, {"iterations": 5, "n_validation": 100}),
     ]

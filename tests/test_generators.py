@@ -23,6 +23,7 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("TransformerXl", {"max_epochs": 1}),
     ("SeqGan", {**ROUNDS, "rounds": 1, "max_epochs": 1}),
     ("RankGan", {**ROUNDS, "rounds": 1, "max_epochs": 1}),
+    ("GumbelGan", {"rounds": 1, "pretraining_rounds": 1, "iterations": 2, "max_epochs": 1, "n_validation": 50}),
     ("CoT", {"rounds": 1, "iterations": 2, "n_validation": 50}),
     ("ScratchGan", {"rounds": 1, "iterations": 2, "n_validation": 50}),
     ("LeakGan", {"cycles": 1, "rounds": 1, "n_negatives": 50, "n_roll_outs": 1}),

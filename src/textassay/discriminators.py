@@ -44,6 +44,7 @@ __all__ = [
     "Cnn",
     "CnnLstm",
     "CnnPaper",
+    "CnnPaper120",
     "EmbeddingLogistic",
     "Family",
     "LikelihoodRatio",
@@ -288,6 +289,10 @@ class CnnLstm(TextClassifier, kind="cnn-lstm"):
 
 class CnnPaper(TextClassifier, kind="cnn-paper"):
     """The convolutional network of the paper of dd, trained as there."""
+
+
+class CnnPaper120(TextClassifier, kind="cnn-paper-120"):
+    """The same, trained for 120 epochs as in the code of that paper, without an early stop."""
 
 
 class EmbeddingLogistic(TextClassifier, kind="embedding-logistic"):

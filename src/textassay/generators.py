@@ -49,6 +49,7 @@ __all__ = [
     "External",
     "GatedC2s",
     "Gpt2",
+    "GumbelGan",
     "LeakGan",
     "Lstm",
     "Ngram",
@@ -765,6 +766,15 @@ class ScratchGan(CoT):
     _saved_as = ("tied-lstm",)
     _network = "TiedLstm"
     _training = "ScratchGan"
+
+
+class GumbelGan(Adversarial):
+    """A GAN through Gumbel-softmax: an LSTM by maximum likelihood first, then by gradients through its draws."""
+
+    kind = "gumbelgan"
+    _saved_as = ("lstm",)
+    _training = "GumbelGan"
+    _may_have_oracle = True
 
 
 class LeakGan(Adversarial):

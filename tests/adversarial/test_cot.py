@@ -12,7 +12,7 @@ import torch
 from textassay.adversarial import COT_PRESETS, ORACLE, VALID, Actions, CoT, CotRecipe, divergence, train_in_rounds
 from textassay.corpus import EOS, PAD, UNK, Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.generator import LstmModel, RandomLstm
+from textassay.generator import LstmModel, RandomLstm, SentenceNetwork
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)
@@ -40,12 +40,12 @@ def _all_rows(training: CoT) -> Actions:
     return Actions(tokens, lengths)
 
 
-def _row_log_probs(model: LstmModel, weights: dict[str, torch.Tensor], rows: Actions) -> torch.Tensor:
+def _row_log_probs(network: SentenceNetwork, rows: Actions) -> torch.Tensor:
     """Return how likely each row is, one step of the network after another."""
-    total, state = torch.zeros(len(rows)), model.begin(weights, len(rows))
+    total, state = torch.zeros(len(rows)), network.begin(len(rows))
     for place in range(rows.tokens.shape[1]):
-        vectors, state = model.step(weights, state, torch.from_numpy(rows.inputs[:, place]), place)
-        told = torch.log_softmax(model.logits(weights, vectors), 1)
+        vectors, state = network.step(state, torch.from_numpy(rows.inputs[:, place]), place)
+        told = torch.log_softmax(network.logits(vectors), 1)
         hit = told.gather(1, torch.from_numpy(rows.tokens[:, place : place + 1]))[:, 0]
         total = total + torch.where(torch.from_numpy(rows.taken[:, place]), hit, torch.zeros(()))
     return total
@@ -57,12 +57,11 @@ def test_mean_loss_over_all_sentences_is_the_exact_divergence(length: int | None
     """Chain rule: sum over sentences of G(s) sum_t KL(G(. | s_<t) || M(. | s_<t)) = KL(G || M)."""
     training = _begun(length=length)
     with training.lasting:
-        weights, judge = (dict(training.players[side].weights) for side in ("generator", "mediator"))
         rows = _all_rows(training)
         with torch.no_grad():
-            log_g = _row_log_probs(training.model, weights, rows)
-            log_m = _row_log_probs(training.mediator, judge, rows)
-            gaps = divergence(training.model, weights, training.mediator, judge, rows)
+            log_g = _row_log_probs(training.network, rows)
+            log_m = _row_log_probs(training.mediator, rows)
+            gaps = divergence(training.network, training.mediator, rows)
         assert float(log_g.exp().sum()) == pytest.approx(1, abs=1e-5)
         exact = float((log_g.exp() * (log_g - log_m)).sum())
         assert exact > 0.05
@@ -74,14 +73,14 @@ def test_loss_and_gradient_are_exact_over_the_next_word() -> None:
     """Sentences of one word: what is drawn does not matter, and the gradient is that of KL(G || M) itself."""
     training = _begun(length=1)
     with training.lasting:
-        weights, judge = (dict(training.players[side].weights) for side in ("generator", "mediator"))
         rows = _all_rows(training)
-        log_g = _row_log_probs(training.model, weights, rows)
-        log_m = _row_log_probs(training.mediator, judge, rows).detach()
+        log_g = _row_log_probs(training.network, rows)
+        log_m = _row_log_probs(training.mediator, rows).detach()
         exact = (log_g.exp() * (log_g - log_m)).sum()
-        gaps = divergence(training.model, weights, training.mediator, judge, rows)
+        gaps = divergence(training.network, training.mediator, rows)
         torch.testing.assert_close(gaps, exact.detach().expand(len(rows)), rtol=1e-4, atol=1e-6)
-        names = ("output", "output bias", "words")
+        weights = training.players["generator"].weights
+        names = ("head.weight", "head.bias", "embedding.weight")
         wanted = torch.autograd.grad(exact, [weights[name] for name in names])
         found = torch.autograd.grad(gaps[0], [weights[name] for name in names])
         for ours, theirs in zip(found, wanted, strict=True):

@@ -25,18 +25,18 @@ def _training(**settings: float) -> CoT:
     rng = torch.Generator().manual_seed(3)
     with torch.no_grad():  # both begin far from uniform
         for player in training.players.values():
-            player.weights["output bias"][UNK + 1 :].uniform_(-1.5, 1.5, generator=rng)
-        training.players["mediator"].weights["output bias"][UNK] = -30.0  # as the generator begins
+            player.weights["head.bias"][UNK + 1 :].uniform_(-1.5, 1.5, generator=rng)
+        training.players["mediator"].weights["head.bias"][UNK] = -30.0  # as the generator begins
     return training
 
 
 def _log_probs(training: CoT, side: str) -> npt.NDArray[np.float64]:
     """Return the log-probability of each of all sentences under a side as it is now."""
-    network = {"generator": training.model, "mediator": training.mediator}[side]
-    weights, rows = training.players[side].weights, Actions.of_text(EVERYTHING.tokens, EVERYTHING.offsets, 2)
+    network = {"generator": training.network, "mediator": training.mediator}[side]
+    rows = Actions.of_text(EVERYTHING.tokens, EVERYTHING.offsets, 2)
     with torch.no_grad():
-        vectors = network.read(weights, torch.from_numpy(rows.inputs))
-        logits = torch.nn.functional.linear(vectors, *network.output_layer(weights))
+        vectors = network(torch.from_numpy(rows.inputs))
+        logits = torch.nn.functional.linear(vectors, *network.output_layer())
         told = torch.log_softmax(logits, 2).gather(2, torch.from_numpy(rows.tokens)[..., None])
     return np.asarray(told.sum((1, 2)).double().numpy())
 
@@ -65,7 +65,7 @@ def test_the_generator_learns_after_words_of_its_own_which_no_real_sentence_has(
     rng = torch.Generator().manual_seed(1)
     with training.lasting:
         with torch.no_grad():  # the second word depends much on the first
-            for name in ("words", "layer 0 input", "output"):
+            for name in ("embedding.weight", "layers.0.weight_ih", "head.weight"):
                 training.players["mediator"].weights[name].uniform_(-1.2, 1.2, generator=rng)
         began, wanted = (_log_probs(training, side) for side in ("generator", "mediator"))
         told = training.round("cooperative", 1)
@@ -82,17 +82,17 @@ def test_the_gradient_is_that_of_the_formula_along_the_draws() -> None:
     with training.lasting:
         sides = {side: dict(training.players[side].weights) for side in ("generator", "mediator")}
         rows = Actions.of_text(EVERYTHING.tokens, EVERYTHING.offsets, 2).take(np.array([1, 5, 5, 6]))
-        networks = {"generator": training.model, "mediator": training.mediator}
+        networks = {"generator": training.network, "mediator": training.mediator}
         logs = {}
         for side, network in networks.items():
-            vectors = network.read(sides[side], torch.from_numpy(rows.inputs))
-            matrix, bias = network.output_layer(sides[side])
+            vectors = network(torch.from_numpy(rows.inputs))
+            matrix, bias = network.output_layer()
             can = bias.isfinite()
             logs[side] = torch.log_softmax(torch.nn.functional.linear(vectors, matrix[can], bias[can]), 2)
         bracket = (logs["mediator"] - logs["generator"]).detach()
         objective = (logs["generator"].exp() * bracket).sum((1, 2)).mean()
-        gaps = divergence(training.model, sides["generator"], training.mediator, sides["mediator"], rows)
-        for name in ("words", "layer 0 state", "output", "output bias"):
+        gaps = divergence(training.network, training.mediator, rows)
+        for name in ("embedding.weight", "layers.0.weight_hh", "head.weight", "head.bias"):
             (wanted,) = torch.autograd.grad(-objective, [sides["generator"][name]], retain_graph=True)
             (found,) = torch.autograd.grad(gaps.mean(), [sides["generator"][name]], retain_graph=True)
             assert wanted.abs().max() > 1e-4

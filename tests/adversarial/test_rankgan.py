@@ -194,7 +194,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert train_in_rounds(second, PHASES, checkpoint=path).rounds == history.rounds
     for name, tensor in whole.state().items():
         assert torch.equal(tensor, second.state()[name]), name
-    assert not any("output" in name for name in whole.state() if name.startswith("judge/"))
+    assert not any("output" in name for name in whole.state() if name.startswith("discriminator/"))
 
 
 @pytest.mark.slow

@@ -16,17 +16,16 @@ from textassay.adversarial import (
     Actions,
     ScratchGan,
     ScratchGanRecipe,
-    new_step_discriminator,
+    StepDiscriminator,
     policy_loss,
     returns_of,
-    step_logits,
     step_loss,
     step_rewards,
     train_in_rounds,
 )
 from textassay.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator import FIXED, TiedLstm
+from textassay.generator import TiedLstm, begun
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)
@@ -53,34 +52,40 @@ def test_loss_of_the_discriminator_by_hand() -> None:
 
 
 def test_a_judgement_knows_only_what_stands_before_it_and_where() -> None:
-    weights = new_step_discriminator(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
+    rng = torch.Generator().manual_seed(0)
+    network = begun(lambda: StepDiscriminator(7, dimension=3, fixed=2, width=4), rng).requires_grad_(False)
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
-    first = step_logits(weights, fixed, torch.tensor([[4, 5, 6], [4, 5, 4]]))
+    first = network(torch.tensor([[4, 5, 6], [4, 5, 4]]), fixed)
     assert first.shape == (2, 3)
     torch.testing.assert_close(first[0, :2], first[1, :2])
     assert float(first[0, 2]) != float(first[1, 2])
-    assert (step_logits(weights, fixed + 1, torch.tensor([[4, 5, 6]])) != first[0]).all()
+    assert (network(torch.tensor([[4, 5, 6]]), fixed + 1) != first[0]).all()
     rng = torch.Generator().manual_seed(2)
-    assert (step_logits(weights, fixed, torch.tensor([[4, 5, 6]]), dropout=0.5, rng=rng) != first[0]).any()
+    assert (network(torch.tensor([[4, 5, 6]]), fixed, dropout=0.5, rng=rng) != first[0]).any()
 
 
 def test_the_discriminator_is_what_it_says() -> None:
     """Words, what is given of them and cosines of the place; one LSTM layer, its gates normalised; one logit a step."""
-    weights = new_step_discriminator(7, dimension=3, fixed=2, width=4, rng=torch.Generator().manual_seed(0))
-    weights["scale"] += torch.linspace(0.0, 1.0, 16)
+    rng = torch.Generator().manual_seed(0)
+    network = begun(lambda: StepDiscriminator(7, dimension=3, fixed=2, width=4), rng).requires_grad_(False)
+    network.norm.weight.add_(torch.linspace(0.0, 1.0, 16))
     fixed = torch.randn(7, 2, generator=torch.Generator().manual_seed(1))
-    w = {name: weight.numpy().astype(np.float64) for name, weight in weights.items()}
-    state, memory, expected = np.zeros(4), np.zeros(4), []
+    w: dict[str, Any] = {name: weight.numpy().astype(np.float64) for name, weight in network.named_parameters()}
+    state: Any = np.zeros(4)
+    memory: Any = np.zeros(4)
+    expected = []
+    read: Any
+    gates: Any
     for place, token in enumerate((4, 5, 6, 4)):
         cosines = np.cos(place / 10_000.0 ** (np.arange(8) / 7))
-        read = np.concatenate((w["words"][token], fixed[token].numpy(), cosines))
-        gates = w["input"] @ read + w["state"] @ state
-        gates = (gates - gates.mean()) / np.sqrt(gates.var() + 1e-5) * w["scale"] + w["bias"]
+        read = np.concatenate((w["words.weight"][token], fixed[token].numpy(), cosines))
+        gates = w["input.weight"] @ read + w["state.weight"] @ state
+        gates = (gates - gates.mean()) / np.sqrt(gates.var() + 1e-5) * w["norm.weight"] + w["norm.bias"]
         enter, keep, show = (1 / (1 + np.exp(-gates[first : first + 4])) for first in (0, 4, 12))
         memory = keep * memory + enter * np.tanh(gates[8:12])
         state = show * np.tanh(memory)
-        expected.append(float((w["output"] @ state + w["output bias"])[0]))
-    found = step_logits(weights, fixed, torch.tensor([[4, 5, 6, 4]]))[0]
+        expected.append(float((w["head.weight"] @ state + w["head.bias"])[0]))
+    found = network(torch.tensor([[4, 5, 6, 4]]), fixed)[0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -95,12 +100,12 @@ def test_a_step_descends_the_losses_of_its_definition(monkeypatch: pytest.Monkey
 
     with training.lasting:
         training._baseline += 0.7
-        judge = training.players["judge"]
+        judge = training.players["discriminator"]
         squares = sum(float(weight.detach().square().sum()) for weight in judge.weights.values())
         for player in training.players.values():
             monkeypatch.setattr(player, "descend", descend)
         told = training._step("adversarial", 1)
-        drawn = training._drawn("adversarial", 1, "climbed")
+        drawn = training._batch("adversarial", 1, "climbed")
         returns = returns_of(step_rewards(training.step_logits(drawn)), discount=training.recipe.discount).numpy()
         terms = training.log_probs(drawn).detach().numpy() * (returns - 0.7) * drawn.taken
     assert descended[0] == pytest.approx(told["judge_loss"] + 0.5 * squares, rel=1e-5)
@@ -124,7 +129,7 @@ def test_the_discriminator_separates_random_text() -> None:
     with training.lasting:
         for number in range(40):
             training._train_discriminator("adversarial", number)
-        probs = [training.step_logits(side).sigmoid().mean(0) for side in (training._real, training._drawn("held out"))]
+        probs = [training.step_logits(side).sigmoid().mean(0) for side in (training._real, training._batch("held out"))]
     real, drawn = probs
     assert abs(float(real[0]) - float(drawn[0])) < 0.1
     assert float(real[-1]) > 0.8
@@ -141,7 +146,7 @@ def test_mean_gradient_is_that_of_the_expected_return_for_any_baseline(baseline:
         drawn = Actions(rows, np.full(len(rows), 2))
         taken, rewards = torch.from_numpy(drawn.taken), step_rewards(training.step_logits(drawn))
         weights = training.players["generator"].weights
-        names = ("output", "words", "layer 0 state")
+        names = ("projection.weight", "embedding.weight", "layers.0.weight_hh")
         log_probs = training.log_probs(drawn)
         assert float(log_probs.detach().sum(1).exp().sum()) == pytest.approx(1, abs=1e-5)
         expected = (log_probs.sum(1).exp() * rewards.sum(1)).sum()
@@ -163,7 +168,7 @@ def test_the_baseline_is_an_average_that_forgets() -> None:
             training._step("adversarial", 2, number)
             after = float(training._baseline)
             training.players["generator"].restore({k[10:]: v for k, v in before.items() if k.startswith("generator/")})
-            drawn = training._drawn("adversarial", 2, number, "climbed")
+            drawn = training._batch("adversarial", 2, number, "climbed")
             returns = returns_of(step_rewards(training.step_logits(drawn)), discount=training.recipe.discount)
             means.append((float(before["baseline"]), float(returns.mean()), after))
         for old, mean, new in means:
@@ -188,7 +193,7 @@ def test_it_learns_from_scratch_and_leaves_what_was_given() -> None:
     assert costs[-1] < 0.75  # which comes first is chance: log(3) / 3 = 0.37
     drawn = list(model.sample(300, seed=0).texts)
     assert sum(each in ("a b c", "b c a", "c a b") for each in drawn) > 200
-    assert (model.weights[FIXED].numpy() == vectors.astype(np.float32)).all()
+    assert (model.weights["fixed.weight"].numpy() == vectors.astype(np.float32)).all()
     assert model.record["adversarial"] == {"kind": "scratchgan", "kept": 6, "rounds": 6, "stopped": None}
 
 

@@ -2,7 +2,7 @@
 
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,7 @@ def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGan) 
 @pytest.mark.feature("JJ-09")
 def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_judgement(training: SeqGan) -> None:
     with torch.no_grad():  # a policy that heeds what it read
-        for weight in (*training.generator.weights.values(), *training._roll_outs.values()):
+        for weight in (*training.network.parameters(), *training.roll_out_policy.parameters()):
             weight.mul_(3)
     everything = _all_actions(training)
     n = 400
@@ -115,13 +115,13 @@ def test_a_step_of_the_generator_is_unbiased(training: SeqGan) -> None:
     probs = training.log_probs(everything).double().sum(1).exp()
     weights = training.generator.weights
     judged = torch.from_numpy(training._prob_real(everything.tokens))
-    (exact,) = torch.autograd.grad((probs * judged).sum(), [weights["output bias"]])
+    (exact,) = torch.autograd.grad((probs * judged).sum(), [weights["head.bias"]])
     found = []
     for number in range(300):
         drawn = training._drawn(16, training._key("test", number))
         returns = torch.from_numpy(training.rewards(drawn, key=number))
         loss = policy_loss(training.log_probs(drawn).double(), returns, torch.from_numpy(drawn.taken))
-        found.append(-torch.autograd.grad(loss, [weights["output bias"]])[0])
+        found.append(-torch.autograd.grad(loss, [weights["head.bias"]])[0])
     mean, error = torch.stack(found).mean(0), torch.stack(found).std(0) / 300**0.5
     assert ((mean - exact).abs() <= 4 * error + 1e-9).all()
 
@@ -149,13 +149,14 @@ def test_roll_outs_are_of_the_policy_that_follows_the_generator(monkeypatch: pyt
     training = _fitted(length=LIMIT, roll_out_averaging=0.75)
     liked = training.model.vocabulary.encode(["a"])[0]
     monkeypatch.setattr(training, "_prob_real", lambda rows: (rows == liked).mean(axis=1))
-    training._roll_outs["output bias"][liked] += 100  # it goes on with nothing else
+    training.roll_out_policy.head.bias[liked] += 100  # it goes on with nothing else
     drawn = training._drawn(20, 1)
     np.testing.assert_allclose(training.rewards(drawn, key=2)[:, 0], ((drawn.tokens[:, 0] == liked) + 2) / 3)
-    before = {name: weight.clone() for name, weight in training._roll_outs.items()}
+    before = {name: weight.clone() for name, weight in training.roll_out_policy.named_parameters()}
     training._update_rollout_policy()
+    after = dict(training.roll_out_policy.named_parameters())
     for name, weight in training.generator.weights.items():
-        torch.testing.assert_close(training._roll_outs[name], 0.75 * before[name] + 0.25 * weight.detach())
+        torch.testing.assert_close(after[name], 0.75 * before[name] + 0.25 * weight.detach())
 
 
 @pytest.mark.feature("JJ-10")
@@ -217,7 +218,7 @@ def test_validation_asks_text_and_oracle() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="draws at most 3 tokens"):
-        SeqGan(_fitted().model, Corpus.from_texts(["a b a b"]), recipe=RECIPE)
+        SeqGan(cast(LstmModel, _fitted().model), Corpus.from_texts(["a b a b"]), recipe=RECIPE)
     with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2"):
         LstmModel(4, length=2).fit(Corpus.from_texts(["a b", "a"]))
     bad: tuple[dict[str, Any], ...] = (

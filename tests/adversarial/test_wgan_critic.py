@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from textassay.adversarial import WganCritic, critic_loss, gradient_norms, gradient_penalty
-from textassay.generator import gru_run
+from textassay.generator import begun
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 torch = pytest.importorskip("torch")
+functional_call = torch.func.functional_call
 
 
 def rows(n: int, length: int, n_types: int, seed: int) -> "Tensor":
@@ -20,11 +21,13 @@ def rows(n: int, length: int, n_types: int, seed: int) -> "Tensor":
     return shares
 
 
-def critic(width: int = 5, n_types: int = 4) -> "tuple[WganCritic, dict[str, Tensor]]":
-    network = WganCritic(width)
+def critic(width: int = 5, n_types: int = 4) -> WganCritic:
     rng = torch.Generator().manual_seed(7)
-    began = network.new_weights(n_types, rng)
-    return network, {name: torch.randn(weight.shape, generator=rng).double() for name, weight in began.items()}
+    network = begun(lambda: WganCritic(n_types, width), rng).double()
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.copy_(torch.randn(weight.shape, generator=rng))
+    return network
 
 
 @pytest.mark.feature("LM-09")
@@ -54,9 +57,9 @@ def test_the_gradient_is_taken_between_the_sides_row_by_row() -> None:
 
 @pytest.mark.feature("LM-09")
 def test_the_norm_is_that_of_finite_differences() -> None:
-    network, weights = critic()
+    network = critic()
     at = rows(2, 3, 4, 3)
-    found = gradient_norms(lambda each: network.score(weights, each), at)
+    found = gradient_norms(network, at)
     step = 1e-6
     for row in range(2):
         squares = 0.0
@@ -64,7 +67,7 @@ def test_the_norm_is_that_of_finite_differences() -> None:
             for kind in range(4):
                 nudge = torch.zeros_like(at)
                 nudge[row, place, kind] = step
-                higher, lower = (network.score(weights, at + sign * nudge)[row] for sign in (1, -1))
+                higher, lower = (network(at + sign * nudge)[row].detach() for sign in (1, -1))
                 squares += float((higher - lower) / (2 * step)) ** 2
         assert float(found[row].detach()) == pytest.approx(math.sqrt(squares), rel=1e-6)
 
@@ -72,18 +75,19 @@ def test_the_norm_is_that_of_finite_differences() -> None:
 @pytest.mark.feature("LM-09")
 def test_the_penalty_is_differentiated_through_its_gradient() -> None:
     """Second derivatives: the slope of the penalty along each weight is that of finite differences."""
-    network, weights = critic()
+    network = critic()
     real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)
     shares = torch.tensor([0.1, 0.4, 0.7, 0.9]).double()
 
     def penalty(of: "dict[str, Tensor]") -> "Tensor":
-        return gradient_penalty(lambda at: network.score(of, at), real, generated, shares)
+        return gradient_penalty(lambda at: functional_call(network, of, at), real, generated, shares)
 
+    weights = {name: weight.detach().clone() for name, weight in network.named_parameters()}
     learning = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
     found = torch.autograd.grad(penalty(learning), list(learning.values()), allow_unused=True)
     step, rng = 1e-5, torch.Generator().manual_seed(6)
     for (name, weight), gradient in zip(weights.items(), found, strict=True):
-        if name == "output bias":
+        if name == "head.bias":
             assert gradient is None or float(gradient) == 0  # it moves no gradient
             continue
         assert gradient is not None
@@ -94,21 +98,21 @@ def test_the_penalty_is_differentiated_through_its_gradient() -> None:
 
 @pytest.mark.feature("LM-09")
 def test_the_loss_is_that_of_the_paper() -> None:
-    network, weights = critic()
+    network = critic()
     real, generated = rows(4, 3, 4, 4), rows(4, 3, 4, 5)
     shares = torch.full((4,), 0.5).double()
-    loss, distance, penalty = critic_loss(lambda at: network.score(weights, at), real, generated, shares, penalty=10.0)
-    apart = network.score(weights, real).mean() - network.score(weights, generated).mean()
+    loss, distance, penalty = critic_loss(network, real, generated, shares, penalty=10.0)
+    apart = network(real).mean() - network(generated).mean()
     torch.testing.assert_close(distance, apart)
     torch.testing.assert_close(loss, 10 * penalty - apart)
     assert float(penalty.detach()) > 0
 
 
 def test_the_cell_is_that_of_torch() -> None:
-    _, weights = critic(width=5)
+    cell = critic(width=5).cell
     given = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(8)).double()
     first = torch.randn(3, 5, generator=torch.Generator().manual_seed(9)).double()
-    parameters = [weights[name] for name in ("input", "state", "input bias", "state bias")]
+    parameters = [cell.input.weight, cell.state.weight, cell.input.bias, cell.state.bias]
     expected, _ = torch.gru(given, first[None], parameters, True, 1, 0.0, False, False, True)
-    found = gru_run(weights, torch.nn.functional.linear(given, weights["input"], weights["input bias"]), first)
+    found = cell.run(cell.input(given), first)
     torch.testing.assert_close(found, expected)

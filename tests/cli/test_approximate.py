@@ -24,7 +24,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     form = TextForm.learn(["abcdefghijklmnopqrstuvwxyz ."], tokenizer="chars")
     model = NoiseGru(8, length=12, ends=False)
     rng = torch.Generator().manual_seed(0)
-    shapes = model.network.shapes(len(form.vocabulary))
+    shapes = model.shapes(len(form.vocabulary))
     arrays = {name: (0.3 * torch.randn(shape, generator=rng)).numpy() for name, shape in shapes.items()}
     model.restore(arrays, vocabulary=form.vocabulary, tokenizer="chars", record={})
     folder = tmp_path_factory.mktemp("noisy") / "gan"

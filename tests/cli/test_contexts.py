@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus import read_contexts, with_contexts
-from textassay.generator import CONTEXT_PRESETS, ContextModel, load_model
+from textassay.generator import CONDITIONAL, ContextModel, load_model
 
 Run = Callable[..., Any]
 CONTEXTUAL = ("att2seq", "c2s", "gc2s")
@@ -36,7 +36,7 @@ def asked(model: str, *more: object) -> tuple[object, ...]:
 
 
 def test_all_that_answer_to_contexts_can_be_trained() -> None:
-    assert sorted(CONTEXT_PRESETS) == sorted(CONTEXTUAL)
+    assert sorted(CONDITIONAL) == sorted(CONTEXTUAL)
 
 
 @pytest.mark.feature("JJ-05", "JJ-06", "JJ-07")

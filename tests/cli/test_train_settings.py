@@ -8,10 +8,18 @@ from typing import Any
 
 import pytest
 
-from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.adversarial import (
+    CotRecipe,
+    GumbelGanRecipe,
+    LeakGanRecipe,
+    RankGanRecipe,
+    ScratchGanRecipe,
+    SeqGanRecipe,
+    WganRecipe,
+)
 from textassay.cli.groups import MODELS
 from textassay.cli.train_models import command
-from textassay.generator import KINDS
+from textassay.generator import KINDS, kind_of
 from textassay.training import DecayRecipe, Recipe
 
 Run = Callable[..., Any]
@@ -20,12 +28,17 @@ Refused = Callable[..., str]
 # What the texts, other options or the command itself decide.
 TOLD = {"seed", "recipe", "length", "max_length", "positions", "attributes", "ends"}
 # What a training against a discriminator does not ask the generator's class for.
-UNUSED = {"leakgan": {"batch_size"}, "cot": {"batch_size", "dropout"}, "scratchgan": {"batch_size", "dropout"}}
+UNUSED = {
+    "leakgan": {"batch_size"},
+    "cot": {"batch_size", "dropout"},
+    "scratchgan": {"batch_size", "dropout", "embedding"},
+}
 GENERATORS = {
     **{name: name for name in MODELS if name in KINDS},
     "seqgan": "lstm",
     "rankgan": "lstm",
     "cot": "lstm",
+    "gumbelgan": "lstm",
     "scratchgan": "tied-lstm",
     "wgan": "noise-gru",
 }
@@ -33,6 +46,7 @@ ROUNDS: dict[str, type] = {
     "cot": CotRecipe,
     "leakgan": LeakGanRecipe,
     "rankgan": RankGanRecipe,
+    "gumbelgan": GumbelGanRecipe,
     "scratchgan": ScratchGanRecipe,
     "seqgan": SeqGanRecipe,
     "wgan": WganRecipe,
@@ -46,7 +60,7 @@ def test_every_setting_is_an_option(name: str) -> None:
     groups: dict[str, set[str]] = {"rounds": set(), "model": set()}
     for setting in command(name).settings.values():  # type: ignore[attr-defined]
         groups["rounds" if setting.group == "rounds" else "model"].add(setting.name)
-    wanted = set(signature(KINDS[GENERATORS[name]]).parameters) - TOLD - UNUSED.get(name, set())
+    wanted = set(signature(kind_of(GENERATORS[name])).parameters) - TOLD - UNUSED.get(name, set())
     assert wanted <= groups["model"]
     if name in OPTIMIZED:
         assert set(signature(OPTIMIZED[name]).parameters) <= groups["model"]

@@ -10,7 +10,7 @@ from textassay.corpus import Corpus, corpora_from_texts
 from textassay.discriminator import DISCRIMINATORS, Discriminator, Pair, cross_fit, make_discriminator
 from textassay.errors import MissingExtraError, OptionError
 
-SLOW = {"cnn-paper"}  # trains until it stops gaining
+SLOW = {"cnn-paper", "cnn-paper-120"}  # trains until it stops gaining
 NAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in sorted(DISCRIMINATORS)]
 ODD = ["", "zzz", "quite unheard of", "the", "a a a a a a a a a a a a a a a a", ""]
 

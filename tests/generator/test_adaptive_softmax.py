@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from textassay.generator import Clusters
+from textassay.generator import AdaptiveSoftmax
 
 torch = pytest.importorskip("torch")
 
 
-def made() -> Clusters:
+def made() -> AdaptiveSoftmax:
     rng = torch.Generator().manual_seed(0)
     matrix = torch.randn(30, 6, generator=rng, requires_grad=True)
     bias = torch.randn(30, generator=rng)
     bias[[0, 2]] = -np.inf
-    return Clusters(matrix, bias, torch.randn(2, 6, generator=rng), torch.randn(2, generator=rng), (8, 20))
+    return AdaptiveSoftmax(matrix, bias, torch.randn(2, 6, generator=rng), torch.randn(2, generator=rng), (8, 20))
 
 
 def test_probabilities_are_those_of_the_cluster_times_those_within() -> None:

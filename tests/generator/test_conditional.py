@@ -9,7 +9,7 @@ import pytest
 from textassay.corpus import OTHER, Corpus, with_contexts
 from textassay.errors import InputError, OptionError
 from textassay.generator import (
-    CONTEXT_PRESETS,
+    CONDITIONAL,
     Att2SeqModel,
     C2sModel,
     ContextModel,
@@ -103,9 +103,9 @@ def test_with_the_gate_closed_it_is_c2s_to_the_bit(models: dict[type[ContextMode
     gated, valid = models[GatedC2sModel], toy(50, seed=1)
     arrays = gated.arrays()
     closed = GatedC2sModel(**{**gated.settings, "recipe": gated.recipe})
-    shut = {**arrays, "gate bias": np.full_like(arrays["gate bias"], -np.inf)}
+    shut = {**arrays, "gate_layer.bias": np.full_like(arrays["gate_layer.bias"], -np.inf)}
     plain = C2sModel(**{**gated.settings, "recipe": gated.recipe})
-    of_c2s = {name: array for name, array in arrays.items() if name not in ("gate", "gate bias", "skip")}
+    of_c2s = {name: array for name, array in arrays.items() if not name.startswith(("gate", "skip"))}
     for model, weights in ((closed, shut), (plain, of_c2s)):
         model.restore(weights, vocabulary=gated.vocabulary, tokenizer=gated.tokenizer, record=gated.record)
     assert (closed.token_log_probs(valid) == plain.token_log_probs(valid)).all()
@@ -145,17 +145,18 @@ def test_attention_sums_to_one_and_moves_to_what_matters(models: dict[type[Conte
 def watched(model: Any, what: str) -> npt.NDArray[np.float64]:
     """Return what the gate or the attention is at each place of sentences."""
     corpus, found = toy(50, seed=1), []
-    original = getattr(model, what)
+    kind = type(model.module)
+    original = getattr(kind, what)
 
     def kept(*arguments: Any) -> Any:
         found.append(original(*arguments))
         return found[-1]
 
-    setattr(model, what, kept)
+    setattr(kind, what, kept)
     try:
         model.log_prob(corpus)
     finally:
-        delattr(model, what)
+        setattr(kind, what, original)
     return np.asarray(torch.cat(found).double().numpy())
 
 
@@ -184,7 +185,7 @@ def test_what_lacks_a_context_is_refused(models: dict[type[ContextModel], Any], 
         kind(8).fit(toy(10))
 
 
-@pytest.mark.parametrize("name", sorted(CONTEXT_PRESETS))
+@pytest.mark.parametrize("name", CONDITIONAL)
 def test_presets(name: str) -> None:
     for preset in ("paper", "small", "tiny"):
         made = make_generator(name, preset=preset, attributes=ATTRIBUTES)

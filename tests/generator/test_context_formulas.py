@@ -27,10 +27,10 @@ def _outputs(weights: dict[str, Array], words: list[int], begun: list[tuple[Arra
     """Return the output of the last layer after each word: equations (3) of "Judge the Judges", with c' of the step."""
     found, states = [], list(begun)
     for word in words:
-        below = weights["words"][word]
+        below = weights["embedding.weight"][word]
         for layer, (h, c) in enumerate(states):
-            parts = (weights[f"layer {layer} {part}"] @ x for part, x in (("input", below), ("state", h)))
-            i, f, new, o = np.split(sum(parts) + weights[f"layer {layer} bias"], 4)
+            parts = (weights[f"layers.{layer}.weight_{part}"] @ x for part, x in (("ih", below), ("hh", h)))
+            i, f, new, o = np.split(sum(parts) + weights[f"layers.{layer}.bias"], 4)
             c = _logistic(f) * c + _logistic(i) * np.tanh(new)
             below = _logistic(o) * np.tanh(c)
             states[layer] = below, c
@@ -40,23 +40,24 @@ def _outputs(weights: dict[str, Array], words: list[int], begun: list[tuple[Arra
 
 def _expected(kind: type[ContextModel], weights: dict[str, Array], places: tuple[int, ...], words: list[int]) -> Array:
     """Return the log-probability of every type after <sos> and after each word, shape (L + 1, V)."""
-    vectors = [weights[f"attribute {name}"][place] for name, place in zip(ATTRIBUTES, places, strict=True)]
+    vectors = [weights[f"attributes.{k}.weight"][place] for k, place in enumerate(places)]
     joined, read = np.concatenate(vectors), [SOS, *words]
     if kind is Att2SeqModel:
-        starts = [np.tanh(weights[f"layer {k} start"] @ joined + weights[f"layer {k} start bias"]) for k in range(2)]
+        starts = [np.tanh(weights[f"starts.{k}.weight"] @ joined + weights[f"starts.{k}.bias"]) for k in range(2)]
         answers = []
         for h in _outputs(weights, read, [(start, np.zeros_like(start)) for start in starts]):
-            by = np.concatenate((weights["attention output"][0], weights["attention attribute"][0]))
+            by = np.concatenate((weights["attention_output.weight"][0], weights["attention_attribute.weight"][0]))
             scores = np.exp([np.tanh(by @ np.concatenate((h, g))) for g in vectors])
             seen = sum(score * g for score, g in zip(scores / scores.sum(), vectors, strict=True))
-            answers.append(np.tanh(weights["mix attribute"] @ seen + weights["mix output"] @ h))
+            answers.append(np.tanh(weights["mix_attribute.weight"] @ seen + weights["mix_output.weight"] @ h))
     else:
-        context = np.tanh(weights["context"] @ joined + weights["context bias"])
+        context = np.tanh(weights["context.weight"] @ joined + weights["context.bias"])
         answers = _outputs(weights, read, [(context, context)] * 2)
         if kind is GatedC2sModel:
-            gates = [_logistic(weights["gate"] @ np.concatenate((h, context)) + weights["gate bias"]) for h in answers]
-            answers = [h + gate * (weights["skip"] @ context) for h, gate in zip(answers, gates, strict=True)]
-    logits = np.array([weights["output"] @ answer + weights["output bias"] for answer in answers])
+            matrix, bias = weights["gate_layer.weight"], weights["gate_layer.bias"]
+            gates = [_logistic(matrix @ np.concatenate((h, context)) + bias) for h in answers]
+            answers = [h + gate * (weights["skip.weight"] @ context) for h, gate in zip(answers, gates, strict=True)]
+    logits = np.array([weights["head.weight"] @ answer + weights["head.bias"] for answer in answers])
     logits[:, [PAD, SOS]] = -np.inf
     return np.asarray(logits - np.log(np.exp(logits).sum(1, keepdims=True)))
 

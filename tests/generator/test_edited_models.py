@@ -70,10 +70,7 @@ def made(kind: str, folder: Path) -> None:
     has_preset = kind not in ("leakgan", "noise-gru", "random-lstm", "tied-lstm")
     model: Any = make_generator(kind, preset="tiny" if has_preset else None, **own)
     form = model.form if kind == "random-lstm" else FORM
-    if kind in ("noise-gru", "translation"):
-        shapes = model.network.shapes(len(form.vocabulary))
-    else:
-        shapes = model.shapes(len(form.vocabulary), 8)
+    shapes = model.shapes(len(form.vocabulary), 8)
     rng = np.random.default_rng(0)
     arrays = {name: 0.1 * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     record: dict[str, Any] = {"history": asdict(History()), "train": {"fingerprint": "f", "sentences": 12}}

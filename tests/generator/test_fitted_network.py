@@ -1,6 +1,5 @@
 """The base of fitted networks, with one that others train: what it is while it is trained, after it, from arrays."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,42 +7,50 @@ import pytest
 
 from textassay.corpus import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.generator import FittedNetwork
+from textassay.generator import FittedNetwork, Network
+from textassay.generator.settings import Settings
 
 torch = pytest.importorskip("torch")
 
 WORDS = Vocabulary(["a", "b"])
 
 
-class Table(FittedNetwork):
+class Numbers(Network):
+    def __init__(self, n_types: int) -> None:
+        super().__init__()
+        self.numbers = torch.nn.Parameter(torch.empty(n_types))
+        self.scale = torch.nn.Parameter(torch.empty(()))
+
+    def initialise(self, rng: Any) -> None:
+        self.numbers.copy_(torch.arange(len(self.numbers)))
+        self.scale.fill_(1.0)
+
+
+class Table(Settings, FittedNetwork):
     """A number for each token, trained by nobody here."""
 
     kind: ClassVar[str] = "table"
 
     @property
-    def settings(self) -> dict[str, Any]:
-        return {}
-
-    @property
     def _title(self) -> str:
         return "table(width=1)"
 
-    def _expected_shapes(self, weights: Mapping[str, Any], n_types: int) -> dict[str, tuple[int, ...]]:
-        return {"numbers": (n_types,), "scale": ()}
+    def new_module(self, n_types: int, longest: int = 0) -> "Numbers":
+        return Numbers(n_types)
 
 
-def began() -> dict[str, Any]:
-    return {"numbers": torch.arange(len(WORDS), dtype=torch.float32), "scale": torch.ones(())}
+def began() -> Any:
+    return Table().begun(len(WORDS), 0, torch.Generator())
 
 
 @pytest.fixture
 def learnt() -> Table:
     table = Table()
-    with table.in_training(began(), WORDS, "words") as weights:
-        loss = (weights["scale"] * weights["numbers"]).sum()
-        slopes = torch.autograd.grad(loss, list(weights.values()))
+    with table.in_training(began(), WORDS, "words") as module:
+        weights = list(module.parameters())
+        slopes = torch.autograd.grad((module.scale * module.numbers).sum(), weights)
         with torch.no_grad():
-            for weight, slope in zip(weights.values(), slopes, strict=True):
+            for weight, slope in zip(weights, slopes, strict=True):
                 weight -= slope
     return table
 
@@ -64,37 +71,35 @@ def test_what_was_learnt_is_there_and_learns_no_more(learnt: Table) -> None:
     assert not any(weight.requires_grad for weight in learnt.weights.values())
     learnt.precision = "bfloat16"
     assert learnt.name == "table(width=1, precision=bfloat16)"
-    assert {weight.dtype for weight in learnt.working_weights().values()} == {torch.bfloat16}
+    assert {weight.dtype for weight in learnt.working_module.parameters()} == {torch.bfloat16}
     learnt.precision = "half"
     with pytest.raises(OptionError, match="precision must be float32 or bfloat16, got half"):
-        learnt.working_weights()
+        learnt.working_module  # noqa: B018
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_in_training_it_is_as_it_is_then(precision: str) -> None:
-    table, given = Table(), began()
+    table = Table()
     table.precision = precision
-    with table.in_training(given, WORDS, "words") as weights:
+    with table.in_training(began(), WORDS, "words") as module:
         seen = []
         for _ in range(2):
             seen.append((table.digest, table.arrays()["numbers"][0]))
-            assert table.working_weights()["numbers"][0].item() == seen[-1][1]
+            assert table.working_module.numbers[0].item() == seen[-1][1]
             with torch.no_grad():
-                weights["numbers"] += 1
+                module.numbers += 1
     assert [value for _, value in seen] == [0.0, 1.0]
     assert len({table.digest, *(digest for digest, _ in seen)}) == 3
-    torch.testing.assert_close(given["numbers"], began()["numbers"])  # what was given is not changed
 
 
 @pytest.mark.parametrize("fitted_before", [True, False])
 def test_a_training_that_fails_leaves_what_was_there(learnt: Table, fitted_before: bool) -> None:
     table = learnt if fitted_before else Table()
     before = table.digest if fitted_before else None
-    given = table.weights if fitted_before else began()
 
     def interrupted() -> None:
-        with table.in_training(given, WORDS, "words") as weights, torch.no_grad():
-            weights["numbers"] += 1
+        with table.in_training(began(), WORDS, "words") as module, torch.no_grad():
+            module.numbers += 1
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -48,11 +48,11 @@ def test_logits_are_those_of_transformers(model: Gpt2Model) -> None:
     tokens = torch.from_numpy(np.random.default_rng(0).integers(3, 12, (5, 20)))
     tokens[:, 0] = SOS
     with torch.no_grad():
-        ours = model.read(model.weights, tokens) @ model.weights["transformer.wte.weight"].T
+        ours = model.module(tokens) @ model.weights["transformer.wte.weight"].T
         torch.testing.assert_close(ours, peer(tokens).logits, atol=1e-5, rtol=1e-5)
-        state = model.begin(model.weights, 5)
+        state = model.module.begin(5)
         for position in range(20):  # the memory grows beyond what is allocated first
-            vectors, state = model.step(model.weights, state, tokens[:, position], position)
+            vectors, state = model.module.step(state, tokens[:, position], position)
             stepped = vectors @ model.weights["transformer.wte.weight"].T
             torch.testing.assert_close(stepped, ours[:, position], atol=1e-5, rtol=1e-5)
 
@@ -67,9 +67,9 @@ def test_future_tokens_do_not_change_past_logits(model: Gpt2Model) -> None:
     with torch.no_grad():
         for rng_of_dropout in (None, gradients):  # dropout takes another way through the attention
             state = gradients.get_state()
-            before = model.read(model.weights, torch.from_numpy(tokens), rng_of_dropout)
+            before = model.module(torch.from_numpy(tokens), rng_of_dropout)
             gradients.set_state(state)
-            after = model.read(model.weights, torch.from_numpy(changed), rng_of_dropout)
+            after = model.module(torch.from_numpy(changed), rng_of_dropout)
             torch.testing.assert_close(before[:, :7], after[:, :7], atol=1e-6, rtol=0)
             assert (before[:, 7:] - after[:, 7:]).abs().amax((0, 2)).min() > 1e-3
 

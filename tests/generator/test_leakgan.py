@@ -10,7 +10,7 @@ import pytest
 
 from textassay.corpus import PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.generator import LeakGanModel, load_model, read_on, save_model
+from textassay.generator import LeakGanModel, load_model, save_model
 from textassay.training import History
 
 torch = pytest.importorskip("torch")
@@ -31,14 +31,15 @@ def made(*, memory: int = 3, sharpness: float = 1.0, length: int | None = None, 
         length=length,
         max_length=max_length,
     )
-    weights = model.new_weights(model.shapes(len(TINY), 0), torch.Generator().manual_seed(1))
-    arrays = {name: 3 * weight.numpy() for name, weight in weights.items()}
+    network = model.begun(len(TINY), 0, torch.Generator().manual_seed(1))
+    arrays = {name: 3 * weight.detach().numpy() for name, weight in network.named_parameters()}
     model.restore(arrays, vocabulary=TINY, tokenizer="whitespace", record={"history": asdict(History())})
     return model
 
 
 def _lstm(weights: dict[str, FloatArray], name: str, vector: FloatArray, state: list[FloatArray]) -> FloatArray:
-    gates = weights[f"{name} input"] @ vector + weights[f"{name} state"] @ state[0] + weights[f"{name} bias"]
+    gates = weights[f"{name}.lstm.weight_ih"] @ vector + weights[f"{name}.lstm.weight_hh"] @ state[0]
+    gates = gates + weights[f"{name}.lstm.bias"]
     entering, forgetting, leaving = (1 / (1 + np.exp(-gates.reshape(4, -1)[part])) for part in (0, 1, 3))
     state[1] = forgetting * state[1] + entering * np.tanh(gates.reshape(4, -1)[2])
     state[0] = leaving * np.tanh(state[1])
@@ -47,59 +48,60 @@ def _lstm(weights: dict[str, FloatArray], name: str, vector: FloatArray, state: 
 
 def _features(weights: dict[str, FloatArray], tokens: npt.NDArray[np.int64]) -> FloatArray:
     """Return the features of a beginning, computed from it alone, padding before it."""
-    vectors = weights["features words"][np.concatenate(([PAD, PAD], tokens))]
+    vectors = weights["features.words.weight"][np.concatenate(([PAD, PAD], tokens))]
     largest = []
-    for name in ("features filters 1", "features filters 3"):
+    for name in ("features.filters.0.weight", "features.filters.1.weight"):
         for kernel in weights[name]:  # (dimension, window)
             window = kernel.shape[1]
             sums = [(vectors[i - window + 1 : i + 1].T * kernel).sum() for i in range(2, len(vectors))]
             largest.append(max(sums))
-    y = np.maximum(np.array(largest) + weights["features bias"], 0)
-    gate = 1 / (1 + np.exp(-weights["features highway gate"] @ y - weights["features highway gate bias"]))
-    return gate * np.maximum(weights["features highway"] @ y + weights["features highway bias"], 0) + (1 - gate) * y
+    y = np.maximum(np.array(largest) + weights["features.pooled.bias"], 0)
+    gate = 1 / (1 + np.exp(-weights["features.gate.weight"] @ y - weights["features.gate.bias"]))
+    through = weights["features.highway.weight"] @ y + weights["features.highway.bias"]
+    return gate * np.maximum(through, 0) + (1 - gate) * y
 
 
 @pytest.mark.feature("JJ-12")
 def test_the_network_is_what_the_equations_say() -> None:
     model = made(sharpness=1.5)
     weights = {name: weight.numpy().astype(np.float64) for name, weight in model.weights.items()}
-    first = weights["worker first goal"] / np.linalg.norm(weights["worker first goal"])
+    first = weights["worker.first.goal"] / np.linalg.norm(weights["worker.first.goal"])
     goals, manager, worker = [first] * 3, [np.zeros(5)] * 2, [np.zeros(5)] * 2
     expected = []
     for place, token in enumerate(TOKENS):
         managed = _lstm(weights, "manager", _features(weights, TOKENS[: place + 1]), manager)
-        goal = weights["manager goal"] @ managed + weights["manager goal bias"]
-        goal_sum = weights["worker goals"] @ np.sum(goals[-3:], axis=0)  # (36): before this token's own
+        goal = weights["manager.goal.weight"] @ managed + weights["manager.goal.bias"]
+        goal_sum = weights["worker.goals.weight"] @ np.sum(goals[-3:], axis=0)  # (36): before this token's own
         goals.append(goal / np.linalg.norm(goal))  # (35)
-        worked = _lstm(weights, "worker", weights["worker words"][token], worker)
-        matrix = weights["worker output"].reshape(len(TINY), 6, 3)  # (37): O_t = matrix x (h, 1)
+        worked = _lstm(weights, "worker", weights["worker.words.weight"][token], worker)
+        matrix = weights["worker.head.weight"].reshape(len(TINY), 6, 3)  # (37): O_t = matrix x (h, 1)
         expected.append(1.5 * np.einsum("vhk,h,k->v", matrix, np.append(worked, 1), goal_sum))
-    vectors = model.read(model.weights, torch.from_numpy(TOKENS)[None])
-    np.testing.assert_allclose(vectors[0] @ model.weights["worker output"].T, expected, atol=2e-5)
+    vectors = model.module(torch.from_numpy(TOKENS)[None])
+    np.testing.assert_allclose(vectors[0] @ model.weights["worker.head.weight"].T, expected, atol=2e-5)
     assert np.ptp(expected) > 1
 
 
 @pytest.mark.feature("JJ-12")
 def test_goals_have_length_one_and_the_last_ones_are_heeded() -> None:
     model = made(memory=2)
-    reading = read_on(model.weights, torch.from_numpy(TOKENS)[None], model.begin(model.weights, 1))
+    reading = model.module.reading(torch.from_numpy(TOKENS)[None], model.module.begin(1))
     np.testing.assert_allclose(reading.goals.norm(dim=-1), 1, atol=1e-6)
     np.testing.assert_allclose(reading.goal_sums[:, 2:], reading.goals[:, 1:-1] + reading.goals[:, :-2], atol=1e-6)
-    first = model.weights["worker first goal"] / model.weights["worker first goal"].norm()
+    first = model.weights["worker.first.goal"] / model.weights["worker.first.goal"].norm()
     np.testing.assert_allclose(reading.goal_sums[0, 0], 2 * first, atol=1e-6)
     np.testing.assert_allclose(reading.goal_sums[0, 1], first + reading.goals[0, 0], atol=1e-6)
 
 
 def test_steps_and_pieces_read_as_the_whole_does() -> None:
-    model = made()
+    network = made().module
     tokens = torch.from_numpy(np.stack([TOKENS, TOKENS[::-1].copy()]))
-    whole = read_on(model.weights, tokens, model.begin(model.weights, 2))
-    begun = read_on(model.weights, tokens[:, :3], model.begin(model.weights, 2))
-    rest = read_on(model.weights, tokens[:, 3:], begun.state)
+    whole = network.reading(tokens, network.begin(2))
+    begun = network.reading(tokens[:, :3], network.begin(2))
+    rest = network.reading(tokens[:, 3:], begun.state)
     np.testing.assert_allclose(rest.vectors, whole.vectors[:, 3:], atol=1e-5)
-    state = model.begin(model.weights, 2)
+    state = network.begin(2)
     for place in range(tokens.shape[1]):
-        vector, state = model.step(model.weights, state, tokens[:, place], place)
+        vector, state = network.step(state, tokens[:, place], place)
         np.testing.assert_allclose(vector, whole.vectors[:, place], atol=1e-5)
 
 

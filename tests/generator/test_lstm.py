@@ -28,8 +28,8 @@ def test_the_papers_lstm_has_ten_million_parameters() -> None:
     assert (model.width, model.layers, model.dropout, model.recipe.max_norm) == (512, 2, 0.5, 10.0)
     counts = parameter_counts(model, 5690)
     assert (round(counts.trainable / 1e6, 2), round(counts.with_moments / 1e6, 1)) == (10.03, 30.1)
-    began = model.new_weights(model.shapes(10, 5), torch.Generator().manual_seed(0))
-    spread = torch.cat([weight.flatten() for name, weight in began.items() if "bias" not in name])
+    began = model.begun(10, 5, torch.Generator().manual_seed(0))
+    spread = torch.cat([weight.flatten() for name, weight in began.named_parameters() if "bias" not in name])
     assert 0.0499 < spread.abs().max() <= 0.05
 
 
@@ -38,17 +38,17 @@ def test_a_step_is_what_the_equations_say() -> None:
     weights = {name: weight.numpy().astype(np.float64) for name, weight in model.weights.items()}
     state = [np.zeros(8)] * 4
     for token in (SOS, 4, 5):
-        vector = weights["words"][token]
+        vector = weights["embedding.weight"][token]
         for layer in (0, 1):
             gates = (
-                weights[f"layer {layer} input"] @ vector
-                + weights[f"layer {layer} state"] @ state[2 * layer]
-                + weights[f"layer {layer} bias"]
+                weights[f"layers.{layer}.weight_ih"] @ vector
+                + weights[f"layers.{layer}.weight_hh"] @ state[2 * layer]
+                + weights[f"layers.{layer}.bias"]
             ).reshape(4, 8)
             entering, forgetting, leaving = (1 / (1 + np.exp(-gates[part])) for part in (0, 1, 3))
             state[2 * layer + 1] = forgetting * state[2 * layer + 1] + entering * np.tanh(gates[2])
             vector = state[2 * layer] = leaving * np.tanh(state[2 * layer + 1])
-    logits = weights["output"] @ vector + weights["output bias"]
+    logits = weights["head.weight"] @ vector + weights["head.bias"]
     logits[[0, 2]] = -np.inf
     probs = np.exp(logits) / np.exp(logits).sum()
     found = np.exp(model.next_log_probs(Corpus.from_texts(["a b"], vocabulary=TINY)))[0]

@@ -87,11 +87,12 @@ def test_sentences_are_sums_of_steps(tiny: NetworkLanguageModel, temperature: fl
             assert np.all(np.isneginf(following[:, [PAD, SOS]]))
             expected[number] += following[0, token]
     np.testing.assert_allclose(tiny.log_prob(sentences, temperature=temperature), expected, atol=2e-5)
-    state = tiny.begin(tiny.weights, 1)
+    network = tiny.module
+    state = network.begin(1)
     with torch.no_grad():
         for position, token in enumerate([SOS, 4, UNK, 5]):
-            vector, state = tiny.step(tiny.weights, state, torch.tensor([token]), position)
-        logits = tiny.logits(tiny.weights, vector, temperature).double()
+            vector, state = network.step(state, torch.tensor([token]), position)
+        logits = network.logits(vector, temperature).double()
     stepped = torch.log_softmax(logits, 1).numpy()
     prefix = Corpus.from_texts(["a <unk> b"], vocabulary=TINY)
     np.testing.assert_allclose(np.exp(stepped), np.exp(tiny.next_log_probs(prefix, temperature=temperature)), atol=1e-6)

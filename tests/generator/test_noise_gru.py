@@ -20,7 +20,7 @@ N_TYPES = len(FORM.vocabulary)
 def generator(*, width: int = 6, length: int = 5, feeds: Feeds = "argmax", ends: bool = True) -> NoiseGru:
     model = NoiseGru(width, length=length, noise=2.0, feeds=feeds, ends=ends)
     rng = torch.Generator().manual_seed(3)
-    shapes = model.network.shapes(N_TYPES)
+    shapes = model.shapes(N_TYPES)
     arrays = {name: torch.randn(shape, generator=rng).numpy() for name, shape in shapes.items()}
     model.restore(arrays, vocabulary=FORM.vocabulary, tokenizer=FORM.tokenizer.name, record={})
     return model
@@ -31,13 +31,13 @@ def by_hand(model: NoiseGru, noise: np.ndarray, read: list[int]) -> np.ndarray:
     weights = {name: weight.numpy().astype(np.float64) for name, weight in model.weights.items()}
     width, state, found = model.width, noise.astype(np.float64), []
     for token in [SOS, *read]:
-        given = weights["input"] @ weights["words"][token] + weights["input bias"]
-        kept = weights["state"] @ state + weights["state bias"]
+        given = weights["cell.input.weight"] @ weights["words.weight"][token] + weights["cell.input.bias"]
+        kept = weights["cell.state.weight"] @ state + weights["cell.state.bias"]
         reset = 1 / (1 + np.exp(-(given + kept)[:width]))
         keep = 1 / (1 + np.exp(-(given + kept)[width : 2 * width]))
         new = np.tanh(given[2 * width :] + reset * kept[2 * width :])
         state = (1 - keep) * new + keep * state
-        logits = weights["output"] @ state + weights["output bias"]
+        logits = weights["head.weight"] @ state + weights["head.bias"]
         logits[[PAD, SOS] if model.ends else [PAD, SOS, EOS]] = -np.inf
         found.append(np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum())
     return np.array(found)
@@ -48,7 +48,7 @@ def test_after_reference_text_it_is_what_the_equations_say(ends: bool) -> None:
     model = generator(ends=ends)
     windows = np.array([[4, 5, 6], [6, 6, 4]])
     found = model.soft_after(windows, seed=5)
-    noise = model._noise(2, model.weights, 5, "gold", 0).numpy()
+    noise = model._noise(2, model.module, 5, "gold", 0).numpy()
     for row in range(2):
         np.testing.assert_allclose(found[row], by_hand(model, noise[row], windows[row, :-1].tolist()), atol=1e-5)
     assert (model.step_after(windows, seed=5) == found.argmax(2)).all()
@@ -65,14 +65,14 @@ def test_drawn_freely_it_reads_what_it_chose() -> None:
     corpus = model.sample(3, seed=1)
     assert corpus.lengths.tolist() == [5, 5, 5]
     assert (corpus.tokens.reshape(3, 5) == rows).all()
-    weights, noise = model.weights, torch.randn(4, 6, generator=torch.Generator().manual_seed(2))
+    network, noise = model.module, torch.randn(4, 6, generator=torch.Generator().manual_seed(2))
     nothing = torch.zeros(4, 0, dtype=torch.int64), torch.zeros(4, dtype=torch.int64)
     for soft in (False, True):
-        drawn = model.network.drawn(weights, noise, 4, *nothing, soft=soft)
+        drawn = network.drawn(noise, 4, *nothing, soft=soft)
         if soft:
-            assert (drawn == model.network.free(weights, noise, 4).argmax(2)).all()
+            assert (drawn == network.free(noise, 4).argmax(2)).all()
         else:
-            assert (drawn == model.network.forced(weights, drawn, noise).argmax(2)).all()
+            assert (drawn == network.forced(drawn, noise).argmax(2)).all()
 
 
 @pytest.mark.feature("LM-10")
@@ -81,8 +81,8 @@ def test_its_own_words_are_those_of_gold_history() -> None:
     model = generator(width=12)
     noise = torch.randn(200, 12, generator=torch.Generator().manual_seed(2)) * model.noise
     nothing = torch.zeros(200, 0, dtype=torch.int64), torch.zeros(200, dtype=torch.int64)
-    drawn = model.network.drawn(model.weights, noise, 6, *nothing, soft=False)
-    assert (model.network.forced(model.weights, drawn, noise).argmax(2) == drawn).all()
+    drawn = model.module.drawn(noise, 6, *nothing, soft=False)
+    assert (model.module.forced(drawn, noise).argmax(2) == drawn).all()
     assert len(np.unique(drawn.numpy(), axis=0)) > 5
 
 

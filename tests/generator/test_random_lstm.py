@@ -24,7 +24,7 @@ def test_weights_are_standard_normal_and_of_the_seed() -> None:
         assert abs(float(weight.std()) - 1) < 4.5 / np.sqrt(2 * n), name
     again, other = RandomLstm(seed=3), RandomLstm(seed=4)
     assert all(torch.equal(weight, again.weights[name]) for name, weight in model.weights.items())
-    assert not torch.equal(model.weights["words"], other.weights["words"])
+    assert not torch.equal(model.weights["embedding.weight"], other.weights["embedding.weight"])
     assert model.sample(30, seed=1).texts == again.sample(30, seed=1).texts
 
 

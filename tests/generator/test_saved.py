@@ -12,7 +12,6 @@ import pytest
 from textassay.corpus import TextForm
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator import (
-    PRESETS,
     LanguageModel,
     NetworkLanguageModel,
     WordShuffler,
@@ -40,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore:.*samples were cut")
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", ["gpt2", "lstm", "ngram", "position-unigram", "scheduled-sampling", "transformer-xl"])
 def test_a_saved_model_is_the_same_model(name: str, tmp_path: Path) -> None:
     model = fitted(name)
     save_model(model, tmp_path / "a" / "b", form=FORM)
@@ -110,8 +109,8 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
         (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
-        (lambda d: d["settings"].update(width=16), "'layer 0 bias' must have shape \\(64,\\), got \\(32,\\)"),
-        (lambda d: d["settings"].update(layers=2), r"'layer 1 bias' must have shape \(8?\d+,\), got None"),
+        (lambda d: d["settings"].update(width=16), r"'embedding.weight' must have shape \(18, 16\), got \(18, 8\)"),
+        (lambda d: d["settings"].update(layers=2), r"'layers.1.bias' must have shape \(8?\d+,\), got None"),
         (lambda d: d["settings"].update(depth=2), "unknown setting of lstm 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
         (lambda d: d.update(form=[]), "holds no usable model"),
@@ -152,7 +151,9 @@ def test_a_document_of_format_1_has_no_checksum_of_itself(folder: Path) -> None:
 def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> None:
     other = TextForm.learn([*TEXTS, "more words"], tokenizer="words", lowercase=True)
     changed(folder / "model.json", lambda document: document.update(form=other.to_dict(), vocabulary=other.hash))
-    with pytest.raises(InputError, match=f"a vocabulary of {len(other.vocabulary)} tokens: 'output' must have shape"):
+    with pytest.raises(
+        InputError, match=f"a vocabulary of {len(other.vocabulary)} tokens: 'embedding.weight' must have shape"
+    ):
         load_model(folder)
 
 

@@ -76,7 +76,7 @@ def test_the_true_token_alone_is_plain_likelihood_bit_by_bit() -> None:
     for name, weight in plain.weights.items():
         assert torch.equal(always.weights[name], weight)
     seldom = fitted("constant(k=0)", dropout=0.2)
-    assert not torch.equal(seldom.weights["words"], plain.weights["words"])
+    assert not torch.equal(seldom.weights["embedding.weight"], plain.weights["embedding.weight"])
 
 
 @pytest.mark.feature("JJ-04")
@@ -85,7 +85,7 @@ def test_the_observed_rate_is_the_asked_one(prob_true: float) -> None:
     model = fitted("constant(k=1)")
     inputs = torch.from_numpy(padded(CORPUS.tokens, CORPUS.offsets, np.arange(len(CORPUS)))[0]).repeat(50, 1)
     rng = torch.Generator().manual_seed(1)
-    told, own = mixed(model, model.weights, inputs, prob_true=prob_true, rng=rng)
+    told, own = mixed(model.module, inputs, prob_true=prob_true, rng=rng)
     words = (inputs != PAD) & (inputs != SOS)
     n = int(words.sum())
     spread = math.sqrt(prob_true * (1 - prob_true) / n)
@@ -104,7 +104,7 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
     """Frequencies after each mixed beginning are the model's probabilities, its end left out."""
     model = fitted("constant(k=1)")
     inputs = torch.from_numpy(padded(CORPUS.tokens, CORPUS.offsets, np.zeros(1, int))[0]).repeat(40_000, 1)
-    told, _ = mixed(model, model.weights, inputs, prob_true=0.0, rng=torch.Generator().manual_seed(2))
+    told, _ = mixed(model.module, inputs, prob_true=0.0, rng=torch.Generator().manual_seed(2))
     ids = CORPUS.vocabulary.tokens
     for first in range(4, len(ids)):
         rows = told[told[:, 1] == first]
@@ -113,9 +113,7 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
         probs /= probs.sum()
         found = np.bincount(rows[:, 2].numpy(), minlength=len(ids)) / len(rows)
         assert np.abs(found - probs).max() < 4 * 0.5 / math.sqrt(len(rows))
-    likeliest, own = mixed(
-        model, model.weights, inputs[:1], prob_true=0.0, greedy=True, rng=torch.Generator().manual_seed(2)
-    )
+    likeliest, own = mixed(model.module, inputs[:1], prob_true=0.0, greedy=True, rng=torch.Generator().manual_seed(2))
     logits = model.next_logits(model.next_vectors(likeliest[:, 1:].numpy())[0])
     logits[:, EOS] = -math.inf
     assert own[0, 1:].all()
@@ -127,21 +125,22 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
 def test_no_gradient_goes_through_the_draw(greedy: bool) -> None:
     """The gradient is that of the mixed sentence, given; the draw before it leaves nothing behind."""
     model = ScheduledSampling(8, mixing="constant(k=0.4)", greedy=greedy, dropout=0.0, seed=1)
-    began = model.new_weights(model.shapes(len(CORPUS.vocabulary), 6), torch.Generator().manual_seed(0))
-    with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as weights:
-        lessons = model.lessons(CORPUS, weights, batch_size=8, seed=0)
+    began = model.begun(len(CORPUS.vocabulary), 6, torch.Generator().manual_seed(0))
+    with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as network:
+        weights = list(network.parameters())
+        lessons = model.lessons(CORPUS, network, batch_size=8, seed=0)
         batch = lessons.batches(0)[2]
         loss = lessons.loss(batch, torch.Generator().manual_seed(5))
-        gradients = torch.autograd.grad(loss, list(weights.values()))
+        gradients = torch.autograd.grad(loss, weights)
         inputs, targets = (torch.from_numpy(part) for part in padded(CORPUS.tokens, CORPUS.offsets, batch[1]))
         rng = torch.Generator().manual_seed(5)
-        told, own = mixed(model, weights, inputs, prob_true=0.4, greedy=greedy, rng=rng)
+        told, own = mixed(network, inputs, prob_true=0.4, greedy=greedy, rng=rng)
         assert own.any()
         assert not told.requires_grad
-        logits = torch.nn.functional.linear(model.read(weights, told), *model.output_layer(weights))
+        logits = torch.nn.functional.linear(network(told), *network.output_layer())
         again = torch.nn.functional.cross_entropy(logits[targets != PAD], targets[targets != PAD])
         assert loss.item() == pytest.approx(again.item(), rel=1e-6)
-        for found, expected in zip(gradients, torch.autograd.grad(again, list(weights.values())), strict=True):
+        for found, expected in zip(gradients, torch.autograd.grad(again, weights), strict=True):
             torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-7)
 
 

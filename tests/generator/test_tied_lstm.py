@@ -37,7 +37,7 @@ def test_probabilities_of_all_sentences_sum_to_one_and_follow_the_steps() -> Non
 def test_it_is_saved_and_read_and_says_what_it_is(tmp_path: Path) -> None:
     model = _fitted(layers=2)
     assert model.name == "tied-lstm(width=8, layers=2, dimension=3, fixed=2)"
-    assert model.weights["layer 0 input"].shape == (32, 5)
+    assert model.weights["layers.0.weight_ih"].shape == (32, 5)
     save_model(model, tmp_path / "kept", form=TextForm(resolve_tokenizer("whitespace"), TEXT.vocabulary))
     again = load_model(tmp_path / "kept").model
     assert isinstance(again, TiedLstm)

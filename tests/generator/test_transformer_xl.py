@@ -58,10 +58,11 @@ def model() -> TransformerXlModel:
 
 def in_segments(model: TransformerXlModel, tokens: Any, length: int, most: int = 1000) -> Any:
     """Return the vectors after each token, read `length` at a time with the memory of `most` before."""
-    memory, found = None, []
+    memory: list[Any] = []
+    found = []
     with torch.no_grad():
         for part in torch.split(tokens, length, 1):
-            vectors, layers = model._run(model.weights, part, memory, None)
+            vectors, layers = model.module.run(part, memory, None)
             memory = [torch.cat([old, new], 1) for old, new in zip(memory, layers, strict=True)] if memory else layers
             memory = [part[:, -most:] for part in memory]
             found.append(vectors)
@@ -75,7 +76,7 @@ def test_the_papers_model_has_as_many_weights_as_its_authors_count() -> None:
     assert isinstance(paper, TransformerXlModel)
     assert parameter_counts(paper, 267_735).trainable == 151_107_538
     shapes = paper.shapes(267_735, 1)
-    assert sum(math.prod(shape) for name, shape in shapes.items() if name.startswith("layer")) == 41_066_400
+    assert sum(math.prod(shape) for name, shape in shapes.items() if name.startswith("blocks")) == 41_066_400
     assert (paper.recipe.learning_rate, paper.recipe.max_norm, paper.emptied) == (2.5e-4, 0.25, 0.03)
     assert (paper.segment, paper.memory, paper.batch_size, paper.dropout) == (150, 150, 60, 0.1)
 
@@ -84,10 +85,10 @@ def test_the_papers_model_has_as_many_weights_as_its_authors_count() -> None:
 @pytest.mark.parametrize("length", [1, 3, 5, 16])
 def test_segments_with_memory_are_the_whole_text_at_once(model: TransformerXlModel, length: int) -> None:
     tokens = torch.from_numpy(np.random.default_rng(0).integers(3, 14, (3, 16)))
-    whole = model.read(model.weights, tokens)
+    whole = model.module(tokens)
     torch.testing.assert_close(in_segments(model, tokens, length), whole, atol=1e-5, rtol=0)
     tokens[:, 9:] = 5
-    torch.testing.assert_close(model.read(model.weights, tokens)[:, :9], whole[:, :9], atol=1e-6, rtol=0)
+    torch.testing.assert_close(model.module(tokens)[:, :9], whole[:, :9], atol=1e-6, rtol=0)
 
 
 @pytest.mark.feature("EB-09")
@@ -95,11 +96,11 @@ def test_segments_with_memory_are_the_whole_text_at_once(model: TransformerXlMod
 def test_sampling_steps_are_what_scoring_reads(model: TransformerXlModel, length: int) -> None:
     """150 tokens are far more than a token can hear of, 16, and than listen at once."""
     tokens = torch.from_numpy(np.random.default_rng(0).integers(3, 14, (2, length)))
-    state = model.begin(model.weights, 2)
+    state = model.module.begin(2)
     with torch.no_grad():
-        whole = model.read(model.weights, tokens)
+        whole = model.module(tokens)
         for position in range(length):
-            vectors, state = model.step(model.weights, state, tokens[:, position], position)
+            vectors, state = model.module.step(state, tokens[:, position], position)
             torch.testing.assert_close(vectors, whole[:, position], atol=2e-5, rtol=0)
 
 
@@ -138,13 +139,13 @@ def test_where_a_text_stands_changes_nothing(model: TransformerXlModel) -> None:
     ends = []
     for n_before in (0, 5, 40):
         tokens = np.concatenate([rng.integers(3, 14, (1, n_before)), last], axis=1)
-        ends.append(single.read(single.weights, torch.from_numpy(tokens))[:, -1])
+        ends.append(single.module(torch.from_numpy(tokens))[:, -1])
     torch.testing.assert_close(ends[1], ends[0], atol=1e-5, rtol=0)
     torch.testing.assert_close(ends[2], ends[0], atol=1e-5, rtol=0)
     swapped = last.copy()
     swapped[0, [12, 14]] = swapped[0, [14, 12]]
     assert swapped[0, 12] != swapped[0, 14]
-    moved = single.read(single.weights, torch.from_numpy(swapped))[:, -1]
+    moved = single.module(torch.from_numpy(swapped))[:, -1]
     assert (moved - ends[0]).abs().max() > 1e-3
 
 
@@ -154,7 +155,7 @@ def test_running_text_is_scored_with_the_memory_of_what_came_before(model: Trans
     inputs, targets = running(text.tokens, text.offsets)
     for each in (model, random(segment=2, memory=7)):
         vectors = in_segments(each, torch.from_numpy(inputs[None]), each.segment, each.memory)
-        logits = each.logits(each.weights, vectors[0]).double()
+        logits = each.module.logits(vectors[0]).double()
         expected = torch.log_softmax(logits, 1)[torch.arange(15), torch.from_numpy(targets)]
         np.testing.assert_allclose(each.running_log_probs(text), expected, atol=1e-5)
     one = corpus(texts(1, 6, 5))
@@ -220,7 +221,7 @@ def test_a_killed_training_goes_on_to_the_same_weights_with_its_memory(tmp_path:
 def test_clusters_are_an_output_layer_like_any_other(tmp_path: Path) -> None:
     text = corpus(texts(30, 9, 0))
     clustered = made(cutoffs=(6, 10, 5000), max_epochs=4).fit(text)
-    assert clustered.weights["clusters"].shape == (2, 16)  # 5000 is beyond the vocabulary
+    assert clustered.weights["clusters.weight"].shape == (2, 16)  # 5000 is beyond the vocabulary
     sums = np.exp(clustered.next_log_probs(corpus(["", "a b"]), temperature=0.7)).sum(1)
     np.testing.assert_allclose(sums, 1.0, atol=1e-6)
     drawn = clustered.sample(200, seed=0, prefix=corpus(["a"]))
@@ -230,8 +231,8 @@ def test_clusters_are_an_output_layer_like_any_other(tmp_path: Path) -> None:
         share = np.mean(next_is == word)
         assert share == pytest.approx(expected[WORDS.encode([word])[0]], abs=4.5 * np.sqrt(0.1 * 0.9 / 200))
     assert clustered.history.epochs[-1].loss < clustered.history.epochs[0].loss
-    with pytest.raises(OptionError, match="has an adaptive softmax"):
-        clustered.output_layer(clustered.weights)
+    with pytest.raises(OptionError, match="an adaptive softmax has no single"):
+        clustered.module.output_layer()
 
 
 def test_doors() -> None:

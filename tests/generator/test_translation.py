@@ -13,6 +13,7 @@ from textassay.errors import InputError, OptionError
 from textassay.generator import (
     TranslationModel,
     TranslationNetwork,
+    begun,
     load_model,
     make_generator,
     pair_batch,
@@ -139,14 +140,14 @@ def test_probabilities_of_all_translations_sum_to_one() -> None:
 
 
 def test_the_loss_is_smoothed_as_written_down() -> None:
-    network = TranslationNetwork(8, 16, 1, 1, 2, 0.0, 0.2)
     rng = torch.Generator().manual_seed(5)
-    weights = network.new_weights(network.shapes(9), rng)
+    sizes: dict[str, Any] = {"width": 8, "inner": 16, "encoder_layers": 1, "decoder_layers": 1, "heads": 2}
+    network = begun(lambda: TranslationNetwork(9, **sizes, dropout=0.0, smoothing=0.2), rng)
     vectors, wanted = torch.randn(11, 8, generator=rng), torch.randint(3, 9, (11,), generator=rng)
-    log_probs = torch.log_softmax(network.logits(weights, vectors), 1)
+    log_probs = torch.log_softmax(network.logits(vectors), 1)
     even = log_probs[:, [1, 3, 4, 5, 6, 7, 8]].mean(1)  # all but <pad> and <sos>
     expected = -(0.8 * log_probs[torch.arange(11), wanted] + 0.2 * even).mean()
-    assert float(network.loss(weights, vectors, wanted)) == pytest.approx(float(expected), rel=1e-5)
+    assert float(network.loss(vectors, wanted).detach()) == pytest.approx(float(expected.detach()), rel=1e-5)
 
 
 def test_batches_hold_every_pair_once_and_few_tokens() -> None:

@@ -6,28 +6,23 @@ generator, so its loss here must be differentiable in another way, such as over 
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
 
 from textassay.adversarial.player import Player, part_of
 from textassay.errors import check_range
 from textassay.seeding import stream
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
 
-
-def discriminator_loss(real: "Tensor", generated: "Tensor") -> "Tensor":
+def discriminator_loss(real: Tensor, generated: Tensor) -> Tensor:
     """Return -E log D - E log(1 - D) in nats, a scalar, from log-odds of being real, shapes (N,) and (M,)."""
-    from torch.nn.functional import softplus
-
     return softplus(-real).mean() + softplus(generated).mean()
 
 
-def generator_loss(generated: "Tensor", *, saturating: bool = True) -> "Tensor":
+def generator_loss(generated: Tensor, *, saturating: bool = True) -> Tensor:
     """Return E log(1 - D) in nats, or -E log D where not `saturating`, a scalar, from log-odds of being real, (M,)."""
-    from torch.nn.functional import softplus
-
     return -softplus(generated).mean() if saturating else softplus(-generated).mean()
 
 
@@ -38,7 +33,7 @@ class Alternating:
         self,
         generator: Player,
         discriminator: Player,
-        losses: "tuple[Callable[[torch.Generator], Tensor], Callable[[torch.Generator], Tensor]]",
+        losses: tuple[Callable[[torch.Generator], Tensor], Callable[[torch.Generator], Tensor]],
         *,
         discriminator_steps: int = 1,
         generator_steps: int = 1,
@@ -55,21 +50,19 @@ class Alternating:
         self._seed = seed
         self._validate = validate
 
-    def state(self) -> "dict[str, Tensor]":
+    def state(self) -> dict[str, Tensor]:
         """Return both sides."""
         return {
             f"{side}/{name}": each for side, player in self.players.items() for name, each in player.tensors().items()
         }
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore both sides."""
         for side, player in self.players.items():
             player.restore(part_of(tensors, side))
 
     def round(self, phase: str, number: int) -> dict[str, float]:
         """Take the steps of each side; return the mean loss of each that took any."""
-        import torch
-
         values = {}
         for (side, player), n_steps in zip(self.players.items(), self._phases.get(phase, self._steps), strict=True):
             seed = int(stream(self._seed, "adversarial", phase, number, side).integers(2**63))

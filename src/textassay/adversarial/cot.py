@@ -9,25 +9,25 @@ Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discret
 Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from textassay.adversarial.cot_recipe import CotRecipe
 from textassay.adversarial.from_scratch import FromScratch
 from textassay.adversarial.player import Player
-from textassay.adversarial.roll_outs import Actions
+from textassay.adversarial.policy_gradient import Actions
+from textassay.adversarial.recipes import CotRecipe
 from textassay.adversarial.rounds import Phase
 from textassay.corpus import Corpus
-from textassay.generator import LanguageModel, LstmModel, Reader, Weights
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+from textassay.generator import LanguageModel, LstmModel, SentenceNetwork
 
 
 class CoT(FromScratch):
     """Generator and mediator; an `AdversarialTrainer`. Needs the extra ``neural``."""
+
+    kind = "cot"
 
     def __init__(
         self,
@@ -39,28 +39,22 @@ class CoT(FromScratch):
         oracle: LanguageModel | None = None,
         seed: int = 0,
     ) -> None:
-        self.mediator = LstmModel(
-            recipe.mediator_width,
-            layers=recipe.mediator_layers,
-            dropout=recipe.mediator_dropout,
-            length=model.length,
-            batch_size=recipe.batch_size,
-        )
-        size, n_validation = recipe.batch_size, recipe.n_validation
-        super().__init__(
-            "cot", model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed
-        )
-        import torch
-
         self.recipe = recipe
-        initial = self.mediator.new_weights(
-            self.mediator.shapes(self._n_types, self.limit), torch.Generator().manual_seed(self._key("mediator"))
-        )
-        mediator_weights = {name: weight.to(self._device).requires_grad_() for name, weight in initial.items()}
+        size, n_validation = recipe.batch_size, recipe.n_validation
+        super().__init__(model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed)
+        rng = torch.Generator().manual_seed(self._key("mediator"))
+        sizes: dict[str, Any] = {
+            "layers": recipe.mediator_layers,
+            "dropout": recipe.mediator_dropout,
+            "length": model.length,
+        }
+        mediator = LstmModel(recipe.mediator_width, **sizes).begun(self._n_types, self.limit, rng)
+        self.mediator: SentenceNetwork = mediator.to(self._device)
         betas = (recipe.beta1, recipe.beta2)
+        rates = {"generator": recipe.learning_rate, "mediator": recipe.mediator_learning_rate}
         self.players = {
-            "generator": Player(self._weights, learning_rate=recipe.learning_rate, betas=betas),
-            "mediator": Player(mediator_weights, learning_rate=recipe.mediator_learning_rate),
+            "generator": Player(dict(self.network.named_parameters()), learning_rate=rates["generator"], betas=betas),
+            "mediator": Player(dict(self.mediator.named_parameters()), learning_rate=rates["mediator"]),
         }
 
     @property
@@ -72,56 +66,41 @@ class CoT(FromScratch):
     def _iterations(self) -> int:
         return self.recipe.iterations
 
-    def _initial_weights(self, weights: "dict[str, Tensor]") -> "dict[str, Tensor]":
-        return weights
-
     def _step(self, *place: str | int) -> dict[str, float]:
         """Update the mediator, then the generator.
 
         ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
         estimate of KL(G || M), in nats per sentence.
         """
-        import torch
-
-        real, drawn = self._real_batch(*place), self._drawn(*place, "mixed")
+        real, drawn = self._real_batch(*place), self._batch(*place, "mixed")
         rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
         mediator, generator = self.players["mediator"], self.players["generator"]
-        mediator_loss = mediator.descend(_likelihood_loss(self.mediator, mediator.weights, real, drawn, rng))
-        sample = self._drawn(*place, "climbed")
-        gaps = divergence(self._plain, generator.weights, self.mediator, mediator.weights, sample)
+        mediator_loss = mediator.descend(_likelihood_loss(self.mediator, real, drawn, rng))
+        sample = self._batch(*place, "climbed")
+        gaps = divergence(self.network, self.mediator, sample)
         return {"mediator_loss": mediator_loss, "generator_loss": generator.descend(gaps.mean())}
 
 
-def divergence(
-    generator: Reader, weights: Weights, mediator: Reader, mediator_weights: Weights, drawn: Actions
-) -> "Tensor":
+def divergence(generator: SentenceNetwork, mediator: SentenceNetwork, drawn: Actions) -> Tensor:
     """Return for each sentence the sum over its prefixes of KL(G || M) of the next word, shape (B,), in nats."""
-    import torch
-
-    device = next(iter(weights.values())).device
+    device = generator.device
     taken, inputs = torch.from_numpy(drawn.taken).to(device), torch.from_numpy(drawn.inputs).to(device)
-    matrix, bias = generator.output_layer(weights)
+    matrix, bias = generator.output_layer()
     known = bias.isfinite()  # excluded types have no divergence
 
-    def log_probs(vectors: "Tensor", matrix: "Tensor", bias: "Tensor") -> "Tensor":
+    def log_probs(vectors: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
         return torch.log_softmax(torch.nn.functional.linear(vectors, matrix[known], bias[known]), 1)
 
-    learning = torch.Generator(device)  # so that a GPU saves what the backward pass needs
-    log_g = log_probs(generator.read(weights, inputs, learning)[taken], matrix, bias)
+    log_g = log_probs(generator(inputs)[taken], matrix, bias)
     with torch.no_grad():
-        read = mediator.read(mediator_weights, inputs)[taken]
-        log_m = log_probs(read, *mediator.output_layer(mediator_weights))
+        log_m = log_probs(mediator(inputs)[taken], *mediator.output_layer())
     gaps = (log_g.exp() * (log_g - log_m)).sum(1)
     return torch.zeros(taken.shape, device=device, dtype=gaps.dtype).masked_scatter(taken, gaps).sum(1)
 
 
-def _likelihood_loss(
-    mediator: Reader, weights: Weights, real: Actions, drawn: Actions, rng: "torch.Generator"
-) -> "Tensor":
+def _likelihood_loss(mediator: SentenceNetwork, real: Actions, drawn: Actions, rng: torch.Generator) -> Tensor:
     """Return the mean cross-entropy of the actions of both."""
-    import torch
-
     both = Actions(np.concatenate((real.tokens, drawn.tokens)), np.concatenate((real.lengths, drawn.lengths)))
     taken = torch.from_numpy(both.taken).to(rng.device)
-    vectors = mediator.read(weights, torch.from_numpy(both.inputs).to(rng.device), rng)[taken]
-    return mediator.loss(weights, vectors, torch.from_numpy(both.tokens).to(rng.device)[taken])
+    vectors = mediator(torch.from_numpy(both.inputs).to(rng.device), rng)[taken]
+    return mediator.cross_entropy(vectors, torch.from_numpy(both.tokens).to(rng.device)[taken])

@@ -9,63 +9,46 @@ brackets are those of Garbacea et al., "Judge the Judges", EMNLP 2019.
 Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the last
 goals of a sentence reach to its end; sums are over the tokens of a sentence and means over sentences; where real text
 has no unknown word, none is drawn in the rounds.
-Names in checkpoints and values ("judge", "judge_loss") are those of saved runs; "judge" is the discriminator there.
+"judge" in names of values and settings is the discriminator.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from scipy.special import expit
+from scipy.stats import rankdata
+from torch import Tensor
 
-from textassay.adversarial.history import mean_values
-from textassay.adversarial.leakgan_recipe import LeakGanRecipe
-from textassay.adversarial.leakgan_rewards import goal_agreement, intrinsic_rewards, rank_rescaled
-from textassay.adversarial.player import Player, part_of
-from textassay.adversarial.policy import Policy
-from textassay.adversarial.policy_gradient import policy_loss
-from textassay.adversarial.refresh import refresh
-from textassay.adversarial.roll_outs import Actions, draw_actions, log_probs_of, mean_outcomes
-from textassay.adversarial.validation import validated
-from textassay.corpus import PAD, SOS, UNK, Corpus
+from textassay.adversarial.generator_training import GeneratorTraining
+from textassay.adversarial.player import Player
+from textassay.adversarial.policy_gradient import Actions, log_probs_of, mean_outcomes, policy_loss
+from textassay.adversarial.recipes import LeakGanRecipe
+from textassay.adversarial.rounds import mean_values
+from textassay.corpus import PAD, SOS, Corpus
 from textassay.execution import parallel_map
-from textassay.generator import (
-    LeakGanModel,
-    Reading,
-    check_train,
-    drawn_corpus,
-    highway_features,
-    pooled_windows,
-    read_on,
-    tokens_in,
-    training_record,
-)
+from textassay.generator import LeakGanModel, Reading, check_train, training_record
 from textassay.seeding import stream
 from textassay.training import History, single_threaded, training_device
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
 _TOGETHER = 256  # sentences scored in one block
 
 
-class _Policy(Policy, LeakGanModel):
-    """The generator in the rounds, at sharpness 1."""
-
-
-class LeakGan:
+class LeakGan(GeneratorTraining):
     """The two sides; an `AdversarialTrainer`. Needs the extra ``neural``.
 
     Where sentences end, one of `max_length` tokens has no end action, in real text, too: the probability of an end
     there is not trained, though it counts in `log_prob`.
     """
+
+    kind = "leakgan"
 
     def __init__(
         self,
@@ -77,47 +60,34 @@ class LeakGan:
         seed: int = 0,
     ) -> None:
         check_train(train, generator=model.name)
-        import torch
-
-        self.model, self.recipe = model, recipe
-        self._policy = _Policy(**{**model.settings, "sharpness": 1.0})
-        self._seed = int(stream(seed, "leakgan", model.name, train.fingerprint).integers(2**62))
-        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
-        initial = model.new_weights(shapes, torch.Generator().manual_seed(self._key("weights")))
-        self._train = train
-        self._restore_model(initial, {})
-        tokens = tokens_in(model.vocabulary, train, generator=model.name)
-        self._policy.excludes_unknown = UNK not in tokens
-        self.limit = model.limit_for(train, *([] if valid is None else [valid]))
-        self._real = Actions.of_text(tokens, train.offsets, self.limit)
-        self._valid = None
-        if valid is not None:
-            self._valid = (tokens_in(model.vocabulary, valid, generator=model.name), valid.offsets)
-        device = training_device()
-        self._weights = {name: weight.to(device, copy=True).requires_grad_() for name, weight in initial.items()}
-        output = stream(self._seed, "judge").normal(0, 0.1, len(initial["features bias"]))
+        super().__init__(model, train, begins_as=model.name, seed=seed)
+        self.recipe, self.memory = recipe, model.memory
+        rng = torch.Generator().manual_seed(self._key("weights"))
+        network = model.begun(len(train.vocabulary), int(train.lengths.max()), rng).to(training_device())
+        record = {**training_record(train, train.fingerprint), "history": asdict(History())}
+        model.take(network.copied(), vocabulary=train.vocabulary, tokenizer=train.tokenizer, record=record)
+        limit = model.limit_for(train, *([] if valid is None else [valid]))
+        self.learn_from(network, train, valid, limit=limit)
+        self.policy.sharpness = 1.0
+        output = stream(self._seed, "judge").normal(0, 0.1, network.features.n_features)
         output_layer = {
-            "output": torch.from_numpy(output).float().to(device),
-            "output bias": torch.zeros(1, device=device),
+            "output": torch.from_numpy(output).float().to(network.device),
+            "output bias": torch.zeros(1, device=network.device),
         }
         self._output_layer = {name: weight.requires_grad_() for name, weight in output_layer.items()}
         rate, norm = recipe.learning_rate, recipe.max_norm
-        self.manager = Player(self._named("manager"), learning_rate=rate, max_norm=norm)
-        self.worker = Player(self._named("worker"), learning_rate=rate, max_norm=norm)
-        self.discriminator = Player(
-            {**self._named("features"), **self._output_layer}, learning_rate=recipe.judge_learning_rate
+        self.manager, self.worker = (
+            Player(dict(part.named_parameters()), learning_rate=rate, max_norm=norm)
+            for part in (network.manager, network.worker)
         )
+        leaked = dict(network.features.named_parameters())
+        self.discriminator = Player({**leaked, **self._output_layer}, learning_rate=recipe.judge_learning_rate)
+        self.players = {"manager": self.manager, "worker": self.worker, "discriminator": self.discriminator}
 
-    def state(self) -> "dict[str, Tensor]":
-        """Return all three players."""
-        players = {"manager": self.manager, "worker": self.worker, "judge": self.discriminator}
-        return {f"{part}/{name}": each for part, player in players.items() for name, each in player.tensors().items()}
-
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
-        """Restore a `state`."""
-        self.manager.restore(part_of(tensors, "manager"))
-        self.worker.restore(part_of(tensors, "worker"))
-        self.discriminator.restore(part_of(tensors, "judge"))
+    @property
+    def sampled_network(self) -> Any:
+        """The generator at the sharpness of the model."""
+        return self.network
 
     def round(self, phase: str, number: int) -> dict[str, float]:
         """Run a cycle of pre-training, or, in the phase ``adversarial``, a step of the generator and refreshes.
@@ -139,36 +109,20 @@ class LeakGan:
         first = recipe.cycles * recipe.pretraining_refreshes + (number - 1) * recipe.refreshes
         return values | self._refreshed((phase, number), first, recipe.refreshes)
 
-    def validate(self) -> dict[str, float]:
-        """Return the nats per token of the validation text, where there is one."""
-        return validated(self.model, self._weights, self._valid)
-
-    def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences of the present generator, at the sharpness of the model."""
-        key = int(stream(seed, "leakgan sample").integers(2**62))
-        drawn = draw_actions(self.model, self._weights, n, limit=self.limit, key=key)
-        return drawn_corpus(*drawn.sentences(), vocabulary=self.model.vocabulary, tokenizer=self.model.tokenizer)
-
-    def finish(self, record: Mapping[str, Any]) -> None:
-        """Make the present generator the model; `record`, JSON-ready, becomes part of its record."""
-        self._restore_model(self._weights, {"adversarial": dict(record)})
-
     def read(self, drawn: Actions) -> Reading:
         """Return the generator's `Reading` before the first action of each row and after each of them."""
-        import torch
-
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
         tokens = torch.from_numpy(rows).to(self.worker.device)
-        return read_on(self._weights, tokens, self._policy.begin(self._weights, len(drawn)))
+        reading: Reading = self.policy.reading(tokens, self.policy.begin(len(drawn)))
+        return reading
 
     def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
         """Return the mean probability of being real over roll-outs after each action, shape (B, limit)."""
         n = self.recipe.n_roll_outs
-        return mean_outcomes(self._policy, self._weights, drawn, self.prob_real, n_roll_outs=n, key=key)
+        return mean_outcomes(self.policy, drawn, self.prob_real, n_roll_outs=n, key=key)
 
     def prob_real(self, rows: IntArray) -> FloatArray:
         """Return the probability (34) that each row of actions, shape (R, limit), is real, shape (R,)."""
-        import torch
 
         def score(start: int) -> FloatArray:
             with single_threaded(), torch.no_grad():
@@ -177,15 +131,13 @@ class LeakGan:
 
         return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
 
-    def manager_loss(self, drawn: Actions, reading: Reading, rewards: FloatArray | None = None) -> "Tensor":
+    def manager_loss(self, drawn: Actions, reading: Reading, rewards: FloatArray | None = None) -> Tensor:
         """Return minus the agreement of goals with the moves of the features, weighted by rewards; a scalar.
 
         (38) with `rewards`, of each action, shape (B, limit): a goal has the reward of the last action that it is for.
         (39) without.
         """
-        import torch
-
-        memory = self.model.memory
+        memory = self.memory
         lengths = torch.from_numpy(drawn.lengths).to(self.manager.device)
         agreement = goal_agreement(reading.features.detach(), reading.goals, lengths, memory=memory)
         weights = np.ones(drawn.tokens.shape)
@@ -195,25 +147,23 @@ class LeakGan:
         returns = torch.from_numpy(weights).to(agreement)
         return policy_loss(agreement, returns, torch.from_numpy(drawn.taken).to(self.manager.device))
 
-    def log_probs(self, drawn: Actions, reading: Reading, *, with_unknown: bool = False) -> "Tensor":
+    def log_probs(self, drawn: Actions, reading: Reading, *, with_unknown: bool = False) -> Tensor:
         """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none.
 
         That of the policy, or, `with_unknown`, of the model at sharpness 1: it can draw ``<unk>`` even where real text
         has none, so learning from real text must make it unlikely.
         """
-        network = self.model if with_unknown else self._policy
-        return log_probs_of(network, self._weights, drawn, reading.vectors[:, :-1])
+        network = self.network if with_unknown else self.policy
+        return log_probs_of(network, drawn, reading.vectors[:, :-1])
 
     def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
         """Update manager and worker once, from new samples."""
-        import torch
-
         drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
         rewards = self.rewards(drawn, key=self._key(*place, "roll-outs"))
         rescaled = rank_rescaled(rewards, drawn.taken, rescaling=self.recipe.rescaling)
         reading = self.read(drawn)
         taken = torch.from_numpy(drawn.taken).to(self.worker.device)
-        intrinsic = intrinsic_rewards(reading.features, reading.goals, memory=self.model.memory).detach()
+        intrinsic = intrinsic_rewards(reading.features, reading.goals, memory=self.memory).detach()
         worker_loss = policy_loss(self.log_probs(drawn, reading), intrinsic, taken)
         self._learn(self.manager_loss(drawn, reading, rescaled), worker_loss)
         return {
@@ -237,10 +187,8 @@ class LeakGan:
         n_actions = int(self._real.lengths.sum())
         return {"agreement": agreed / n_actions, "mle_loss": lost / n_actions}
 
-    def _learn(self, manager_loss: "Tensor", worker_loss: "Tensor") -> None:
+    def _learn(self, manager_loss: Tensor, worker_loss: Tensor) -> None:
         """Update manager and worker, both with gradients at the present weights."""
-        import torch
-
         for player, loss in ((self.worker, worker_loss), (self.manager, manager_loss)):
             gradients = torch.autograd.grad(loss, list(player.weights.values()), retain_graph=player is self.worker)
             for weight, gradient in zip(player.weights.values(), gradients, strict=True):
@@ -254,60 +202,76 @@ class LeakGan:
 
     def _refresh(self, number: int, key: int) -> dict[str, float]:
         """Train the discriminator on new samples and as many real sentences."""
-        import torch
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         recipe = self.recipe
 
-        def loss(real_rows: IntArray, rows: IntArray) -> "Tensor":
+        def loss(real_rows: IntArray, rows: IntArray) -> Tensor:
             logits = self._logits(np.concatenate((self._real.tokens[real_rows], rows)))
             is_real = torch.from_numpy(np.repeat([1.0, 0.0], [len(real_rows), len(rows)])).to(logits)
             penalty = recipe.penalty * sum((weight**2).sum() / 2 for weight in self._output_layer.values())
             return binary_cross_entropy_with_logits(logits, is_real) + penalty
 
-        return refresh(
+        return self.refresh(
             self.discriminator,
             loss,
             self._drawn(recipe.n_negatives, key),
-            self._real,
             epochs=range(number * recipe.epochs, (number + 1) * recipe.epochs),
             batch_size=recipe.batch_size,
-            seed=self._key("order"),
         )
 
-    def _logits(self, rows: IntArray) -> "Tensor":
+    def _logits(self, rows: IntArray) -> Tensor:
         """Return the discriminator's logit of being real of each row of actions, shape (R,)."""
         drawn = Actions(rows, np.count_nonzero(rows != PAD, axis=1))
         features = self._features(drawn)
         return features @ self._output_layer["output"] + self._output_layer["output bias"]
 
-    def _features(self, drawn: Actions) -> "Tensor":
+    def _features(self, drawn: Actions) -> Tensor:
         """Return the features of whole rows, shape (R, F), equal to those of `read` after the last action."""
-        import torch
-
-        recent = self._policy.begin(self._weights, len(drawn))[0]
+        recent = self.policy.begin(len(drawn))[0]
         rows = np.concatenate((np.full((len(drawn), 1), SOS), drawn.tokens), axis=1)
         tokens = torch.from_numpy(rows).to(self.discriminator.device)
-        pooled = pooled_windows(self._weights, torch.cat((recent, tokens), 1))
+        pooled = self.network.features.windows(torch.cat((recent, tokens), 1))
         behind = np.arange(rows.shape[1]) > drawn.lengths[:, None]
         hidden = torch.from_numpy(behind).to(self.discriminator.device)[..., None]
-        return highway_features(self._weights, pooled.masked_fill(hidden, -math.inf).amax(1))
+        features: Tensor = self.network.features(pooled.masked_fill(hidden, -math.inf).amax(1))
+        return features
 
-    def _drawn(self, n: int, key: int) -> Actions:
-        return draw_actions(self._policy, self._weights, n, limit=self.limit, key=key)
 
-    def _named(self, part: str) -> "dict[str, Tensor]":
-        return {name: weight for name, weight in self._weights.items() if name.startswith(part)}
+def rank_rescaled(rewards: FloatArray, taken: BoolArray, *, rescaling: float) -> FloatArray:
+    """Return rewards by their rank in the batch: sigmoid(`rescaling` x (0.5 - rank / n)), the highest has rank 1.
 
-    def _restore_model(self, weights: "Mapping[str, Tensor]", record: Mapping[str, Any]) -> None:
-        """Load `weights` into the model."""
-        train = self._train
-        self.model.restore(
-            {name: weight.detach().cpu().numpy() for name, weight in weights.items()},
-            vocabulary=train.vocabulary,
-            tokenizer=train.tokenizer,
-            record={**training_record(train, train.fingerprint), "history": asdict(History()), **record},
-        )
+    `rewards`: of each action, shape (B, T); `taken`: where there are actions, shape (B, T): n of them at a time.
+    """
+    rescaled = np.zeros(rewards.shape)
+    for column in range(rewards.shape[1]):
+        rows = taken[:, column]
+        ranks = rankdata(-rewards[rows, column])
+        rescaled[rows, column] = expit(rescaling * (0.5 - ranks / max(int(rows.sum()), 1)))
+    return rescaled
 
-    def _key(self, *place: str | int) -> int:
-        return int(stream(self._seed, *place).integers(2**62))
+
+def intrinsic_rewards(features: Tensor, goals: Tensor, *, memory: int) -> Tensor:
+    """Return the agreement of each token with the last `memory` goals, shape (B, T), in [-1, 1].
+
+    (40): the mean of cos(f_t - f_(t-i), g_(t-i)) over i from 1 to `memory`; terms before the first token are 0.
+
+    `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F).
+    """
+    total = features.new_zeros(features.shape[0], features.shape[1] - 1)
+    for back in range(1, min(memory, total.shape[1]) + 1):
+        moved = features[:, back:] - features[:, :-back]
+        total[:, back - 1 :] += torch.cosine_similarity(moved, goals[:, :-back], dim=-1)
+    return (total / memory).clamp(-1, 1)  # rounding
+
+
+def goal_agreement(features: Tensor, goals: Tensor, lengths: Tensor, *, memory: int) -> Tensor:
+    """Return the cosine of each goal with the move of the features over the next `memory` tokens, shape (B, T).
+
+    `features`, `goals`: before the first token and after each of T, shape (B, T + 1, F); `lengths`: tokens of each
+    sentence, (B,): where fewer follow, over these.
+    """
+    places = torch.arange(features.shape[1] - 1, device=features.device)
+    later = torch.minimum(places + memory, lengths[:, None])  # (batch, T)
+    reached = features.gather(1, later[..., None].expand(-1, -1, features.shape[2]))
+    return torch.cosine_similarity(reached - features[:, :-1], goals[:, :-1], dim=-1)

@@ -4,12 +4,11 @@ Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from textassay.errors import InputError, OptionError
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Player:
@@ -17,14 +16,12 @@ class Player:
 
     def __init__(
         self,
-        weights: "Mapping[str, Tensor]",
+        weights: Mapping[str, Tensor],
         *,
         learning_rate: float,
         betas: tuple[float, float] = (0.9, 0.999),
         max_norm: float | None = None,
     ) -> None:
-        import torch
-
         if not weights:
             raise OptionError("there are no weights to train")
         if not 0 < learning_rate < float("inf"):
@@ -39,10 +36,8 @@ class Player:
         fused = self.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(list(weights.values()), lr=learning_rate, betas=betas, fused=fused)
 
-    def descend(self, loss: "Tensor") -> float:
+    def descend(self, loss: Tensor) -> float:
         """Take a step down the gradient of `loss`, a scalar, and return its value."""
-        import torch
-
         gradients = torch.autograd.grad(loss, list(self.weights.values()))
         for weight, gradient in zip(self.weights.values(), gradients, strict=True):
             weight.grad = gradient
@@ -51,24 +46,20 @@ class Player:
 
     def step(self) -> None:
         """Take a step with the gradients of the weights, and clear them."""
-        import torch
-
         if self.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.weights.values(), self.max_norm)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def tensors(self) -> "dict[str, Tensor]":
+    def tensors(self) -> dict[str, Tensor]:
         """Return the weights and Adam's moments, by name; memory is shared with those in training."""
         tensors = {f"weights/{name}": weight.detach() for name, weight in self.weights.items()}
         for name, weight in self.weights.items():
             tensors |= {f"adam {key}/{name}": value for key, value in self.optimizer.state[weight].items()}
         return tensors
 
-    def restore(self, tensors: "Mapping[str, Tensor]") -> None:
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
         """Restore a copy of `tensors`."""
-        import torch
-
         expected = {f"weights/{name}": weight.shape for name, weight in self.weights.items()}
         shapes = {name: tensor.shape for name, tensor in tensors.items() if name.startswith("weights/")}
         if shapes != expected:
@@ -86,6 +77,6 @@ class Player:
                     state[part.removeprefix("adam ")] = tensor.to(on, copy=True)
 
 
-def part_of(tensors: "Mapping[str, Tensor]", part: str) -> "dict[str, Tensor]":
+def part_of(tensors: Mapping[str, Tensor], part: str) -> dict[str, Tensor]:
     """Return the tensors named ``PART/...``, without that prefix."""
     return {name.removeprefix(f"{part}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{part}/")}

@@ -27,6 +27,7 @@ MODELS: Mapping[str, str] = {
     "translation": "Transformer that translates, trained on pairs of sentences.",
     "seqgan": "SeqGAN: policy gradient against a CNN discriminator, after maximum likelihood.",
     "rankgan": "RankGAN: SeqGAN with a ranker instead of a discriminator.",
+    "gumbelgan": "GAN whose gradients reach an LSTM through Gumbel-softmax, after maximum likelihood.",
     "leakgan": "LeakGAN: manager and worker that see the discriminator's features.",
     "cot": "CoT: cooperative training of a generator and a mediator.",
     "scratchgan": "ScratchGAN: trained against a discriminator from the first step.",

@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import textassay.adversarial as systems
-from textassay.adversarial import CotRecipe, LeakGanRecipe, RankGanRecipe, ScratchGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.adversarial import (
+    CotRecipe,
+    GumbelGanRecipe,
+    LeakGanRecipe,
+    RankGanRecipe,
+    ScratchGanRecipe,
+    SeqGanRecipe,
+    WganRecipe,
+)
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
 from textassay.errors import InputError, OptionError
-from textassay.generator import SETTING_TYPES
+from textassay.generator import settings_of
 
 if TYPE_CHECKING:
     from textassay.generator import LanguageModel
@@ -337,6 +345,7 @@ _RANKS: Help = {
 _SHAPE: Help = {
     "width": "Hidden dimension.",
     "layers": "LSTM layers.",
+    "embedding": ("embedding_width", "Embedding dimension; that of --width by default."),
     "spread": ("init_range", "Initial weights are uniform between -X and X."),
 }
 _STEPS: Help = {
@@ -353,9 +362,9 @@ _ADAM: Help = {
 _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
     **{
         name: (
-            Settings("network", SETTING_TYPES["lstm"], MODEL, LSTM),
+            Settings("network", settings_of("lstm"), MODEL, LSTM),
             RECIPE,
-            Settings("network", SETTING_TYPES["lstm"], TRAINING, BATCH),
+            Settings("network", settings_of("lstm"), TRAINING, BATCH),
             Settings("rounds", recipe, ROUNDS, _SEQGAN),
             Settings("rounds", recipe, panel, others),
         )
@@ -365,7 +374,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         )
     },
     "cot": (
-        Settings("network", SETTING_TYPES["lstm"], MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
+        Settings("network", settings_of("lstm"), MODEL, {**_SHAPE, "width": "Embedding and hidden dimension."}),
         Settings("rounds", CotRecipe, ROUNDS, {**_STEPS, **_ADAM}),
         Settings("rounds", CotRecipe, "Mediator", {
             "mediator_learning_rate": "Learning rate of the mediator.",
@@ -374,9 +383,31 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
             "mediator_dropout": "Dropout of the mediator.",
         }),
     ),
+    "gumbelgan": (
+        Settings("network", settings_of("lstm"), MODEL, LSTM),
+        RECIPE,
+        Settings("network", settings_of("lstm"), TRAINING, BATCH),
+        Settings("rounds", GumbelGanRecipe, ROUNDS, {
+            "rounds": "Adversarial rounds.",
+            "iterations": "Steps of a round: an update of each side.",
+            "batch_size": ("adversarial_batch_size", "Sentences of each side in an update."),
+            "temperature": "Temperature of the relaxed draws in the first round.",
+            "last_temperature": "Temperature of the relaxed draws in the last round.",
+            "learning_rate": ("adversarial_learning_rate", "Learning rate of the generator in the rounds."),
+            "max_norm": ("adversarial_max_norm", "Clip gradients of the generator to this norm in the rounds."),
+            "n_validation": ("validation_samples", "Sentences drawn to ask an oracle about."),
+        }),
+        Settings("rounds", GumbelGanRecipe, DISCRIMINATOR, {
+            "pretraining_rounds": "Rounds of the discriminator alone, before those of both.",
+            "judge_learning_rate": ("discriminator_learning_rate", "Learning rate of the discriminator."),
+            "dimension": ("discriminator_embedding_width", "Embedding dimension of the discriminator."),
+            "width": ("discriminator_width", "Hidden dimension of the discriminator."),
+            "dropout": ("discriminator_dropout", "Dropout of the discriminator."),
+        }),
+    ),
     "scratchgan": (
-        Settings("network", SETTING_TYPES["tied-lstm"], MODEL, {
-            **_SHAPE,
+        Settings("network", settings_of("tied-lstm"), MODEL, {
+            **{name: line for name, line in _SHAPE.items() if name != "embedding"},
             "dimension": ("embedding_width", "Embedding dimension that is learnt."),
             "fixed": ("fixed_width", "Embedding dimension that is not learnt; that of --vectors where they are given."),
         }),
@@ -395,7 +426,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "leakgan": (
-        Settings("network", SETTING_TYPES["leakgan"], MODEL, {
+        Settings("network", settings_of("leakgan"), MODEL, {
             "width": "Hidden dimension of manager and worker.",
             "goal": "Dimension of a goal embedding.",
             "memory": "Goals that the worker reads, and tokens that a goal is for.",
@@ -424,7 +455,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
         }),
     ),
     "wgan": (
-        Settings("network", SETTING_TYPES["noise-gru"], MODEL, {
+        Settings("network", settings_of("noise-gru"), MODEL, {
             "width": "Embedding and hidden dimension, and that of the noise; "
             "of the critic, too, without --critic-width.",
             "noise": "Standard deviation of the noise.",
@@ -449,6 +480,7 @@ _SETTINGS: Mapping[str, tuple[Settings, ...]] = {
 _COMMANDS: Mapping[str, type[TrainAdversarial]] = {
     "seqgan": TrainSeqGan,
     "rankgan": TrainSeqGan,
+    "gumbelgan": TrainSeqGan,
     "cot": TrainWithOracle,
     "scratchgan": TrainScratchGan,
     "leakgan": TrainAdversarial,

@@ -7,30 +7,33 @@ from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
-from textassay.generator import CONTEXT_PRESETS, PRESETS, SETTING_TYPES
+from textassay.generator import CONDITIONAL, presets_of, settings_of
 from textassay.training import Recipe
 
 MODEL, TRAINING = "Model", "Training"
 
 _OTHERS = {  # in files of their own
-    **dict.fromkeys(("cot", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
+    **dict.fromkeys(("cot", "gumbelgan", "leakgan", "rankgan", "scratchgan", "seqgan", "wgan"), "train_adversarial"),
     "translation": "train_translation",
 }
 
 RECIPE = Settings("training", Recipe, TRAINING, {
     "max_epochs": ("epochs", "Most epochs."),
     "patience": "Stop after N epochs in a row without improvement.",
-    "learning_rate": "Peak learning rate of Adam.",
+    "learning_rate": "Peak learning rate.",
     "schedule": "Learning rate: constant, linear, cosine or inverse-sqrt.",
     "warmup_steps": "Steps over which the learning rate rises.",
     "max_norm": "Clip gradients to this norm.",
     "averaging": "Decay of the running mean of the weights that is kept; 0: the weights themselves.",
     "precision": "auto, float32 or bfloat16.",
+    "rule": ("optimizer", "adam or rmsprop."),
+    "max_value": "Clamp each number of a gradient to [-X, X].",
 })  # fmt: skip
 LSTM: Help = {
     "width": "Embedding and hidden dimension.",
     "layers": "LSTM layers.",
     "dropout": "Dropout between layers.",
+    "embedding": ("embedding_width", "Embedding dimension; that of --width by default."),
     "spread": ("init_range", "Initial weights are uniform between -X and X."),
 }
 BATCH: Help = {"batch_size": "Sentences in a batch."}
@@ -62,16 +65,16 @@ _SHAPES: Mapping[str, Help] = {
         "emptied": ("memory_reset_prob", "Probability that the memory is emptied before a batch."),
         "cutoffs": "Ids where clusters of the adaptive softmax begin, such as 20000,40000; none: a plain softmax.",
     },
-    **{name: {**LSTM, "context_width": "Embedding dimension of a context."} for name in CONTEXT_PRESETS},
+    **{name: {**LSTM, "context_width": "Embedding dimension of a context."} for name in CONDITIONAL},
 }  # fmt: skip
-_COUNTED = {
-    "ngram": Settings("network", SETTING_TYPES["ngram"], MODEL, {
+_COUNTED: Mapping[str, Help] = {
+    "ngram": {
         "order": "Words of the longest n-grams.",
         "discounts": "Kneser-Ney discounts: modified (three an order) or single.",
-    }),
-    "position-unigram": Settings("network", SETTING_TYPES["position-unigram"], MODEL, {
+    },
+    "position-unigram": {
         "strength": "Weight of the frequency over all positions, in words.",
-    }),
+    },
 }  # fmt: skip
 
 
@@ -80,10 +83,10 @@ def command(name: str) -> type[Command]:
     if name in _OTHERS:
         other: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
         return other
-    presets = {**PRESETS, **CONTEXT_PRESETS}[name]
+    presets, kind = presets_of(name), settings_of(name)
     if name in _COUNTED:
-        return with_settings(TrainCounted, name, MODELS[name], [_COUNTED[name]], presets=presets, preset="small")
-    kind = SETTING_TYPES[name]
+        parts = [Settings("network", kind, MODEL, _COUNTED[name])]
+        return with_settings(TrainCounted, name, MODELS[name], parts, presets=presets, preset="small")
     parts = [Settings("network", kind, MODEL, _SHAPES[name]), RECIPE, Settings("training", kind, TRAINING, BATCH)]
-    base = TrainConditional if name in CONTEXT_PRESETS else TrainWindowNetwork
+    base = TrainConditional if name in CONDITIONAL else TrainWindowNetwork
     return with_settings(base, name, MODELS[name], parts, presets=presets, preset="small")

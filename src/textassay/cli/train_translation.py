@@ -16,7 +16,7 @@ from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Fitted, Train, network_outcome
 from textassay.corpus import check_exists, is_url
 from textassay.errors import InputError, OptionError
-from textassay.generator import SETTING_TYPES, TRANSLATION_PRESETS
+from textassay.generator import presets_of, settings_of
 from textassay.training import DecayRecipe
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class TrainTranslation(Train):
 
 def command(name: str) -> type[Command]:
     """Return the command, with the settings of translation models."""
-    network = Settings("network", SETTING_TYPES["translation"], "Model", {
+    network = Settings("network", settings_of("translation"), "Model", {
         "width": "Embedding dimension, a multiple of --heads.",
         "inner": ("feedforward_width", "Width of the feed-forward layers."),
         "encoder_layers": "Blocks of the encoder.",
@@ -155,7 +155,7 @@ def command(name: str) -> type[Command]:
         "heads": "Attention heads.",
         "dropout": "Dropout of embeddings, attention and blocks.",
     })  # fmt: skip
-    training = Settings("training", SETTING_TYPES["translation"], "Training", {
+    training = Settings("training", settings_of("translation"), "Training", {
         "batch_tokens": "Tokens in a batch, padding included.",
         "smoothing": ("label_smoothing", "Label smoothing."),
     })  # fmt: skip
@@ -172,7 +172,7 @@ def command(name: str) -> type[Command]:
         "precision": "auto, float32 or bfloat16.",
     })  # fmt: skip
     parts = [network, recipe, training]
-    return with_settings(TrainTranslation, name, MODELS[name], parts, presets=TRANSLATION_PRESETS, preset="small")
+    return with_settings(TrainTranslation, name, MODELS[name], parts, presets=presets_of("translation"), preset="small")
 
 
 def _of(sides: Sides, numbers: Sequence[int]) -> Sides:

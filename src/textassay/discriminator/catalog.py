@@ -9,7 +9,7 @@ from typing import Any
 from textassay.corpus import TextUnit
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
-from textassay.discriminator.cnn import PAPER, CnnDiscriminator
+from textassay.discriminator.cnn import FIXED, PAPER, CnnDiscriminator
 from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
@@ -33,6 +33,7 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "cnn": CnnDiscriminator,
     "cnn-lstm": partial(RecurrentDiscriminator, convolution=True),
     "cnn-paper": partial(CnnDiscriminator, PAPER),
+    "cnn-paper-120": partial(CnnDiscriminator, FIXED),
     "embedding-logistic": EmbeddingLogisticDiscriminator,
     "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,

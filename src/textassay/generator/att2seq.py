@@ -1,62 +1,59 @@
 """Attention attribute-to-sequence (Att2Seq): an LSTM that attends to the attributes before each token.
 
 Source: Dong, Huang, Wei, Lapata, Zhou, Xu, "Learning to Generate Product Reviews from Attributes", EACL 2017.
-Departs from it: trained with Adam, gradients clipped by norm, where it has RMSProp and clips each value.
+Trained with Adam and gradients clipped by norm, or, as there, by RMSProp with each number clamped (preset ``paper``).
 """
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any
 
-from textassay.generator.conditional import ContextModel
-from textassay.generator.reader import State, Weights
+import torch
+from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from textassay.generator.conditional import ContextModel, ContextNetwork
+from textassay.generator.module import State
+from textassay.generator.settings import Att2SeqSettings
 
 
-class Att2SeqModel(ContextModel):
-    """Att2Seq; see `ContextModel` for the settings."""
+class Att2SeqNetwork(ContextNetwork):
+    """The network."""
 
-    kind: ClassVar[str] = "att2seq"
+    def __init__(self, n_types: int, **settings: Any) -> None:
+        super().__init__(n_types, **settings)
+        width, context = self.width, settings["context_width"]
+        n_attributes = len(self.attributes)
+        self.starts = nn.ModuleList(nn.Linear(n_attributes * context, width) for _ in self.layers)
+        self.attention_output = nn.Linear(width, 1, bias=False)
+        self.attention_attribute = nn.Linear(context, 1, bias=False)
+        self.mix_attribute = nn.Linear(context, width, bias=False)
+        self.mix_output = nn.Linear(width, width, bias=False)
 
     @property
     def context_shape(self) -> tuple[int, ...]:
         """Shape of the embeddings of all categories."""
-        return (len(self.attributes), self.context_width)
+        return (len(self.attributes), self.attributes[0].embedding_dim)
 
-    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights."""
-        width, context = self.width, self.context_width
-        shapes = super().shapes(n_types, longest)
-        for layer in range(self.layers):
-            shapes[f"layer {layer} start"] = (width, len(self.attributes) * context)
-            shapes[f"layer {layer} start bias"] = (width,)
-        attention = {"attention output": (1, width), "attention attribute": (1, context)}
-        return {**shapes, **attention, "mix attribute": (width, context), "mix output": (width, width)}
-
-    def initial_state(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
+    def initial_state(self, vectors: Tensor) -> tuple[State, Tensor]:
         """Return the first hidden state of each layer, its cell of zeros, and the embeddings of the categories."""
-        import torch
-
-        vectors = self.attribute_vectors(weights, categories)
         state: list[Tensor] = []
-        for layer in range(self.layers):
-            start, bias = weights[f"layer {layer} start"], weights[f"layer {layer} start bias"]
-            output = torch.tanh(torch.nn.functional.linear(vectors.flatten(1), start, bias))
+        for start in self.starts:
+            output = torch.tanh(start(vectors.flatten(1)))
             state += [output, torch.zeros_like(output)]
         return tuple(state), vectors
 
-    def attention(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+    def attention(self, vectors: Tensor, context: Tensor) -> Tensor:
         """Return the attention weights of the attributes after outputs (B, L, width): (B, L, K), rows sum to 1."""
-        import torch
+        of_attribute = self.attention_attribute(context).transpose(1, 2)  # (B, 1, K)
+        return torch.tanh(self.attention_output(vectors) + of_attribute).softmax(2)
 
-        of_output = torch.nn.functional.linear(vectors, weights["attention output"])  # (B, L, 1)
-        of_attribute = torch.nn.functional.linear(context, weights["attention attribute"])  # (B, K, 1)
-        return torch.tanh(of_output + of_attribute.transpose(1, 2)).softmax(2)
-
-    def conditioned(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
+    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
         """Return tanh of the attended context and the LSTM outputs, each through a linear layer, added."""
-        import torch
+        attended = self.attention(vectors, context).to(context.dtype) @ context  # (B, L, context_width)
+        return torch.tanh(self.mix_attribute(attended) + self.mix_output(vectors))
 
-        attended = self.attention(weights, vectors, context).to(context.dtype) @ context  # (B, L, context_width)
-        mixed = torch.nn.functional.linear(attended, weights["mix attribute"])
-        return torch.tanh(mixed + torch.nn.functional.linear(vectors, weights["mix output"]))
+
+class Att2SeqModel(Att2SeqSettings, ContextModel):
+    """Att2Seq; see `ContextModel` for the settings."""
+
+    def new_module(self, n_types: int, longest: int) -> Att2SeqNetwork:
+        """Return the network; `longest` does not matter."""
+        return Att2SeqNetwork(n_types, **self.network_settings)

@@ -15,10 +15,6 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 
-MAX_TOKENS = 1_000_000  # the longest text that may be drawn
-MAX_WINDOW = 100_000  # the longest fixed length of all samples
-
-
 class Generator(Protocol):
     """Something that draws sentences."""
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from textassay.corpus import Corpus
 from textassay.generator.network import NetworkLanguageModel
 from textassay.training import (
@@ -37,18 +39,15 @@ def _fits(model: NetworkLanguageModel, train: Corpus) -> Callable[[int], bool]:
     """Return a function from a number of sentences to whether a batch of the longest ones fits in memory."""
 
     def fits(n_sentences: int) -> bool:
-        import torch
-
-        shapes = model.shapes(len(train.vocabulary), int(train.lengths.max()))
         try:
-            began = model.new_weights(shapes, torch.Generator().manual_seed(0))
-            weights = {name: weight.to(training_device()).requires_grad_() for name, weight in began.items()}
+            rng = torch.Generator().manual_seed(0)
+            module = model.begun(len(train.vocabulary), int(train.lengths.max()), rng).to(training_device())
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             return False
-        lessons = model.lessons(train, weights, batch_size=n_sentences, seed=0)
+        lessons = model.lessons(train, module, batch_size=n_sentences, seed=0)
         with threads():
-            return step_fits(weights, lessons.heaviest, loss=lessons.loss, recipe=model.recipe)
+            return step_fits(dict(module.named_parameters()), lessons.heaviest, loss=lessons.loss, recipe=model.recipe)
 
     return fits

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from inspect import signature
 from json import dumps, loads
 from math import prod
@@ -9,58 +10,39 @@ from types import MappingProxyType
 from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 
 from textassay.errors import OptionError, check_type, unknown_name
-from textassay.generator.att2seq import Att2SeqModel
 from textassay.generator.base import LanguageModel
-from textassay.generator.c2s import C2sModel
-from textassay.generator.context_presets import CONTEXT_PRESETS
-from textassay.generator.fitted_network import TrainedNetwork
-from textassay.generator.gated_c2s import GatedC2sModel
-from textassay.generator.gpt2 import Gpt2Model
-from textassay.generator.leakgan import LeakGanModel
-from textassay.generator.lstm import SMALL, LstmModel
-from textassay.generator.ngram import NgramModel
-from textassay.generator.noise_gru import NoiseGru
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.presets import PRESETS
-from textassay.generator.random_lstm import RandomLstm
-from textassay.generator.scheduled_sampling import ScheduledSampling
-from textassay.generator.tied_lstm import TiedLstm
-from textassay.generator.transformer_xl import TransformerXlModel
-from textassay.generator.translation import TranslationModel
-from textassay.generator.translation_presets import TRANSLATION_PRESETS
-from textassay.training import DecayRecipe
+from textassay.generator.settings import presets_of, settings_of
+from textassay.training import DecayRecipe, require_neural
 
-KINDS: Mapping[str, type] = MappingProxyType(
+# Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
+KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "att2seq": Att2SeqModel,
-        "c2s": C2sModel,
-        "gc2s": GatedC2sModel,
-        "gpt2": Gpt2Model,
-        "leakgan": LeakGanModel,
-        "lstm": LstmModel,
-        "ngram": NgramModel,
-        "noise-gru": NoiseGru,
-        "position-unigram": PositionUnigram,
-        "random-lstm": RandomLstm,
-        "scheduled-sampling": ScheduledSampling,
-        "tied-lstm": TiedLstm,
-        "transformer-xl": TransformerXlModel,
-        "translation": TranslationModel,
+        "att2seq": ("att2seq", "Att2SeqModel"),
+        "c2s": ("c2s", "C2sModel"),
+        "gc2s": ("c2s", "GatedC2sModel"),
+        "gpt2": ("gpt2", "Gpt2Model"),
+        "leakgan": ("leakgan", "LeakGanModel"),
+        "lstm": ("lstm", "LstmModel"),
+        "ngram": ("ngram", "NgramModel"),
+        "noise-gru": ("noise_gru", "NoiseGru"),
+        "position-unigram": ("position_unigram", "PositionUnigram"),
+        "random-lstm": ("random_lstm", "RandomLstm"),
+        "scheduled-sampling": ("scheduled_sampling", "ScheduledSampling"),
+        "tied-lstm": ("tied_lstm", "TiedLstm"),
+        "transformer-xl": ("transformer_xl", "TransformerXlModel"),
+        "translation": ("translation", "TranslationModel"),
     }
 )
+_WITHOUT_PYTORCH = ("ngram", "position-unigram")
 
 
 def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
     """Return an unfitted generator.
 
-    `name`: one of `PRESETS` or `CONTEXT_PRESETS`; ``translation``, trained on pairs; ``random-lstm``, which is not
-    trained, or ``noise-gru``, trained against a critic, which have no presets here; `preset`: its name among `PRESETS`,
-    `CONTEXT_PRESETS` or `TRANSLATION_PRESETS`; None for ``small``.
+    `name`: one of `KINDS`; `preset`: one of `presets_of` it; None for ``small``.
     """
-    kind = _kind(name)
-    presets = {**PRESETS, **CONTEXT_PRESETS, "translation": TRANSLATION_PRESETS}.get(name, {"small": {}})
-    if name == TiedLstm.kind:  # its presets are those of ScratchGAN
-        presets = {"small": {"recipe": SMALL}}
+    kind = kind_of(name)
+    presets = presets_of(name)
     preset = "small" if preset is None else preset
     if preset not in presets:
         raise unknown_name(f"preset of {name}", preset, presets)
@@ -74,7 +56,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     if of_recipe:
         changes = {setting: value for setting, value in settings.items() if setting in of_recipe}
         chosen |= {"recipe": replace(chosen["recipe"], **changes)}
-    if issubclass(kind, TrainedNetwork):
+    if "seed" in signature(kind).parameters:
         chosen |= {"seed": seed}
     generator: LanguageModel = kind(**chosen)
     return generator
@@ -83,7 +65,7 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
 def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     """Return an unfitted generator with exactly these `settings`."""
     check_type("the kind of model", name, str)
-    kind = _kind(name)
+    kind = kind_of(name)
     _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
     recipe = settings.get("recipe", {})
     generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
@@ -97,10 +79,14 @@ def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
     return generator
 
 
-def _kind(name: str) -> type:
-    if name not in KINDS:
-        raise unknown_name("generator", name, KINDS)
-    return KINDS[name]
+def kind_of(name: str) -> type:
+    """Return the class of a generator; raise where there is none, or PyTorch is missing."""
+    settings_of(name)
+    if name not in _WITHOUT_PYTORCH:
+        require_neural(f"the {name} generator")
+    module, kind = KINDS[name]
+    found: type = getattr(import_module(f"textassay.generator.{module}"), kind)
+    return found
 
 
 def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
@@ -122,7 +108,7 @@ def _check_names(what: str, names: Mapping[str, Any], expected: Mapping[str, Any
 class Shaped(Protocol):
     """A network that knows the shapes of its weights before it is fitted."""
 
-    def shapes(self, n_types: int, longest: int) -> Mapping[str, tuple[int, ...]]:
+    def shapes(self, n_types: int, longest: int = 0) -> Mapping[str, tuple[int, ...]]:
         """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
         ...
 

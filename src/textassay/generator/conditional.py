@@ -9,32 +9,87 @@ Departs from it: without a context, samples are drawn for contexts as frequent a
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor, nn
 
-from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Attributes, Corpus, Vocabulary, context_numbers, n_contexts
-from textassay.errors import InputError, OptionError, check_range, check_type
-from textassay.generator.lstm import SMALL, LstmModel
-from textassay.generator.reader import State, Weights
+from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Corpus, Vocabulary, context_numbers, n_contexts
+from textassay.errors import InputError, OptionError, check_type
+from textassay.generator.lstm import LstmModel, LstmNetwork
+from textassay.generator.module import State
+from textassay.generator.settings import ContextSettings
 from textassay.seeding import stream
-from textassay.training import Recipe
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
 
 IntArray = npt.NDArray[np.int64]
 
 _FIRST = len(SPECIAL_TOKENS)  # the input that stands for context 0
 
 
-class ContextModel(LstmModel):
+class ContextNetwork(LstmNetwork):
+    """An LSTM whose first input is the number of a context; subclasses define how the context enters."""
+
+    def __init__(self, n_types: int, *, n_categories: Sequence[int], context_width: int, **settings: Any) -> None:
+        super().__init__(n_types, **settings)
+        self.n_categories = list(n_categories)
+        self.attributes: Any = nn.ModuleList(nn.Embedding(number, context_width) for number in n_categories)
+
+    def initialise(self, rng: torch.Generator) -> None:
+        """Draw all weights; embeddings of attributes have variance 1 where `spread` is None."""
+        super().initialise(rng)
+        if self.spread is None:
+            for table in self.attributes:
+                table.weight *= math.sqrt(3 * self.width)
+
+    def initial_state(self, vectors: Tensor) -> tuple[State, Tensor]:
+        """Return the first state of the LSTM, 2 x layers parts of shape (B, width), and the context vectors, (B, ...).
+
+        `vectors`: the embedding of each category, shape (B, K, context_width).
+        """
+        raise NotImplementedError
+
+    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return the input of the output layer, (B, L, width), for LSTM outputs, (B, L, width), and context vectors."""
+        raise NotImplementedError
+
+    @property
+    def context_shape(self) -> tuple[int, ...]:
+        """Shape of the context vectors of one sentence."""
+        raise NotImplementedError
+
+    def forward(self, tokens: Tensor, rng: torch.Generator | None = None) -> Tensor:
+        state, context = self.initial_state(self.attribute_vectors(tokens[:, 0]))
+        words = tokens.clone()
+        words[:, 0] = SOS
+        return self.conditioned(self.run(words, state, rng)[0], context)
+
+    def begin(self, n: int) -> State:
+        return (*super().begin(n), self.head.weight.new_zeros(n, *self.context_shape))
+
+    def step(self, state: State, tokens: Tensor, position: int) -> tuple[Tensor, State]:
+        *parts, context = state
+        if position == 0:
+            first, context = self.initial_state(self.attribute_vectors(tokens))
+            parts, tokens = list(first), torch.full_like(tokens, SOS)
+        vectors, after = self.run(tokens[:, None], tuple(parts), None)
+        return self.conditioned(vectors, context)[:, 0], (*after, context)
+
+    def attribute_vectors(self, first: Tensor) -> Tensor:
+        """Return the embedding of each category, (B, K, context_width), of the first inputs, (B,)."""
+        numbers = first - _FIRST
+        if bool((numbers < 0).any()):
+            raise InputError("the generator is conditional: it needs contexts")
+        vectors = []
+        for table, count in zip(self.attributes, self.n_categories, strict=True):
+            vectors.append(table(numbers % count))
+            numbers = torch.div(numbers, count, rounding_mode="floor")
+        return torch.stack(vectors, 1)
+
+
+class ContextModel(ContextSettings, LstmModel):
     """Conditional LSTM; subclasses define how the context enters. Needs the extra ``neural``.
 
     Corpora of training and scoring, and the `context` of samples, have columns of contexts, see
@@ -43,103 +98,17 @@ class ContextModel(LstmModel):
 
     needs_source: ClassVar[bool] = True  # metrics of unconditional text refuse this model
 
-    def __init__(
-        self,
-        width: int = 128,
-        *,
-        layers: int = 1,
-        dropout: float = 0.1,
-        spread: float | None = None,
-        context_width: int = 16,
-        attributes: Attributes = MappingProxyType({}),
-        recipe: Recipe = SMALL,
-        batch_size: int = 128,
-        max_length: int = 200,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            width,
-            layers=layers,
-            dropout=dropout,
-            spread=spread,
-            recipe=recipe,
-            batch_size=batch_size,
-            max_length=max_length,
-            seed=seed,
-        )
-        check_range("context_width", context_width, 1)
-        n_contexts(attributes)
-        self.context_width = context_width
-        self.attributes: dict[str, list[str]] = {name: list(categories) for name, categories in attributes.items()}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        return {**super().settings, "context_width": self.context_width, "attributes": self.attributes}
-
     @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         return f"{self.kind}(width={self.width}{layers}, contexts={'+'.join(self.attributes)})"
 
-    @abstractmethod
-    def initial_state(self, weights: Weights, categories: "Tensor") -> tuple[State, "Tensor"]:
-        """Return the first state of the LSTM, 2 x layers parts of shape (B, width), and the context vectors, (B, ...).
-
-        `categories`: index of the category of each attribute, shape (B, K).
-        """
-
-    @abstractmethod
-    def conditioned(self, weights: Weights, vectors: "Tensor", context: "Tensor") -> "Tensor":
-        """Return the input of the output layer, (B, L, width), for LSTM outputs, (B, L, width), and context vectors."""
-
     @property
-    @abstractmethod
-    def context_shape(self) -> tuple[int, ...]:
-        """Shape of the context vectors of one sentence."""
-
-    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights: those of an LSTM, and an embedding table of each attribute."""
-        tables = {f"attribute {name}": (len(each), self.context_width) for name, each in self.attributes.items()}
-        return {**super().shapes(n_types, longest), **tables}
-
-    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return initial weights; embeddings of attributes have variance 1 where `spread` is None."""
-        weights = super().new_weights(shapes, rng)
-        if self.spread is None:
-            for name in self.attributes:
-                weights[f"attribute {name}"] *= math.sqrt(3 * self.width)
-        return weights
-
-    def read(self, weights: Weights, tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the hidden state after each token, (B, L, width); the first input of each row is its context."""
-        state, context = self.initial_state(weights, self._categories(tokens[:, 0]))
-        words = tokens.clone()
-        words[:, 0] = SOS
-        vectors, _ = self._run(weights, words, state, rng)
-        return self.conditioned(weights, vectors, context)
-
-    def begin(self, weights: Weights, n: int) -> State:
-        """Return a state of zeros; the first step reads the context."""
-        return (*super().begin(weights, n), weights["output"].new_zeros(n, *self.context_shape))
-
-    def step(self, weights: Weights, state: State, tokens: "Tensor", position: int) -> tuple["Tensor", State]:
-        """Return the hidden state after the token at `position`, (B, width), and the next state."""
-        import torch
-
-        *parts, context = state
-        if position == 0:
-            begun, context = self.initial_state(weights, self._categories(tokens))
-            parts, tokens = list(begun), torch.full_like(tokens, SOS)
-        vectors, after = self._run(weights, tokens[:, None], tuple(parts), None)
-        return self.conditioned(weights, vectors, context)[:, 0], (*after, context)
-
-    def attribute_vectors(self, weights: Weights, categories: "Tensor") -> "Tensor":
-        """Return the embedding of each category, shape (B, K, context_width), for indices (B, K)."""
-        import torch
-
-        tables = (weights[f"attribute {name}"] for name in self.attributes)
-        return torch.stack([table[categories[:, place]] for place, table in enumerate(tables)], 1)
+    def network_settings(self) -> dict[str, Any]:
+        """Arguments of the network but for the number of types."""
+        n_categories = [len(categories) for categories in self.attributes.values()]
+        own = {"embedding": (self.embedding or self.width, 0), "context_width": self.context_width}
+        return {**super().network_settings, **own, "n_categories": n_categories}
 
     def restore(
         self,
@@ -169,19 +138,6 @@ class ContextModel(LstmModel):
         super().fit(train, valid, **settings)
         self.record |= seen
         return self
-
-    def _categories(self, first: "Tensor") -> "Tensor":
-        """Return the index of each category, shape (B, K), of the first inputs, (B,)."""
-        import torch
-
-        numbers = first - _FIRST
-        if bool((numbers < 0).any()):
-            raise InputError(f"{self.name} is conditional: it needs contexts")
-        places = []
-        for categories in self.attributes.values():
-            places.append(numbers % len(categories))
-            numbers = torch.div(numbers, len(categories), rounding_mode="floor")
-        return torch.stack(places, 1)
 
     def _first(self, corpus: Corpus) -> IntArray:
         if not any(name.startswith(COLUMN) for name in corpus.columns):

@@ -14,7 +14,7 @@ from textassay.corpus import EOS, UNK
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import LanguageModel, check_sample
-from textassay.generator.batch_reading import reads_in_batches
+from textassay.generator.batch_reader import reads_in_batches
 from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
 from textassay.seeding import stream, uniforms
 

@@ -1,4 +1,4 @@
-"""Fitted networks: weights, vocabulary, precision and record; training, saving and restoring.
+"""Fitted networks: a module with its vocabulary, precision and record; training, saving and restoring.
 
 `TrainedNetwork` adds the training loop of `textassay.training.loop` to `FittedNetwork`. A network that is trained
 elsewhere, such as one side of a GAN, needs the latter alone.
@@ -8,29 +8,58 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.corpus import Vocabulary
-from textassay.errors import InputError, check_range
+from textassay.errors import InputError, OptionError, check_range
 from textassay.generator.base import not_fitted
-from textassay.generator.fitted import Fitted
 from textassay.generator.lessons import Lessons
-from textassay.generator.reader import Weights
+from textassay.generator.module import Network, begun, shaped
 from textassay.training import History, Recipe, Step, launched, loop, require_neural, threads, training_device
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
+class Fitted:
+    """A module, float32, with vocabulary and tokeniser; its weights may be `changing`, in training."""
 
-MAX_LAYERS = 1000  # a limit for files: names and shapes of weights are listed by layer before anything is checked
+    def __init__(self, module: Any, vocabulary: Vocabulary, tokenizer: str, *, changing: bool = False) -> None:
+        self.module = module
+        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
+        self.changing = changing
+
+    @property
+    def digest(self) -> str:
+        """Hash of the weights."""
+        return str(self.module.digest if self.changing else self._kept_digest)
+
+    def at(self, precision: str) -> Any:
+        """Return the module in a precision."""
+        if precision not in ("float32", "bfloat16"):
+            raise OptionError(f"precision must be float32 or bfloat16, got {precision}")
+        if precision == "float32":
+            return self.module
+        return self.module.copied().bfloat16() if self.changing else self._kept_cast
+
+    @cached_property
+    def _kept_digest(self) -> Any:
+        return self.module.digest
+
+    @cached_property
+    def _kept_cast(self) -> Any:
+        return self.module.copied().bfloat16()
 
 
 class FittedNetwork(ABC):
     """A network and its weights, if it is fitted; subclasses define the network. Needs the extra ``neural``.
+
+    Subclasses inherit their settings first, see `textassay.generator.settings`.
 
     `precision`: ``float32`` or ``bfloat16``, for drawing and scoring; draws depend on it, and the name shows it;
     `record`: how it was trained, JSON-ready; empty before.
@@ -38,7 +67,7 @@ class FittedNetwork(ABC):
 
     kind: ClassVar[str]  # name in the catalogue
 
-    def __init__(self) -> None:
+    def __post_init__(self) -> None:
         require_neural(f"the {self.kind} generator")
         self.precision = "float32"
         self.record: dict[str, Any] = {}
@@ -55,8 +84,21 @@ class FittedNetwork(ABC):
         """Name without the precision, such as ``lstm(width=128)``."""
 
     @abstractmethod
-    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
-        """Return the names and shapes that `weights` should have for a vocabulary of `n_types`."""
+    def new_module(self, n_types: int, longest: int) -> Network:
+        """Return the network for `n_types` of tokens and sentences up to `longest` tokens."""
+
+    def begun(self, n_types: int, longest: int, rng: torch.Generator) -> Any:
+        """Return a new module with initial weights."""
+        return begun(partial(self.new_module, n_types, longest), rng)
+
+    def shapes(self, n_types: int, longest: int = 0) -> dict[str, tuple[int, ...]]:
+        """Return the names and shapes of the weights; nothing is allocated."""
+        module = shaped(partial(self.new_module, n_types, longest))
+        return {name: tuple(weight.shape) for name, weight in module.named_parameters()}
+
+    def longest_in(self, shapes: Mapping[str, tuple[int, ...]]) -> int:
+        """Return the `longest` of a module whose weights have these shapes; 0 where it does not matter."""
+        return 0
 
     @property
     def name(self) -> str:
@@ -74,9 +116,19 @@ class FittedNetwork(ABC):
         return self.require().tokenizer
 
     @property
-    def weights(self) -> Weights:
-        """Weights by name, float32."""
-        return self.require().weights
+    def module(self) -> Any:
+        """The `torch.nn.Module`, float32."""
+        return self.require().module
+
+    @property
+    def working_module(self) -> Any:
+        """The module in `precision`."""
+        return self.require().at(self.precision)
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The weights by name, float32."""
+        return dict(self.module.named_parameters())
 
     @property
     def n_parameters(self) -> int:
@@ -88,18 +140,14 @@ class FittedNetwork(ABC):
         """Hash of the weights."""
         return self.require().digest
 
-    def working_weights(self) -> Weights:
-        """Return the weights in `precision`."""
-        return self.require().at(self.precision)
-
     def require(self) -> Fitted:
-        """Return the fitted weights; raise `InputError` where there are none."""
+        """Return what was fitted; raise `InputError` where nothing was."""
         if self._fitted is None:
             raise not_fitted(self.name)
         return self._fitted
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the weights."""
+        """Return the weights by name."""
         return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
 
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
@@ -107,14 +155,13 @@ class FittedNetwork(ABC):
 
         `arrays`: the weights, or views without memory of the same shapes and types.
         """
-        import torch
-
-        stand_ins = {name: torch.empty(array.shape, device="meta") for name, array in arrays.items()}
         fit = f"the weights do not fit the settings and a vocabulary of {n_types} tokens"
         try:
-            expected = self._expected_shapes(stand_ins, n_types)
+            expected = self.shapes(n_types, self.longest_in({name: array.shape for name, array in arrays.items()}))
         except KeyError as missing:
             raise InputError(f"{fit}: {missing} is missing") from None
+        except RuntimeError:  # no tensor can have so many numbers
+            raise InputError(f"{fit}: they would be too large") from None
         for name in sorted(arrays.keys() | expected.keys()):
             shape = arrays[name].shape if name in arrays else None
             if shape != expected.get(name):
@@ -131,36 +178,33 @@ class FittedNetwork(ABC):
         record: Mapping[str, Any],
     ) -> None:
         """Load weights."""
-        import torch
-
         self.check_arrays(arrays, len(vocabulary))
-        weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-        expected = self._expected_shapes(weights, len(vocabulary))  # in the order of the digest
-        device = training_device()
-        self._fitted = Fitted({name: weights[name].to(device) for name in expected}, vocabulary, tokenizer)
+        longest = self.longest_in({name: array.shape for name, array in arrays.items()})
+        module = shaped(partial(self.new_module, len(vocabulary), longest))
+        module.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in arrays.items()}, assign=True)
+        self.take(module, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
+
+    def take(self, module: Network, *, vocabulary: Vocabulary, tokenizer: str, record: Mapping[str, Any]) -> None:
+        """Make `module` the network's own; it learns no more."""
+        module = module.to(training_device()).requires_grad_(False)
+        self._fitted = Fitted(module, vocabulary, tokenizer)
         self.record = dict(record)
 
     @contextmanager
-    def in_training(
-        self, initial: "Mapping[str, Tensor]", vocabulary: Vocabulary, tokenizer: str
-    ) -> "Iterator[dict[str, Tensor]]":
-        """Yield weights on the device, to be changed in place; after the ``with`` block they are the network's.
+    def in_training(self, module: Network, vocabulary: Vocabulary, tokenizer: str) -> Iterator[Any]:
+        """Yield the module on the device, to be changed in place; after the ``with`` block it is the network's.
 
         Inside, the network draws and scores with the present weights. If the block raises, the network is as before.
         """
-        device = training_device()
-        weights = {name: weight.detach().to(device, copy=True).requires_grad_() for name, weight in initial.items()}
-        del initial  # large
+        module = module.to(training_device()).requires_grad_()
         before = self._fitted
-        self._fitted = Fitted(weights, vocabulary, tokenizer, changing=True)
+        self._fitted = Fitted(module, vocabulary, tokenizer, changing=True)
         try:
-            yield weights
+            yield module
         except BaseException:
             self._fitted = before
             raise
-        for weight in weights.values():
-            weight.requires_grad_(False)
-        self._fitted = Fitted(weights, vocabulary, tokenizer)
+        self._fitted = Fitted(module.requires_grad_(False), vocabulary, tokenizer)
 
 
 class TrainedNetwork(FittedNetwork):
@@ -169,11 +213,12 @@ class TrainedNetwork(FittedNetwork):
     `seed`: with the training text, decides all randomness of training: the same bits on one CPU and number of threads.
     """
 
-    def __init__(self, recipe: Recipe, *, seed: int) -> None:
-        super().__init__()
-        check_range("seed", seed, 0)
-        self.recipe = recipe
-        self.seed = seed
+    recipe: Recipe
+    seed: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_range("seed", self.seed, 0)
         self.history = History()
 
     def restore(
@@ -191,7 +236,7 @@ class TrainedNetwork(FittedNetwork):
 
     def _train(
         self,
-        weights: "Mapping[str, Tensor]",
+        weights: Mapping[str, Tensor],
         lessons: Lessons,
         score: Callable[[], float] | None,
         *,
@@ -204,8 +249,6 @@ class TrainedNetwork(FittedNetwork):
         progress: Callable[[Step], None] | None,
     ) -> dict[str, Any]:
         """Train the weights of `in_training`, keep the history, and return the record of the training."""
-        import torch
-
         with threads():
             self.history = loop.train(
                 weights,

@@ -5,132 +5,143 @@ Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9,
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
-from textassay.errors import check_positive, check_range, check_share
-from textassay.generator.base import MAX_WINDOW
-from textassay.generator.fitted_network import MAX_LAYERS
-from textassay.generator.one_length import OneLength
-from textassay.training import Recipe, dropped
+import torch
+from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
-
-SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
+from textassay.generator.module import SentenceNetwork, State
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.settings import LstmSettings
+from textassay.training import dropped
 
 _FORGET_BIAS = 1.0  # so that the cell is kept at first
 
 
-@dataclass(eq=False, repr=False)
-class LstmModel(OneLength):
+class LstmLayer(nn.Module):
+    """One layer of PyTorch's LSTM kernel, with one bias for its two products with weights.
+
+    The first axis of the weights holds input, forget, candidate and output gate. `torch.nn.LSTM` has a second bias,
+    which adds nothing, and draws its dropout from the global random state.
+    """
+
+    def __init__(self, n_inputs: int, width: int) -> None:
+        super().__init__()
+        self.weight_ih = nn.Parameter(torch.empty(4 * width, n_inputs))
+        self.weight_hh = nn.Parameter(torch.empty(4 * width, width))
+        self.bias = nn.Parameter(torch.empty(4 * width))
+
+    def initialise_bias(self) -> None:
+        """Set all biases to 0, those of the forget gate to 1."""
+        width = len(self.bias) // 4
+        self.bias.zero_()
+        self.bias[width : 2 * width] = _FORGET_BIAS
+
+    def forward(self, vectors: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the outputs, shape (B, L, width), and the hidden state and cell after the last, shapes (B, width)."""
+        dtype = vectors.dtype
+        bias = self.bias.to(dtype)
+        parameters = [self.weight_ih.to(dtype), self.weight_hh.to(dtype), bias, torch.zeros_like(bias)]
+        before = [part[None].to(dtype).contiguous() for part in (hidden, cell)]
+        learns = torch.is_grad_enabled()  # else a GPU saves nothing for the backward pass
+        vectors, hidden, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
+        return vectors, hidden[0], cell[0]
+
+
+class LstmNetwork(SentenceNetwork):
+    """Embeddings, LSTM layers with dropout around them, and an output layer."""
+
+    def __init__(
+        self,
+        n_types: int,
+        width: int,
+        *,
+        layers: int,
+        dropout: float,
+        spread: float | None,
+        excluded: Sequence[int],
+        longest: int | None,
+        embedding: tuple[int, int] | None = None,
+    ) -> None:
+        """`embedding`: learnt and fixed dimension of the input vectors; `width` and 0 without it."""
+        super().__init__(excluded=excluded, longest=longest)
+        dimension, fixed = embedding or (width, 0)
+        self.embedding = nn.Embedding(n_types, dimension)
+        self.layers: Any = nn.ModuleList(
+            LstmLayer(width if layer else dimension + fixed, width) for layer in range(layers)
+        )
+        self.width, self.dropout, self.spread = width, dropout, spread
+        self.add_head(n_types)
+
+    def add_head(self, n_types: int) -> None:
+        """Add the output layer."""
+        self.head: Any = nn.Linear(self.width, n_types)
+
+    def initialise(self, rng: torch.Generator) -> None:
+        for name, weight in self.named_parameters():
+            if name.endswith("bias"):
+                weight.zero_()
+            else:
+                root = math.sqrt(3) if name == "embedding.weight" else 1
+                spread = self.spread or root / math.sqrt(self.width)
+                weight.uniform_(-spread, spread, generator=rng)
+        for layer in self.layers:
+            layer.initialise_bias()
+
+    def forward(self, tokens: Tensor, rng: torch.Generator | None = None) -> Tensor:
+        return self.run(tokens, self.begin(len(tokens)), rng)[0]
+
+    def begin(self, n: int) -> State:
+        zeros = self.layers[0].bias.new_zeros(n, self.width)
+        return (zeros,) * (2 * len(self.layers))
+
+    def step(self, state: State, tokens: Tensor, position: int) -> tuple[Tensor, State]:
+        vectors, state = self.run(tokens[:, None], state, None)
+        return vectors[:, 0], state
+
+    def output(self) -> tuple[Tensor, Tensor | None]:
+        return self.head.weight, self.head.bias
+
+    def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        """Return the outputs of the last layer, (B, L, width), and the state: hidden state and cell of each layer."""
+        return self.run_vectors(self.embedded(tokens), state, rng)
+
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        """Return the same for input vectors, (B, L, dimension)."""
+        device = vectors.device.type
+        if torch.is_autocast_enabled(device):
+            vectors = vectors.to(torch.get_autocast_dtype(device))
+        vectors = dropped(vectors, self.dropout, rng)
+        after: list[Tensor] = []
+        for number, layer in enumerate(self.layers):
+            vectors, hidden, cell = layer(vectors, *state[2 * number : 2 * number + 2])
+            vectors = dropped(vectors, self.dropout, rng)
+            after += [hidden, cell]
+        return vectors, tuple(after)
+
+    def embedded(self, tokens: Tensor) -> Tensor:
+        """Return the input vectors of tokens (B, L), shape (B, L, dimension)."""
+        vectors: Tensor = self.embedding(tokens)
+        return vectors
+
+
+class LstmModel(LstmSettings, NetworkLanguageModel):
     """LSTM language model; a `LanguageModel`. Needs the extra ``neural``."""
-
-    kind: ClassVar[str] = "lstm"
-
-    width: int = 128
-    _: KW_ONLY
-    layers: int = 1
-    dropout: float = 0.1
-    spread: float | None = None
-    length: int | None = None
-    recipe: Recipe = SMALL
-    batch_size: int = 128
-    max_length: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__init__(self.recipe, batch_size=self.batch_size, max_length=self.max_length, seed=self.seed)
-        check_range("width", self.width, 1)
-        check_range("layers", self.layers, 1, MAX_LAYERS)
-        check_range("length", self.length, 1, MAX_WINDOW)
-        check_share(self, ("dropout",))
-        check_positive(self, ("spread",))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.length is None:
-            del own["length"]
-        return {**own, "recipe": asdict(self.recipe)}
 
     @property
     def _title(self) -> str:
         layers = "" if self.layers == 1 else f", layers={self.layers}"
         length = "" if self.length is None else f", length={self.length}"
-        return f"lstm(width={self.width}{layers}{length})"
+        embedding = "" if self.embedding is None else f", embedding={self.embedding}"
+        return f"lstm(width={self.width}{embedding}{layers}{length})"
 
-    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights; `longest` does not matter."""
-        shapes: dict[str, tuple[int, ...]] = {"words": (n_types, self.width)}
-        for layer in range(self.layers):
-            for part in ("input", "state"):
-                shapes[f"layer {layer} {part}"] = (4 * self.width, self.width)
-            shapes[f"layer {layer} bias"] = (4 * self.width,)
-        return {**shapes, "output": (n_types, self.width), "output bias": (n_types,)}
+    @property
+    def network_settings(self) -> dict[str, Any]:
+        """Arguments of the network but for the number of types."""
+        names = ("width", "layers", "dropout", "spread", "excluded")
+        return {**{name: getattr(self, name) for name in names}, "longest": self.length}
 
-    def new_weights(self, shapes: Mapping[str, tuple[int, ...]], rng: "torch.Generator") -> "dict[str, Tensor]":
-        """Return initial weights."""
-        import torch
-
-        weights = {}
-        for name, shape in shapes.items():
-            weights[name] = torch.zeros(shape)
-            if name.endswith("bias"):
-                if name != "output bias":
-                    weights[name][self.width : 2 * self.width] = _FORGET_BIAS
-            else:
-                spread = self.spread or (math.sqrt(3) if name == "words" else 1) / math.sqrt(self.width)
-                weights[name].uniform_(-spread, spread, generator=rng)
-        return weights
-
-    def read(self, weights: "Mapping[str, Tensor]", tokens: "Tensor", rng: "torch.Generator | None" = None) -> "Tensor":
-        """Return the output of the last layer after each token, shape (B, L, width)."""
-        vectors, _ = self._run(weights, tokens, self.begin(weights, len(tokens)), rng)
-        return vectors
-
-    def begin(self, weights: "Mapping[str, Tensor]", n: int) -> "tuple[Tensor, ...]":
-        """Return zeros: hidden state and cell of each layer, 2 x layers parts of shape (B, width)."""
-        zeros = weights["output"].new_zeros(n, self.width)
-        return (zeros,) * (2 * self.layers)
-
-    def step(
-        self, weights: "Mapping[str, Tensor]", state: "tuple[Tensor, ...]", tokens: "Tensor", position: int
-    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        """Return the output of the last layer, shape (B, width), and the next state."""
-        vectors, state = self._run(weights, tokens[:, None], state, None)
-        return vectors[:, 0], state
-
-    def _run(
-        self,
-        weights: "Mapping[str, Tensor]",
-        tokens: "Tensor",
-        state: "tuple[Tensor, ...]",
-        rng: "torch.Generator | None",
-    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        import torch
-
-        device = tokens.device.type
-        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weights["output"].dtype
-        vectors = dropped(torch.nn.functional.embedding(tokens, weights["words"]).to(dtype), self.dropout, rng)
-        after: list[Tensor] = []
-        for layer in range(self.layers):
-            before = [
-                part[None].to(dtype).contiguous() for part in state[2 * layer : 2 * layer + 2]
-            ]  # (1, batch, width)
-            bias = weights[f"layer {layer} bias"].to(dtype)
-            parameters = [
-                weights[f"layer {layer} input"].to(dtype),
-                weights[f"layer {layer} state"].to(dtype),
-                bias,
-                torch.zeros_like(bias),
-            ]
-            learns = rng is not None  # else a GPU saves nothing for the backward pass
-            vectors, output, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
-            vectors = dropped(vectors, self.dropout, rng)
-            after += [output[0], cell[0]]
-        return vectors, tuple(after)
+    def new_module(self, n_types: int, longest: int) -> LstmNetwork:
+        """Return the network; `longest` does not matter."""
+        return LstmNetwork(n_types, **self.network_settings, embedding=(self.embedding or self.width, 0))

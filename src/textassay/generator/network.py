@@ -1,24 +1,27 @@
 """Neural language models: training, exact log-probabilities, draws.
 
 A network turns the beginning of a sentence into a hidden state, the output layer turns that into the probability of
-each next token. `textassay.generator.scoring` and `textassay.generator.sampling` do the work.
+each next token. `textassay.generator.module` says what a network is; `textassay.generator.scoring` and
+`textassay.generator.sampling` do the work.
 
 Source: Mikolov et al., "Recurrent neural network based language model", Interspeech 2010.
 """
 
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
-from textassay.corpus import Corpus
-from textassay.errors import InputError, check_range
+from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.errors import InputError
 from textassay.generator.base import (
-    MAX_TOKENS,
     check_sample,
     check_temperature,
     check_train,
@@ -29,45 +32,59 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
-from textassay.generator.batch_reading import BatchReading
 from textassay.generator.fitted_network import TrainedNetwork
 from textassay.generator.lessons import Lessons, sentence_lessons
 from textassay.generator.likelihood import perplexity
-from textassay.generator.reader import Weights
+from textassay.generator.module import SentenceNetwork
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import next_scores, token_scores
 from textassay.seeding import stream
-from textassay.training import Recipe, Step
+from textassay.training import Step
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 
-class NetworkLanguageModel(TrainedNetwork, BatchReading):
-    """A neural `LanguageModel`; subclasses define the network.
+class NetworkLanguageModel(TrainedNetwork):
+    """A neural `LanguageModel` and `BatchReader`; subclasses define the network.
 
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1; where the network has a longest sentence, these are the sentences up to there.
     """
 
-    def __init__(self, recipe: Recipe, *, batch_size: int, max_length: int | None, seed: int) -> None:
-        super().__init__(recipe, seed=seed)
-        check_range("batch_size", batch_size, 1)
-        check_range("max_length", max_length, 1, MAX_TOKENS)
-        self.batch_size = batch_size
-        self.max_length = max_length
+    batch_size: int
+    max_length: Any  # int; None where networks have a longest sentence
+    length: int | None = None  # tokens of every sentence, whose ends are neither learnt nor drawn; None: sentences end
+
+    @abstractmethod
+    def new_module(self, n_types: int, longest: int) -> SentenceNetwork:
+        """Return the network for `n_types` of tokens and sentences up to `longest` tokens."""
 
     @property
     def draws_ends(self) -> bool:
         """Whether sentences end; where not, ends do not count in nats per token."""
-        return True
+        return self.length is None
+
+    @property
+    def excluded(self) -> tuple[int, ...]:
+        """Types that never follow."""
+        return (PAD, SOS) if self.length is None else (PAD, SOS, EOS)
 
     @property
     def limit(self) -> int | None:
         """Most tokens of a sample; None where there is no limit."""
-        longest = None if self._fitted is None else self.longest(self._fitted.weights)
+        longest = self.length if self._fitted is None else self.module.longest
         return min((limit for limit in (self.max_length, longest) if limit is not None), default=None)
+
+    def limit_for(self, *corpora: Corpus) -> int:
+        """Return the most tokens of a sample; raise where sentences of `corpora` are longer."""
+        lengths = np.concatenate([corpus.lengths for corpus in corpora])
+        limit = self.limit
+        if limit is None or lengths.max() > limit:
+            raise InputError(f"{self.name} draws at most {limit} tokens, but real sentences have up to {lengths.max()}")
+        self._check_lengths(lengths)
+        return limit
 
     def fit(
         self,
@@ -82,29 +99,27 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
     ) -> Self:
         """Fit to `train`, keep the epoch with the best likelihood of `valid` (else the last), and return self."""
         check_train(train, generator=self.name)
-        import torch
-
         if valid is not None:
             check_train(valid, generator=self.name, what="validation")
 
         def seed(purpose: str) -> int:
             return int(stream(self.seed, self._title, purpose, train.fingerprint).integers(2**63))
 
-        shapes = self.shapes(len(train.vocabulary), int(train.lengths.max()))
-        began = torch.Generator().manual_seed(seed("weights"))
-        with self.in_training(self.new_weights(shapes, began), train.vocabulary, train.tokenizer) as weights:
+        rng = torch.Generator().manual_seed(seed("weights"))
+        began = self.begun(len(train.vocabulary), int(train.lengths.max()), rng)
+        with self.in_training(began, train.vocabulary, train.tokenizer) as module:
             self._tokens(train)
             scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
 
             def score() -> float:
                 assert scored is not None  # it is called where there is validation text
-                log_probs = token_scores(self, weights, *scored)
+                log_probs = token_scores(module, *scored)
                 mean = float(log_probs.sum()) / (len(log_probs) if self.draws_ends else len(scored[0]))
                 return mean if math.isfinite(perplexity(-mean)) else -math.inf  # which ends the training
 
             training = self._train(
-                weights,
-                self.lessons(train, weights, batch_size=self.batch_size, seed=seed("order")),
+                dict(module.named_parameters()),
+                self.lessons(train, module, batch_size=self.batch_size, seed=seed("order")),
                 None if valid is None else score,
                 texts=self._fingerprints(train, valid),
                 seed=seed("training"),
@@ -121,10 +136,10 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         }
         return self
 
-    def lessons(self, train: Corpus, weights: Weights, *, batch_size: int, seed: int) -> Lessons:
-        """Return the training batches; here sentences are independent."""
-        first = self._first(train)
-        return sentence_lessons(self, weights, train, batch_size=batch_size, seed=seed, first=first)
+    def lessons(self, train: Corpus, module: SentenceNetwork, *, batch_size: int, seed: int) -> Lessons:
+        """Return the training batches, here of independent sentences."""
+        self._check_lengths(train.lengths)
+        return sentence_lessons(module, train, batch_size=batch_size, seed=seed, first=self._first(train))
 
     def sample(
         self,
@@ -155,14 +170,13 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         key = int(stream(seed, self.name, fitted.digest, repr(float(temperature))).integers(2**63))
         limit = self.limit
         tokens, lengths = draw_sentences(
-            self,
             fitted.at(self.precision),
             Choice(temperature, top_k, top_p),
             beginnings,
             key=key,
             limit=np.iinfo(np.int64).max if limit is None else limit,
         )
-        if limit is not None and limit != self.longest(fitted.weights):
+        if limit is not None and limit != fitted.module.longest:
             n_cut = int(np.count_nonzero(lengths >= limit))
             if n_cut > 0:
                 warnings.warn(f"{self.name}: {n_cut} of {n} samples were cut at {limit} tokens", stacklevel=2)
@@ -183,8 +197,37 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
 
     def _scored(self, score: Callable[..., FloatArray], corpus: Corpus, temperature: float) -> FloatArray:
         check_temperature(temperature, generator=self.name)
-        return score(
-            self, self.working_weights(), self._tokens(corpus), corpus.offsets, temperature, self._first(corpus)
+        return score(self.working_module, self._tokens(corpus), corpus.offsets, temperature, self._first(corpus))
+
+    def next_vectors(self, tokens: IntArray) -> Tensor:
+        """Return the hidden state after the first 0 to L tokens of each row; see `BatchReader`."""
+        module = self.working_module
+        self._check_length(tokens.shape[1])
+        inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
+        with torch.no_grad():
+            vectors: Tensor = module(torch.from_numpy(inputs).to(module.device))
+        return vectors
+
+    def next_logits(self, vectors: Tensor) -> Tensor:
+        """Return the logits of the next token, (R, V), float32; see `BatchReader`."""
+        with torch.no_grad():
+            logits: Tensor = self.working_module.logits(vectors).float()
+        return logits
+
+    def continued(
+        self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
+    ) -> tuple[TokenArray, IntArray]:
+        """Return prefixes with their continuations, and lengths; see `BatchReader`."""
+        check_sample(max(len(prefixes), 1), seed=seed, temperature=temperature, generator=self.name)
+        n, length = prefixes.shape
+        offsets = np.arange(n + 1, dtype=np.int64) * length
+        self._check_length(length + n_tokens)
+        return draw_sentences(
+            self.working_module,
+            Choice(temperature, ends=ends),
+            Beginnings(prefixes.reshape(-1).astype(np.int32), offsets, np.arange(n)),
+            key=int(stream(seed, self.name, self.digest, repr(float(temperature))).integers(2**63)),
+            limit=length + n_tokens,
         )
 
     def _first(self, corpus: Corpus) -> IntArray | None:
@@ -200,13 +243,23 @@ class NetworkLanguageModel(TrainedNetwork, BatchReading):
         """Return the hashes of the texts, which a checkpoint must match."""
         return {"train": train.fingerprint, "valid": None if valid is None else valid.fingerprint}
 
-    def _expected_shapes(self, weights: Weights, n_types: int) -> Mapping[str, tuple[int, ...]]:
-        return self.shapes(n_types, self.longest(weights) or 0)
+    def _check_length(self, length: int) -> None:
+        longest = self.module.longest
+        if self.length is None and longest is not None and length > longest:
+            raise InputError(f"{self.name} reads at most {longest} tokens, got sequences of {length}")
+
+    def _check_lengths(self, lengths: IntArray) -> None:
+        others = lengths[lengths != self.length]
+        if self.length is not None and len(others):
+            raise InputError(
+                f"{self.name} needs sentences of {self.length} tokens, but {len(others)} of {len(lengths)} have "
+                f"another length, such as {others[0]}"
+            )
 
     def _tokens(self, corpus: Corpus) -> TokenArray:
         """Return the tokens of `corpus` as ids of this model, shape (T,), and raise where a sentence is too long."""
         fitted = self.require()
-        longest = self.longest(fitted.weights)
+        longest = fitted.module.longest
         if longest is not None and len(corpus) > 0 and int(corpus.lengths.max()) > longest:
             number = int(np.argmax(corpus.lengths > longest))
             problem = (

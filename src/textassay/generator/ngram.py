@@ -15,7 +15,6 @@ from textassay.corpus import EOS, Corpus, Vocabulary
 from textassay.errors import OptionError, check_range, check_type
 from textassay.execution import map_in_order, parallel_map
 from textassay.generator.base import (
-    MAX_TOKENS,
     check_counted,
     check_sample,
     check_train,
@@ -27,6 +26,7 @@ from textassay.generator.base import (
     tokens_in,
     training_record,
 )
+from textassay.generator.settings import MAX_TOKENS
 from textassay.ngram import BackoffModel, DiscountKind, Discounts, Tempered, fit_kneser_ney, with_ends
 from textassay.seeding import stream, uniforms
 

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from textassay.corpus import EOS, PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.embedding import content_hash
 from textassay.errors import InputError, OptionError
 from textassay.execution import parallel_map
 from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
-from textassay.generator.batching import padded
+from textassay.generator.lessons import padded
 from textassay.generator.pretrained_files import load_config, load_module, load_tokens, pretrained_folder
 from textassay.generator.pretrained_tokens import PretrainedTokens
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
@@ -32,7 +33,6 @@ from textassay.seeding import stream
 from textassay.training import is_out_of_memory, single_threaded, training_device
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 
@@ -124,8 +124,7 @@ class PretrainedModel:
         with self._memory_explained():
             network = self._network()
             tokens, lengths = draw_sentences(
-                cast(Any, network),
-                {"": next(network.module.parameters())},
+                network,
                 Choice(temperature, top_k, top_p),
                 beginnings,
                 key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
@@ -146,8 +145,6 @@ class PretrainedModel:
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        import torch
-
         tokens, offsets = self._own_tokens(corpus), corpus.offsets
         network = self._network()
         scores = np.empty(len(tokens) + len(corpus))
@@ -156,7 +153,7 @@ class PretrainedModel:
             inputs, targets = padded(tokens, offsets, rows)
             inside = targets != PAD
             with single_threaded(), torch.no_grad():
-                logits = network.logits({}, network.read(inputs, inside), temperature)
+                logits = network.logits(network.read(inputs, inside), temperature)
                 wanted = torch.from_numpy(targets[inside]).to(logits.device)
                 values = log_probs_of(logits, wanted).cpu().numpy()
             places = (offsets[rows] + rows)[:, None] + np.arange(inside.shape[1])
@@ -169,8 +166,6 @@ class PretrainedModel:
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
         check_temperature(temperature, generator=self.name)
-        import torch
-
         tokens, offsets = self._own_tokens(prefixes), prefixes.offsets
         network = self._network()
         scores = np.empty((len(prefixes), len(self.vocabulary)))
@@ -179,7 +174,7 @@ class PretrainedModel:
             inputs, _ = padded(tokens, offsets, rows)
             last = np.arange(inputs.shape[1]) == prefixes.lengths[rows][:, None]
             with single_threaded(), torch.no_grad():
-                logits = network.logits({}, network.read(inputs, last), temperature)
+                logits = network.logits(network.read(inputs, last), temperature)
                 scores[rows] = torch.log_softmax(logits.double(), 1).cpu().numpy()
 
         with self._memory_explained():
@@ -188,8 +183,6 @@ class PretrainedModel:
 
     def next_vectors(self, tokens: IntArray) -> "Tensor":
         """Return the network's logits after the first 0 to L tokens of each row; see `BatchReader`."""
-        import torch
-
         self._check_length(tokens.shape[1])
         inputs = np.concatenate((np.full((len(tokens), 1), SOS), tokens), axis=1)
         with self._memory_explained(), torch.no_grad():
@@ -198,10 +191,8 @@ class PretrainedModel:
 
     def next_logits(self, vectors: "Tensor") -> "Tensor":
         """Return the logits of the next token, (R, V), float32; see `BatchReader`."""
-        import torch
-
         with torch.no_grad():
-            return self._network().logits({}, vectors, 1.0)
+            return self._network().logits(vectors)
 
     def continued(
         self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
@@ -214,8 +205,7 @@ class PretrainedModel:
         with self._memory_explained():
             network = self._network()
             return draw_sentences(
-                cast(Any, network),
-                {"": next(network.module.parameters())},
+                network,
                 Choice(temperature, ends=ends),
                 Beginnings(prefixes.reshape(-1).astype(np.int32), offsets, np.arange(n)),
                 key=int(stream(seed, "pretrained", self._hash, repr(float(temperature))).integers(2**63)),
@@ -293,8 +283,6 @@ class _Network:
     """The network for `draw_sentences`; in place of hidden states it returns logits over the model's ids."""
 
     def __init__(self, module: "torch.nn.Module", device: "torch.device", tokens: PretrainedTokens) -> None:
-        import torch
-
         self.module: Any = module
         self.device = device
         ids = np.where(tokens.ids < 0, tokens.begin, tokens.ids)
@@ -305,27 +293,23 @@ class _Network:
 
     def read(self, inputs: IntArray, wanted: npt.NDArray[np.bool_]) -> "Tensor":
         """Return the logits at the `wanted` places of whole sentences, both (B, L), shape (n_wanted, V')."""
-        import torch
-
         tokens = self._ids[torch.from_numpy(inputs).to(self.device)]
         inside = torch.from_numpy(inputs != PAD).to(self.device)  # padding stands behind and is masked
         logits = self.module(tokens, attention_mask=inside.long(), use_cache=False).logits
         return cast("Tensor", logits[torch.from_numpy(wanted).to(self.device)])
 
-    def begin(self, weights: object, n: int) -> "tuple[_Cache]":
+    def begin(self, n: int) -> "tuple[_Cache]":
         """Return an empty cache."""
         from transformers import DynamicCache
 
         return (_Cache(DynamicCache()),)
 
-    def step(
-        self, weights: object, state: "tuple[_Cache]", tokens: "Tensor", position: int
-    ) -> "tuple[Tensor, tuple[_Cache]]":
+    def step(self, state: "tuple[_Cache]", tokens: "Tensor", position: int) -> "tuple[Tensor, tuple[_Cache]]":
         """Return the logits after one more token, shape (B, V'), and the cache with it."""
         logits = self.module(self._ids[tokens][:, None], past_key_values=state[0].cache, use_cache=True).logits
         return logits[:, -1], state
 
-    def logits(self, weights: object, vectors: "Tensor", temperature: float) -> "Tensor":
+    def logits(self, vectors: "Tensor", temperature: float = 1.0) -> "Tensor":
         """Return the logits at a temperature over our vocabulary, float32, -inf for excluded types, (B, V)."""
         own = vectors.float() if temperature == 1 else vectors.float() / max(temperature, _COLDEST)
         ours = own.index_select(1, self._ids).add_(self._blocked)

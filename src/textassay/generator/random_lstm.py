@@ -8,24 +8,19 @@ M_32^rand.
 Departs from it: the beginning of a sentence is a token of its own, not word 0.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 
 from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.errors import InputError, OptionError, check_range
-from textassay.generator.fitted import Fitted
+from textassay.generator.fitted_network import Fitted
 from textassay.generator.lstm import LstmModel
 from textassay.seeding import stream
-from textassay.training import History, training_device
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from textassay.training import History
 
 _TOKENIZER = "whitespace"
 
@@ -51,17 +46,22 @@ class RandomLstm(LstmModel):
         """Its tokeniser and vocabulary."""
         return TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(self.n_words))))
 
-    def require(self) -> Fitted:
-        """Return the weights, drawn at first use."""
-        if self._fitted is None:
-            import torch
+    @property
+    def excluded(self) -> tuple[int, ...]:
+        """All types but words."""
+        return (*super().excluded, UNK)
 
-            rng = stream(self.seed, self.kind)
-            drawn = {
-                name: torch.from_numpy(rng.standard_normal(shape).astype("float32")).to(training_device())
-                for name, shape in self.shapes(len(self.form.vocabulary), 0).items()
+    def require(self) -> Fitted:
+        """Return the network, its weights drawn at first use."""
+        if self._fitted is None:
+            form, rng = self.form, stream(self.seed, self.kind)
+            arrays = {
+                name: rng.standard_normal(shape).astype("float32")
+                for name, shape in self.shapes(len(form.vocabulary)).items()
             }
-            self._fitted = Fitted(drawn, self.form.vocabulary, self.form.tokenizer.name)
+            record = self.record
+            self.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=record)
+        assert self._fitted is not None
         return self._fitted
 
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
@@ -83,9 +83,3 @@ class RandomLstm(LstmModel):
     def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
         """Raise: it has nothing to learn."""
         raise OptionError(f"{self.name} cannot be fitted: draw from it, and train another model on the draws")
-
-    def output_layer(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return matrix and bias of the output layer; only words are drawn."""
-        matrix, bias = super().output_layer(weights)
-        bias[UNK] = -math.inf
-        return matrix, bias

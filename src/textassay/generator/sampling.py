@@ -12,22 +12,18 @@ Degeneration", ICLR 2020 (top-p).
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.corpus import EOS, PAD, SOS
 from textassay.execution import map_in_order
-from textassay.generator.reader import rows_to_add
+from textassay.generator.module import rows_to_add
 from textassay.seeding import uniforms
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from textassay.generator.reader import Reader, Weights
-
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
@@ -39,6 +35,27 @@ _STRETCH = 64  # tokens of the vocabulary that are summed before the search
 _CANDIDATES = 256  # tokens that are sorted first for top-p
 
 
+class Drawable(Protocol):
+    """A network that is read token by token: a `SentenceNetwork`, or a pre-trained one."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        ...
+
+    def begin(self, n: int) -> Any:
+        """Return the state of `n` sentences before their first token; see `SentenceNetwork`."""
+        ...
+
+    def step(self, state: Any, tokens: Tensor, position: int) -> tuple[Tensor, Any]:
+        """Return the hidden state after the token at `position`, and the next state."""
+        ...
+
+    def logits(self, vectors: Tensor, temperature: float = 1.0) -> Tensor:
+        """Return the logits of the next token, (B, V), for hidden states (B, width)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Choice:
     """How the next token is chosen; see `Generator.sample`. Without `ends`, no sentence ends before the limit."""
@@ -48,13 +65,11 @@ class Choice:
     top_p: float | None = None
     ends: bool = True
 
-    def tokens(self, logits: "Tensor", draws: "Tensor") -> "Tensor":
+    def tokens(self, logits: Tensor, draws: Tensor) -> Tensor:
         """Return the token that each uniform draw in [0, 1), shape (B,), stands for, shape (B,).
 
         `logits`, (B, V), float32, are those at `temperature`.
         """
-        import torch
-
         if not self.ends:
             logits = logits.index_fill(1, torch.tensor([EOS], device=logits.device), -math.inf)
         if self.top_k is not None and self.top_k < logits.shape[1]:
@@ -93,8 +108,7 @@ class Beginnings:
 
 
 def draw_sentences(
-    network: "Reader",
-    weights: "Weights",
+    network: Drawable,
     choice: Choice,
     beginnings: Beginnings,
     *,
@@ -104,13 +118,13 @@ def draw_sentences(
 ) -> tuple[TokenArray, IntArray]:
     """Return drawn tokens, prefixes included, concatenated, (T,), and lengths, (n,)."""
     n = len(beginnings.which)
-    device = next(iter(weights.values())).device.type
+    device = network.device.type
     together = together or _TOGETHER.get(device, _ELSEWHERE)
 
     def draw(start: int) -> tuple[TokenArray, IntArray]:
         with single_threaded():
             samples = np.arange(start, start + together)
-            return _draw_block(network, weights, choice, beginnings, samples, key, limit)
+            return _draw_block(network, choice, beginnings, samples, key, limit)
 
     starts = range(0, n, together)
     blocks = map_in_order(draw, starts) if device == "cpu" else [draw(start) for start in starts]
@@ -119,17 +133,14 @@ def draw_sentences(
 
 
 def _draw_block(
-    network: "Reader",
-    weights: "Weights",
+    network: Drawable,
     choice: Choice,
     beginnings: Beginnings,
     samples: IntArray,
     key: int,
     limit: int,
 ) -> tuple[TokenArray, IntArray]:
-    import torch
-
-    device = next(iter(weights.values())).device
+    device = network.device
     starts, prefix_lengths = beginnings.of(samples)
     limits = np.maximum(limit, prefix_lengths)
     lengths = np.zeros(len(samples), dtype=np.int64)
@@ -138,10 +149,10 @@ def _draw_block(
     going = np.ones(len(held), dtype=np.bool_)  # those of them that have not ended
     tokens = beginnings.read_first(samples)
     with torch.no_grad():
-        state = network.begin(weights, len(held))
+        state = network.begin(len(held))
         while True:
             position = len(columns)
-            vectors, state = network.step(weights, state, torch.from_numpy(tokens).to(device), position)
+            vectors, state = network.step(state, torch.from_numpy(tokens).to(device), position)
             forced = going & (position < prefix_lengths[held])
             free = np.flatnonzero(going & ~forced)
             tokens = np.full(len(held), PAD, dtype=np.int64)
@@ -149,7 +160,7 @@ def _draw_block(
             if len(free) > 0:
                 chosen = vectors if len(free) == len(held) else vectors[torch.from_numpy(free).to(device)]
                 draws = torch.from_numpy(uniforms(key, samples[held[free]], position)).to(device)
-                logits = network.logits(weights, chosen, choice.temperature).float()
+                logits = network.logits(chosen, choice.temperature).float()
                 tokens[free] = choice.tokens(logits, draws).cpu().numpy()
             going &= tokens != EOS
             lengths[held[going]] += 1
@@ -158,7 +169,7 @@ def _draw_block(
             n_going = int(np.count_nonzero(going))
             if n_going == 0:
                 return _in_order(columns, lengths), lengths
-            n_kept = n_going + rows_to_add(n_going, next(iter(weights.values())))
+            n_kept = n_going + rows_to_add(n_going, vectors)
             if n_going < _CROWDED * len(held) and n_kept < len(held):
                 kept = np.argsort(~going, kind="stable")[
                     :n_kept
@@ -177,10 +188,8 @@ def _in_order(columns: list[tuple[IntArray, IntArray]], lengths: IntArray) -> To
     return tokens
 
 
-def _nucleus(logits: "Tensor", top_p: float) -> "Tensor":
+def _nucleus(logits: Tensor, top_p: float) -> Tensor:
     """Return `logits`, (B, V), with -inf for all but the fewest likeliest tokens that together have `top_p`."""
-    import torch
-
     n_types = logits.shape[1]
     top = logits.amax(1, keepdim=True)
     total = torch.exp(logits - top).sum(1, keepdim=True, dtype=torch.float64)
@@ -195,13 +204,11 @@ def _nucleus(logits: "Tensor", top_p: float) -> "Tensor":
     return _likeliest(logits, n_kept, likeliest)
 
 
-def _likeliest(logits: "Tensor", n_kept: "Tensor", likeliest: "Tensor") -> "Tensor":
+def _likeliest(logits: Tensor, n_kept: Tensor, likeliest: Tensor) -> Tensor:
     """Return `logits`, (B, V), with -inf for all but the `n_kept`, (B, 1), highest, the first of equal ones.
 
     `likeliest` are the highest in descending order, shape (B, at least `n_kept`).
     """
-    import torch
-
     border = likeliest.gather(1, n_kept - 1)
     above, equal = logits > border, logits == border
     n_equal = n_kept - above.sum(1, keepdim=True)
@@ -209,10 +216,8 @@ def _likeliest(logits: "Tensor", n_kept: "Tensor", likeliest: "Tensor") -> "Tens
     return torch.where(kept, logits, -math.inf)
 
 
-def _inverted(logits: "Tensor", draws: "Tensor") -> "Tensor":
+def _inverted(logits: Tensor, draws: Tensor) -> Tensor:
     """Return the token that each uniform draw (B,) in [0, 1) hits, shape (B,); sums of stretches are in float64."""
-    import torch
-
     n_types = logits.shape[1]
     n_stretches = -(-n_types // _STRETCH)
     mass = logits.new_empty(len(logits), n_stretches * _STRETCH)

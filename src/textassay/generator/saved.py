@@ -7,6 +7,7 @@ detected. Both files are written under other names and then renamed, the documen
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
@@ -18,6 +19,7 @@ from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
 from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator.base import Generator, LanguageModel
 from textassay.generator.catalog import remake_generator
+from textassay.generator.old_names import present_name
 from textassay.storage import atomic_write, checksum, remove_stale_drafts
 
 FORMAT = 2  # of the folder; in format 1, which is read too, the document has no checksum of itself
@@ -138,8 +140,9 @@ def load_generator(folder: Path) -> SavedGenerator:
             raise InputError("the vocabulary is not the one the model was trained with")
         model = cast(Saveable, remake_generator(document["kind"], document["settings"]))
         _check_training(document["training"])
-        model.check_arrays(_stand_ins(folder / _ARRAYS), len(form.vocabulary))  # before the values are read
-        arrays = load(_content(folder, document))
+        names = partial(_present_names, document["kind"], document["settings"])
+        model.check_arrays(names(_stand_ins(folder / _ARRAYS)), len(form.vocabulary))  # before the values are read
+        arrays = names(load(_content(folder, document)))
         _check_finite(arrays)
         model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -152,6 +155,10 @@ def load_generator(folder: Path) -> SavedGenerator:
 def check_saved(folder: Path) -> None:
     """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing."""
     _content(folder, _document(folder))
+
+
+def _present_names(kind: str, settings: Mapping[str, Any], arrays: Arrays) -> Arrays:
+    return {present_name(name, kind, settings): array for name, array in arrays.items()}
 
 
 class _FileError(InputError):

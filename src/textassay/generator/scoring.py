@@ -4,21 +4,17 @@ Padding stands behind the sentences and is masked, so it does not change the res
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.corpus import EOS, PAD
 from textassay.execution import parallel_map
-from textassay.generator.batching import padded
-from textassay.generator.reader import Reader, Weights
+from textassay.generator.lessons import padded
+from textassay.generator.module import SentenceNetwork
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -28,45 +24,29 @@ _TOGETHER = 128  # sentences scored at once
 _LOGITS = 1 << 24  # most at once, to limit memory
 
 
-def mean_loss(
-    network: Reader, weights: Weights, inputs: IntArray, targets: IntArray, rng: "torch.Generator"
-) -> "Tensor":
-    """Return the mean cross-entropy of the targets, a scalar to differentiate; arrays as `padded` gives them."""
-    import torch
-
-    inside = targets != PAD
-    device = rng.device
-    vectors = network.read(weights, torch.from_numpy(inputs).to(device), rng)[torch.from_numpy(inside).to(device)]
-    wanted = torch.from_numpy(targets[inside]).to(device)
-    return network.loss(weights, vectors, wanted)
-
-
 def token_scores(
-    network: Reader,
-    weights: Weights,
+    network: SentenceNetwork,
     tokens: TokenArray,
     offsets: IntArray,
     temperature: float,
     first: IntArray | None = None,
 ) -> FloatArray:
     """Return the log-probability of each token and end, shape (T + N,), of sentences that `padded` takes."""
-    import torch
-
     lengths = np.diff(offsets)
     order = np.argsort(lengths, kind="stable")
     scores = np.empty(len(tokens) + len(lengths))
-    longest = network.longest(weights)
-    device = next(iter(weights.values())).device
+    longest = network.longest
+    device = network.device
 
     def score(rows: IntArray) -> None:
         inputs, targets = padded(tokens, offsets, rows, first)
         inside = targets != PAD
         with single_threaded(), torch.no_grad():
-            vectors = network.read(weights, torch.from_numpy(inputs).to(device))[torch.from_numpy(inside).to(device)]
+            vectors = network(torch.from_numpy(inputs).to(device))[torch.from_numpy(inside).to(device)]
             wanted = torch.from_numpy(targets[inside]).to(device)
-            step = max(1, _LOGITS // len(network.output(weights)[0]))
+            step = max(1, _LOGITS // len(network.output()[0]))
             parts = zip(torch.split(vectors, step), torch.split(wanted, step), strict=True)
-            log_probs = [log_probs_of(network.logits(weights, part, temperature).float(), hits) for part, hits in parts]
+            log_probs = [log_probs_of(network.logits(part, temperature).float(), hits) for part, hits in parts]
             values = torch.cat(log_probs).cpu().numpy()
         if longest is not None:
             values[np.nonzero(inside)[1] == longest] = 0.0  # nothing but the end can follow
@@ -77,10 +57,8 @@ def token_scores(
     return scores
 
 
-def log_probs_of(logits: "Tensor", targets: "Tensor") -> "Tensor":
+def log_probs_of(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the log-probability of the target of each row, shape (N,), float64; `logits`, (N, V), are overwritten."""
-    import torch
-
     top = logits.amax(1, keepdim=True)
     hit = logits.gather(1, targets[:, None])[:, 0].double()
     total = logits.sub_(top).exp_().sum(1, dtype=torch.float64)
@@ -88,24 +66,21 @@ def log_probs_of(logits: "Tensor", targets: "Tensor") -> "Tensor":
 
 
 def next_scores(
-    network: Reader,
-    weights: Weights,
+    network: SentenceNetwork,
     tokens: TokenArray,
     offsets: IntArray,
     temperature: float,
     first: IntArray | None = None,
 ) -> FloatArray:
     """Return the log-probability of each token after each of N beginnings of sentences, shape (N, V)."""
-    import torch
-
     lengths = np.diff(offsets)
-    device = next(iter(weights.values())).device
+    device = network.device
     inputs, _ = padded(tokens, offsets, np.arange(len(lengths)), first)
     with single_threaded(), torch.no_grad():
-        vectors = network.read(weights, torch.from_numpy(inputs).to(device))
+        vectors = network(torch.from_numpy(inputs).to(device))
         last = vectors[torch.arange(len(lengths)), torch.from_numpy(lengths)]
-        scores = torch.log_softmax(network.logits(weights, last, temperature).double(), 1).cpu().numpy()
-    full = lengths == network.longest(weights)
+        scores = torch.log_softmax(network.logits(last, temperature).double(), 1).cpu().numpy()
+    full = lengths == network.longest
     scores[full] = -math.inf
     scores[full, EOS] = 0.0
     return np.asarray(scores)

@@ -7,34 +7,45 @@ Sources: Press, Wolf, "Using the Output Embedding to Improve Language Models", E
 d'Autume et al., "Training Language GANs from Scratch", NeurIPS 2019 (the join, the projection).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any
 
-from textassay.errors import check_least
-from textassay.generator.lstm import LstmModel
+import torch
+from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
+from textassay.generator.lstm import LstmModel, LstmNetwork
+from textassay.generator.module import State
+from textassay.generator.settings import TiedLstmSettings
 
 
-FIXED = "fixed words"  # name of the fixed embeddings among the weights
+class TiedLstmNetwork(LstmNetwork):
+    """An LSTM whose output layer has the embeddings."""
+
+    def add_head(self, n_types: int) -> None:
+        """Add the projection to the space of the embeddings, and the bias of the output layer."""
+        size = self.layers[0].weight_ih.shape[1]
+        self.projection = nn.Linear(self.width, size, bias=False)
+        self.head = nn.ParameterDict({"bias": torch.empty(n_types)})
+        fixed = size - self.embedding.embedding_dim
+        self.fixed: Any = nn.Embedding(n_types, fixed) if fixed else None
+
+    def embedded(self, tokens: Tensor) -> Tensor:
+        return nn.functional.embedding(tokens, self._joined())
+
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        vectors, state = super().run_vectors(vectors, state, rng)
+        return vectors @ self.projection.weight.to(vectors.dtype).T, state
+
+    def output(self) -> tuple[Tensor, Tensor | None]:
+        return self._joined(), self.head["bias"]
+
+    def _joined(self) -> Tensor:
+        """Return the embeddings, shape (V, dimension + fixed): learnt, then fixed dimensions."""
+        learnt = self.embedding.weight
+        return learnt if self.fixed is None else torch.cat((learnt, self.fixed.weight), 1)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class TiedLstm(LstmModel):
+class TiedLstm(TiedLstmSettings, LstmModel):
     """LSTM language model with tied embeddings; a `LanguageModel`. Needs the extra ``neural``."""
-
-    kind: ClassVar[str] = "tied-lstm"
-
-    dimension: int = 64
-    fixed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_least(self, ("dimension",), 1)
-        check_least(self, ("fixed",), 0)
 
     @property
     def _title(self) -> str:
@@ -42,31 +53,9 @@ class TiedLstm(LstmModel):
         fixed = f", fixed={self.fixed}" if self.fixed else ""
         return f"{self.kind}({common}, dimension={self.dimension}{fixed})"
 
-    def shapes(self, n_types: int, longest: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights; ``output`` is the projection."""
-        size = self.dimension + self.fixed
-        shapes = super().shapes(n_types, longest)
-        shapes |= {"words": (n_types, self.dimension), "output": (size, self.width)}
-        shapes["layer 0 input"] = (4 * self.width, size)
-        return shapes | ({FIXED: (n_types, self.fixed)} if self.fixed else {})
-
-    def output(self, weights: "Mapping[str, Tensor]") -> "tuple[Tensor, Tensor]":
-        """Return the embeddings, shape (V, dimension + fixed), and the bias, (V,)."""
-        return _joined(weights), weights["output bias"]
-
-    def _run(
-        self,
-        weights: "Mapping[str, Tensor]",
-        tokens: "Tensor",
-        state: "tuple[Tensor, ...]",
-        rng: "torch.Generator | None",
-    ) -> "tuple[Tensor, tuple[Tensor, ...]]":
-        vectors, state = super()._run({**weights, "words": _joined(weights)}, tokens, state, rng)
-        return vectors @ weights["output"].to(vectors.dtype).T, state
+    def new_module(self, n_types: int, longest: int) -> TiedLstmNetwork:
+        """Return the network; `longest` does not matter."""
+        return TiedLstmNetwork(n_types, **self.network_settings, embedding=(self.dimension, self.fixed))
 
 
-def _joined(weights: "Mapping[str, Tensor]") -> "Tensor":
-    """Return the embeddings: learnt, then fixed dimensions."""
-    import torch
-
-    return torch.cat((weights["words"], weights[FIXED]), 1) if FIXED in weights else weights["words"]
+# of ScratchGAN, which trains it otherwise, in its own file

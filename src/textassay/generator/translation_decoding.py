@@ -6,26 +6,22 @@ hypotheses.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from textassay.corpus import EOS, PAD, SOS, Corpus, Vocabulary
 from textassay.errors import InputError
 from textassay.execution import parallel_map
 from textassay.generator.base import drawn_corpus
 from textassay.generator.beam_search import Hypothesis, beam_search
-from textassay.generator.reader import Weights
+from textassay.generator.lessons import padded
 from textassay.generator.sampling import Choice
-from textassay.generator.translation_batches import source_table
-from textassay.generator.translation_network import Cache, TranslationNetwork
 from textassay.seeding import stream, uniforms
 from textassay.training import single_threaded
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -37,8 +33,6 @@ _TIMES, _MORE = 2, 10  # a translation has at most _TIMES times the tokens of it
 
 class EncoderDecoder(Protocol):
     """A fitted encoder-decoder, as `textassay.generator.translation.TranslationModel` is one."""
-
-    network: TranslationNetwork
 
     @property
     def name(self) -> str:
@@ -60,8 +54,9 @@ class EncoderDecoder(Protocol):
         """Hash of the weights."""
         ...
 
-    def working_weights(self) -> Weights:
-        """Return the weights in the working precision."""
+    @property
+    def working_module(self) -> Any:
+        """The `TranslationNetwork` in the working precision."""
         ...
 
     def known(self, corpus: Corpus) -> Corpus:
@@ -118,8 +113,6 @@ def sample_translations(
     model: EncoderDecoder, source: Corpus, choice: Choice, *, seed: int, prefix: Corpus | None = None
 ) -> Corpus:
     """Return one drawn translation of each source."""
-    import torch
-
     known = model.known(source)
     prefixes = _prefixes(model, prefix, len(known))
     limits = _limits(known, prefixes)
@@ -175,14 +168,10 @@ class _Sources:
     """A block of encoded sources."""
 
     def __init__(self, model: EncoderDecoder, source: Corpus, rows: IntArray) -> None:
-        import torch
-
-        self.model = model
-        self.weights = model.working_weights()
+        self.network = model.working_module
         with torch.no_grad():
-            table = torch.from_numpy(source_table(source, rows)).to(next(iter(self.weights.values())).device)
-            known = model.network.encode(self.weights, table)
-            self.memories = model.network.memories(self.weights, known)
+            table = torch.from_numpy(source_table(source, rows)).to(self.network.device)
+            self.memories = self.network.memories(self.network.encode(table))
             self.source_mask = (table != PAD)[:, None, None]
 
     def decoder(self, width: int) -> "_Decoder":
@@ -194,22 +183,19 @@ class _Decoder:
     """A `Decoder` with cached keys and values."""
 
     def __init__(self, sources: _Sources, width: int) -> None:
-        self._model, self._weights = sources.model, sources.weights
+        self._network = sources.network
         self._memories, self._source_mask = list(sources.memories), sources.source_mask
-        self._cache: Cache = self._model.network.empty_cache(self._weights, len(self._source_mask) * width)
+        self._cache = self._network.empty_cache(len(self._source_mask) * width)
         self._width = width
 
-    def log_probs(self, tokens: "Tensor", position: int) -> "Tensor":
-        import torch
-
-        network = self._model.network
+    def log_probs(self, tokens: Tensor, position: int) -> Tensor:
         with torch.no_grad():
             tokens = tokens.to(self._source_mask.device)
-            vectors = network.step(self._weights, tokens, position, self._cache, self._memories, self._source_mask)
-            logits = network.logits(self._weights, vectors.flatten(0, 1))
+            vectors = self._network.step(tokens, position, self._cache, self._memories, self._source_mask)
+            logits = self._network.logits(vectors.flatten(0, 1))
             return torch.log_softmax(logits, 1).view(*tokens.shape, -1)
 
-    def keep(self, sources: "Tensor", places: "Tensor") -> None:
+    def keep(self, sources: Tensor, places: Tensor) -> None:
         device = self._source_mask.device
         sources, places = sources.to(device), places.to(device)
         rows = (sources[:, None] * self._width + places).flatten()
@@ -217,3 +203,9 @@ class _Decoder:
         if len(sources) < len(self._source_mask):
             self._memories = [(keys[sources], values[sources]) for keys, values in self._memories]
             self._source_mask = self._source_mask[sources]
+
+
+def source_table(source: Corpus, rows: IntArray) -> IntArray:
+    """Return the sentences of these numbers, each with its end, padded to the longest, shape (B, S)."""
+    _, ended = padded(source.tokens, source.offsets, rows)
+    return ended

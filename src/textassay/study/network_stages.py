@@ -12,7 +12,7 @@ import numpy as np
 
 from textassay.corpus import Corpus, TextForm, nested_fractions
 from textassay.execution import workers
-from textassay.generator import PRESETS, LanguageModel, load_model, make_generator, save_model
+from textassay.generator import LanguageModel, load_model, make_generator, presets_of, save_model
 from textassay.seeding import stream
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
@@ -106,7 +106,7 @@ def training(
 
     settings: Mapping[str, Any] = {
         "model": kind,
-        "preset": f"{preset} {PRESETS[kind][preset]}",
+        "preset": f"{preset} {presets_of(kind)[preset]}",
         "seed": seed,
         "precision": precision,
         "form": form.hash,

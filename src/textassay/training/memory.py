@@ -21,7 +21,13 @@ Batch = TypeVar("Batch")
 Outcome = TypeVar("Outcome")
 
 _KEPT = "checkpoints are kept, but can be resumed only with the same batch size"
-_PHRASES = ("out of memory", "can't allocate memory", "not enough memory", "alloc_failed")
+_PHRASES = (
+    "out of memory",
+    "storage size calculation overflowed",
+    "can't allocate memory",
+    "not enough memory",
+    "alloc_failed",
+)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -4,13 +4,13 @@ Sources: Kingma, Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015; Lo
 Gradient Descent with Warm Restarts", ICLR 2017 (the cosine, without restarts); Polyak, Juditsky, "Acceleration of
 Stochastic Approximation by Averaging", 1992 (`Recipe.averaging`, with exponential weights); Vaswani et al., "Attention
 Is All You Need", NeurIPS 2017 (the inverse square root); Loshchilov, Hutter, "Decoupled Weight Decay Regularization",
-ICLR 2019 (`DecayRecipe`).
+ICLR 2019 (`DecayRecipe`); Tieleman, Hinton, Coursera lecture 6.5, 2012 (RMSProp).
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from textassay.errors import OptionError
 
@@ -26,7 +26,7 @@ _SCHEDULES = ("constant", "linear", "cosine", "inverse-sqrt")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of training by Adam."""
+    """Settings of training by gradients."""
 
     max_epochs: int  # At least 1
     patience: int | None = None  # Stop after so many epochs in a row without a better score; None: never
@@ -41,6 +41,8 @@ class Recipe:
     # ``bfloat16``: mixed precision by PyTorch's autocast, with float32 weights; ``auto``: bfloat16 if native
     precision: Precision = "float32"
     warmup_steps: int = 0  # Linear warm-up of the learning rate
+    rule: Literal["adam", "rmsprop"] = "adam"
+    max_value: float | None = None  # Clamping of each number of a gradient to so much either side of 0; None: none
 
     def __post_init__(self) -> None:
         allowed = {
@@ -52,10 +54,17 @@ class Recipe:
             "max_norm": ("above 0, or none", self.max_norm is None or self.max_norm > 0),
             "precision": ("auto, float32 or bfloat16", self.precision in ("auto", "float32", "bfloat16")),
             "warmup_steps": ("at least 0", self.warmup_steps >= 0),
+            "rule": ("adam or rmsprop", self.rule in ("adam", "rmsprop")),
+            "max_value": ("above 0, or none", self.max_value is None or self.max_value > 0),
         }
         for name, (what, holds) in allowed.items():
             if not holds:
                 raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
+
+    def settings(self) -> dict[str, Any]:
+        """Return all settings, those that came later than saved models only where they are not as they were before."""
+        later = {"rule": "adam", "max_value": None}
+        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
 
     def rate(self, passed: float, step: int) -> float:
         """Return the learning rate of step `step`, from 1, after the fraction `passed`, in [0, 1), of all epochs."""
@@ -69,9 +78,11 @@ class Recipe:
         return self.learning_rate * falling[self.schedule] * warming
 
     def optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":
-        """Return Adam for these weights."""
+        """Return the optimizer of `rule` for these weights."""
         import torch
 
+        if self.rule == "rmsprop":
+            return torch.optim.RMSprop(list(weights), lr=self.learning_rate)
         return torch.optim.Adam(list(weights), lr=self.learning_rate, fused=fused)
 
 

@@ -52,7 +52,7 @@ class RunState:
         self.rng = torch.Generator(self.device)  # of the epoch
         decisive = {
             "weights": {name: list(weight.shape) for name, weight in weights.items()},
-            "recipe": asdict(recipe),
+            "recipe": recipe.settings(),
             "version": version("textassay"),
             **settings,
         }
@@ -67,6 +67,8 @@ class RunState:
         """Do one step of the optimizer and update the moving average."""
         import torch
 
+        if self.recipe.max_value is not None:
+            torch.nn.utils.clip_grad_value_(self.weights.values(), self.recipe.max_value)
         if self.recipe.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(self.weights.values(), self.recipe.max_norm)
         self.optimizer.step()
@@ -159,7 +161,7 @@ class RunState:
             elif part == "best":
                 self.best[name] = tensor.to(self.device)
             else:
-                on = self.device if tensor.ndim or self.optimizer.defaults["fused"] else "cpu"
+                on = self.device if tensor.ndim or self.optimizer.defaults.get("fused") else "cpu"
                 self.optimizer.state[self.weights[name]][part.removeprefix("adam ")] = tensor.to(on)
         self.epochs = [Epoch(**epoch) for epoch in document["epochs"]]
         self.readings = [Reading(**reading) for reading in document["readings"]]

@@ -121,7 +121,7 @@ def _trained(
     )
 
 
-def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) -> dict[str, Any]:
+def _kept(model: Any, form: TextForm, history: RoundsHistory, work: Work) -> dict[str, Any]:
     """Save the generator, and return the result of its training."""
     save_model(model, work.folder / MODEL, form=form)
     (work.folder / _ROUNDS).unlink(missing_ok=True)
@@ -132,8 +132,7 @@ def _kept(model: LstmModel, form: TextForm, history: RoundsHistory, work: Work) 
 def _of_length(model: LstmModel, length: int | None) -> LstmModel:
     """Return a model with the same weights and sentences of `length` tokens."""
     fixed_length = LstmModel(**{**model.settings, "recipe": model.recipe, "length": length, "max_length": length})
-    arrays = {name: weight.cpu().numpy() for name, weight in model.weights.items()}
-    fixed_length.restore(arrays, vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
+    fixed_length.restore(model.arrays(), vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=model.record)
     return fixed_length
 
 

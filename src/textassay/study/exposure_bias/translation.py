@@ -22,10 +22,10 @@ from textassay.exposure import translation_eb_c
 from textassay.generator import (
     BEAM,
     PREFIX_MODES,
-    TRANSLATION_PRESETS,
     TranslationModel,
     forced_prefixes,
     make_generator,
+    presets_of,
     save_model,
     translate,
 )
@@ -96,7 +96,7 @@ def _training(
         return {"model": model.name, "n_parameters": model.n_parameters}
 
     settings = {
-        "preset": f"{network.preset} {TRANSLATION_PRESETS[network.preset]}",
+        "preset": f"{network.preset} {presets_of('translation')[network.preset]}",
         "changes": dict(network.changes),
         "precision": scale.precision,
         "seed": seed,

@@ -124,10 +124,12 @@ GAN_SCALES: Mapping[str, GanScale] = {
         n_test=None,
         lstm=Network("paper", {"max_epochs": 2}),
         lstm_length=200,
-        # 480 epochs of 10,000 windows are once through text8; the published word vectors have 8 numbers
-        generator=Network("tiny", {"width": 512, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}),
+        # 480 epochs of 10,000 windows are once through text8
+        generator=Network(
+            "tiny", {"width": 512, "embedding": 8, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}
+        ),
         length=20,
-        seqgan=replace(SEQGAN_PRESETS["paper"][1], pretraining_rounds=200),
+        seqgan=SEQGAN_PRESETS["characters"][1],
         n_checkpoints=10,
         leakgan_network=LEAKGAN_PRESETS["paper"][0],
         leakgan=LEAKGAN_PRESETS["paper"][1],

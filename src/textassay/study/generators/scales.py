@@ -129,13 +129,16 @@ def _recipes(
 
 def _of_paper() -> Recipes:
     return Recipes(
-        lstm=Network("paper"),
+        lstm=Network("reviews"),
         scheduled=Network("paper"),
         conditional=Network("paper"),
-        before_rounds=Network("paper", {"width": 128, "layers": 1, "max_epochs": 120}),
+        # SeqGAN's own, but for a width of 128, as for real text
+        before_rounds=Network(
+            "tiny", {"width": 128, "batch_size": 64, "max_epochs": 120, "learning_rate": 1e-2, "schedule": "constant"}
+        ),
         seqgan=SEQGAN_PRESETS["paper"][1],
         rankgan=RANKGAN_PRESETS["paper"][1],
-        leakgan=(Network("paper", LEAKGAN_PRESETS["paper"][0]), LEAKGAN_PRESETS["paper"][1]),
+        leakgan=(Network("paper-40", LEAKGAN_PRESETS["paper-40"][0]), LEAKGAN_PRESETS["paper-40"][1]),
         cot=(Network("paper", COT_PRESETS["paper"][0]), COT_PRESETS["paper"][1]),
         scratchgan=(Network("paper", SCRATCHGAN_PRESETS["paper"][0]), SCRATCHGAN_PRESETS["paper"][1]),
     )

@@ -37,13 +37,12 @@ from textassay.adversarial import (
 from textassay.corpus import Corpus, parse_json, read_document
 from textassay.execution import workers
 from textassay.generator import (
-    CONTEXT_PRESETS,
-    PRESETS,
     LeakGanModel,
     LstmModel,
     TiedLstm,
     load_generator,
     make_generator,
+    presets_of,
     save_model,
 )
 from textassay.storage import atomic_write
@@ -144,7 +143,7 @@ class Trainings:
             checkpoint.unlink(missing_ok=True)
             return _summary(name, model, seconds(), n * len(model.history.epochs))
 
-        presets = {**PRESETS, **CONTEXT_PRESETS}[kind][network.preset]
+        presets = presets_of(kind)[network.preset]
         settings = {
             "model": kind,
             "preset": f"{network.preset} {presets}",
@@ -236,7 +235,7 @@ class Trainings:
             else:
                 training = ScratchGan(TiedLstm(**network.changes, **shared), train, recipe=recipe, seed=seed)
 
-            def finish(history: RoundsHistory) -> LstmModel:
+            def finish(history: RoundsHistory) -> Any:
                 training.finish(history, {"seed": seed})
                 return training.model
 
