@@ -196,6 +196,34 @@ def test_what_cannot_be_listed_has_no_exact_discrepancy() -> None:
             ta.exact_discrepancy(p, q, **settings)
 
 
+@pytest.mark.feature("DD-27")
+def test_weights_of_networks_are_counted_before_and_after_they_are_fitted() -> None:
+    gens = ta.generators
+    paper = [ta.parameter_counts(make(preset="paper"), 5690) for make in (gens.Gpt2, gens.Lstm)]
+    assert [round(counts.trainable / 1e6, 2) for counts in paper] == [89.47, 10.03]
+    assert [round(counts.with_moments / 1e6, 1) for counts in paper] == [268.4, 30.1]
+    settings: dict[str, Any] = {"preset": "tiny", "max_epochs": 1}
+    for make, how in ((gens.Lstm, {}), (gens.Gpt2, {"longest": 9})):
+        counts = ta.parameter_counts(make(**settings), 13, **how)
+        fitted = make(**settings).fit(["a b c d e f g h i"] * 20)
+        assert ta.parameter_counts(fitted) == counts
+    for other in (gens.SeqGan, gens.LeakGan, gens.ScratchGan, gens.Wgan, gens.Translation, gens.TransformerXl):
+        assert ta.parameter_counts(other(), 50).trainable > 1000
+    cnn = ta.discriminators.NgramNetwork()
+    wrong: list[tuple[Any, tuple[int, ...], str]] = [
+        (gens.Ngram(), (50,), "Ngram is no network"),
+        (gens.External("cat"), (50,), "External is no network"),
+        (gens.Lstm(), (), "Lstm is not fitted: give n_types"),
+        (gens.Lstm(), (3,), "n_types must be at least 4, got 3"),
+        (gens.C2s(), (50,), "call fit first"),
+        (fitted, (50,), "leave n_types and longest out"),
+        (cnn, (), "NgramNetwork is not fitted, or is no network"),
+    ]
+    for model, given, message in wrong:
+        with pytest.raises(ta.TextassayError, match=message):
+            ta.parameter_counts(model, *given)
+
+
 def test_models_come_as_folders_too(tmp_path: Path) -> None:
     ngram = ta.generators.Ngram(order=2).fit(TRAIN, sentences(40, 8))
     ngram.save_pretrained(tmp_path)

@@ -42,6 +42,7 @@ from textassay.corpus import (
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, Prior, as_discriminator
 from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
+from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.exposure import (
     LONGEST,
@@ -56,8 +57,10 @@ from textassay.exposure import (
     measure_exposure,
     translation_eb_c,
 )
-from textassay.generator import Ends, tokens_in
+from textassay.generator import FIXED_VECTORS as FIXED
+from textassay.generator import Ends, NgramModel, ParameterCounts, Shaped, tokens_in
 from textassay.generator import blocks as cut_blocks
+from textassay.generator import parameter_counts as counts_by_shapes
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements, read_rating_columns
 from textassay.inspection import CHARACTERS, UNSPACED
@@ -971,6 +974,54 @@ def exact_discrepancy(p: Model | Probabilities, q: Model | Probabilities, *, max
     if hasattr(p, "items") != hasattr(q, "items") or not (hasattr(p, "items") or len(of_p) == len(of_q)):
         raise OptionError("p and q must be two mappings, two arrays of one length or two generators")
     return discrepancy_of_probabilities(of_p, of_q)
+
+
+def parameter_counts(
+    model: Model | TextClassifier, n_types: int | None = None, *, longest: int | None = None
+) -> ParameterCounts:
+    """Return how many numbers a network learns: `trainable`, and `with_moments`, which is three times as many.
+
+    Adam keeps two moments of each weight; papers sometimes print all three together as the number of parameters. Fixed
+    word vectors are not learnt and do not count; nor does the discriminator that a generator is trained against.
+
+    Parameters
+    ----------
+    model
+        A generator of `textassay.generators`, fitted or not, or a folder of one; or a fitted network of
+        `textassay.discriminators`.
+    n_types
+        Of a generator that is not fitted: types of its vocabulary, the 4 special ones among them, at least 4. A fitted
+        one knows its own.
+    longest
+        Tokens of the longest text, at least 1, where a network that is not fitted has weights for each place, as GPT-2;
+        51 by default.
+
+    Raises
+    ------
+    OptionError
+        If `n_types` is missing, or given for a fitted model, or out of range.
+    InputError
+        If the model is no network, or cannot say before it is fitted.
+    """
+    if isinstance(model, TextClassifier):
+        counted = getattr(model, "chosen_", {}).get("n_parameters")
+        if counted is None:
+            raise InputError(f"{type(model).__name__} is not fitted, or is no network")
+        return ParameterCounts(int(counted))
+    opened = _opened(model)
+    check_range("n_types", n_types, 4)
+    check_range("longest", longest, 1)
+    network = opened.unfitted_model(51 if longest is None else longest) if opened._fitted is None else opened.model
+    if isinstance(network, NgramModel) or not (isinstance(network, Shaped) or hasattr(network, "n_parameters")):
+        raise InputError(f"{type(opened).__name__} is no network: it has no weights")
+    if opened._fitted is not None:
+        if (n_types, longest) != (None, None):
+            raise OptionError(f"{_name(opened)} is fitted and knows its vocabulary: leave n_types and longest out")
+        weights = getattr(network, "weights", {})
+        return ParameterCounts(network.n_parameters - (weights[FIXED].numel() if FIXED in weights else 0))
+    if n_types is None:
+        raise OptionError(f"{type(opened).__name__} is not fitted: give n_types, the size of its vocabulary")
+    return counts_by_shapes(network, n_types, longest=51 if longest is None else longest)
 
 
 def _probabilities(name: str, given: Any) -> dict[Any, float]:
