@@ -20,9 +20,9 @@ from textassay.approximation import (
     one_hot_costs,
     reference_log_probs,
     reference_windows,
+    second_order_bits,
     sizes_below,
     steppable,
-    second_order_bits,
 )
 from textassay.corpus import EOS, UNK, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
