@@ -106,8 +106,8 @@ class Approximation(Displayed):
     zero_bits: float
     curve: tuple[CurvePoint, ...]  # The same with fewer draws, up to all of them
     rule: RuleCurve | None = None  # The stopping rule, if requested
-    # Bias of `plain` to second order in 1/N, in bits per token: by the softmax, or in mode ``soft`` by the spread of the
-    # distributions, as `corrected` takes it off; None without either
+    # Bias of `plain` to second order in 1/N, in bits per token: by the softmax, or in mode ``soft`` by the spread of
+    # the distributions, as `corrected` takes it off; None without either
     second_order: Quantity | None = None
 
     @property
