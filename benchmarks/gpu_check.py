@@ -1,7 +1,7 @@
 """What only a machine with a GPU shows: every model, paper sizes, memory, rates.
 
     make gpu-check                                            # a Markdown table, on a GPU
-    python benchmarks/gpu_check.py --device cpu --small       # the same on a CPU, tiny, in about twenty seconds, without torch.compile
+    python benchmarks/gpu_check.py --device cpu --small       # tiny, on a CPU: to see that it still runs
 
 Texts are drawn at random from a made-up language of `--words` words. A model of a paper's size trains on `--batches`
 batches of its preset and is the second of two runs, so that kernels are loaded; peak memory is PyTorch's, NaN on a CPU.
