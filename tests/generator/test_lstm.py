@@ -1,14 +1,15 @@
 """LSTM language models: their size, their name, cutting, and the step against the equations."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from textassay.corpus import SOS, Corpus, Vocabulary
+from textassay.corpus import SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
 from textassay.discriminator import RecurrentDiscriminator
 from textassay.errors import OptionError
-from textassay.generator import LstmModel, make_generator, parameter_counts
+from textassay.generator import LstmModel, load_model, make_generator, parameter_counts, save_model
 from textassay.training import Recipe
 
 torch = pytest.importorskip("torch")
@@ -53,6 +54,18 @@ def test_a_step_is_what_the_equations_say() -> None:
     probs = np.exp(logits) / np.exp(logits).sum()
     found = np.exp(model.next_log_probs(Corpus.from_texts(["a b"], vocabulary=TINY)))[0]
     np.testing.assert_allclose(found, probs, atol=1e-6)
+
+
+def test_the_embedding_may_be_narrower_and_it_is_saved(tmp_path: Path) -> None:
+    corpus = Corpus.from_texts(["a b", "b b a"] * 5, vocabulary=TINY)
+    model = LstmModel(8, embedding=3, recipe=Recipe(1, rule="rmsprop", max_value=5.0), max_length=6).fit(corpus)
+    assert model.name == "lstm(width=8, embedding=3)"
+    assert model.n_parameters == 6 * 3 + 32 * (3 + 8) + 32 + 6 * 8 + 6
+    save_model(model, tmp_path, form=TextForm(resolve_tokenizer("whitespace"), TINY))
+    again = load_model(tmp_path).model
+    assert isinstance(again, LstmModel)
+    assert again.settings == model.settings
+    np.testing.assert_array_equal(again.log_prob(corpus), model.log_prob(corpus))
 
 
 def test_a_gpu_is_told_when_it_learns(monkeypatch: pytest.MonkeyPatch) -> None:

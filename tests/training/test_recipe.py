@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from textassay.errors import OptionError
-from textassay.training import DecayRecipe, Recipe
+from textassay.training import DecayRecipe, Recipe, train
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,25 @@ def test_weights_decay_apart_from_their_gradients() -> None:
         DecayRecipe(1, weight_decay=-1.0)
 
 
+def test_rmsprop_divides_by_the_root_of_the_mean_square_and_each_number_is_clamped() -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.zeros(3, requires_grad=True)
+    recipe = Recipe(1, learning_rate=0.1, rule="rmsprop", max_value=5.0)
+    loss = lambda batch, rng: (weight * torch.tensor([100.0, 2.0, -7.0])).sum()  # noqa: E731
+    train({"w": weight}, batches=lambda epoch: [0], loss=loss, score=None, recipe=recipe, seed=0)
+    clamped = torch.tensor([5.0, 2.0, -5.0])
+    torch.testing.assert_close(weight.detach(), -0.1 * clamped / ((0.01 * clamped**2).sqrt() + 1e-8))
+    with pytest.raises(OptionError, match="rule must be adam where weights decay, got rmsprop"):
+        DecayRecipe(1, rule="rmsprop")
+    assert "rule" not in Recipe(1).settings()
+    assert recipe.settings()["max_value"] == 5.0
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"rule": "sgd"}, "rule must be adam or rmsprop, got sgd"),
+        ({"max_value": 0.0}, "max_value must be above 0, or none, got 0.0"),
         ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
         ({"patience": 0}, "patience must be at least 1, or none, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),

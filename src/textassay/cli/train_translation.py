@@ -168,6 +168,7 @@ def command(name: str) -> type[Command]:
         "beta2": "Decay of AdamW's mean of squared gradients.",
         "weight_decay": "Weight decay of AdamW.",
         "max_norm": "Clip gradients to this norm.",
+        "max_value": "Clamp each number of a gradient to [-X, X].",
         "averaging": "Decay of the running mean of the weights that is kept; 0: the weights themselves.",
         "precision": "auto, float32 or bfloat16.",
     })  # fmt: skip

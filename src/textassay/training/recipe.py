@@ -95,6 +95,8 @@ class DecayRecipe(Recipe):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.rule != "adam":
+            raise OptionError(f"rule must be adam where weights decay, got {self.rule}")
         if not 0 <= self.beta2 < 1:
             raise OptionError(f"beta2 must be at least 0 and below 1, got {self.beta2}")
         if not 0 <= self.weight_decay < math.inf:
