@@ -160,7 +160,7 @@ def exact_model_discrepancy(
             numbers = np.arange(start, min(start + _TEXTS_AT_ONCE, n))
             words = UNK + numbers[:, None] // n_words ** np.arange(length) % n_words  # (texts, length): all of them
             offsets = length * np.arange(len(words) + 1)
-            corpus = drawn_corpus(words.reshape(-1), offsets, vocabulary=both, tokenizer=tokenizer)
+            corpus = drawn_corpus(words.reshape(-1).astype(np.int32), offsets, vocabulary=both, tokenizer=tokenizer)
             probs = np.exp([side.log_prob(corpus) for side in sides])
             sums += probs.sum(axis=1)
             differences += float(np.abs(probs[0] - probs[1]).sum())
