@@ -64,6 +64,11 @@ def measured(part: str, what: str, run: Callable[[], str]) -> Row:
     return Row(part, what, time.perf_counter() - began, note, peak)
 
 
+def counted(draw: Callable[[], list[str]]) -> str:
+    """Draw texts and say how many there are."""
+    return f"{len(draw())} texts drawn"
+
+
 def all_models() -> Iterator[Row]:
     """Yield a row for each kind: one epoch of one batch in bfloat16, then samples."""
     train = texts(64, 40, 8, 1)
@@ -96,7 +101,7 @@ def all_models() -> Iterator[Row]:
         "Wgan, float32": lambda: gens.Wgan(preset="tiny", length=4, iterations=1).fit(short).sample(8),
     }
     for name, draw in runs.items():
-        yield measured("one step", name, lambda draw=draw: f"{len(draw())} texts drawn")
+        yield measured("one step", name, partial(counted, draw))
 
 
 def paper_sizes(small: bool, n_batches: int, n_words: int) -> Iterator[Row]:
@@ -113,7 +118,7 @@ def paper_sizes(small: bool, n_batches: int, n_words: int) -> Iterator[Row]:
         if name != "TransformerXl" and kept:
             yield measured(RATES, name, partial(sampling_rate, kept[0], 20 if small else 2000))
             if not small:
-                yield measured("torch.compile", name, partial(compiled, kept[0], n_words))
+                yield measured("torch.compile", name, partial(compiled, kept[0]))
 
     def translation() -> str:
         model = ta.generators.Translation(byte_pairs=300 if small else 4000, **one)
@@ -144,11 +149,11 @@ def sampling_rate(generator: ta.generators.TextGenerator, n: int) -> str:
     return f"{n_tokens / seconds:,.0f} tokens/s ({n:,} texts)"
 
 
-def compiled(generator: ta.generators.TextGenerator, n_words: int) -> str:
+def compiled(generator: ta.generators.TextGenerator) -> str:
     """Return the seconds of a step, forward and back, in bfloat16, plain and by `torch.compile`."""
     module = generator.model.module
     module.requires_grad_(True)
-    tokens = torch.randint(4, n_words, (64, 40), device=module.device)
+    tokens = torch.randint(4, len(generator.form.vocabulary), (64, 40), device=module.device)
 
     def step(forward: Callable[[torch.Tensor], torch.Tensor]) -> None:
         with torch.autocast(module.device.type, torch.bfloat16):
