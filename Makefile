@@ -17,7 +17,7 @@ ifneq ($(shell cat $(VENV)/.home 2>/dev/null),$(CURDIR))
 .PHONY: $(VENV)/.core $(VENV)/.dev
 endif
 
-.PHONY: help demo test test-slow lint types docs check coverage-list build clean
+.PHONY: help demo test test-slow lint types docs check gpu-check coverage-list build clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,9 @@ check: lint types docs test ## all of the above but the slow tests
 
 snapshots: $(VENV)/.dev ## compute tests/snapshots anew: what users see of every command and study
 	PYTHONPATH=tests/support $(VENV)/bin/python tests/support/snapshots.py
+
+gpu-check: $(VENV)/.dev ## on a machine with a GPU: print a table of what only it can show
+	@$(VENV)/bin/python benchmarks/gpu_check.py
 
 coverage-list: $(VENV)/bin/python ## print the ids of tests/features.txt that no test proves
 	@$(VENV)/bin/python tests/support/coverage_list.py

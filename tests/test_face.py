@@ -162,6 +162,68 @@ def test_models_are_asked_in_one_call() -> None:
     assert list(found.bleu) == ["model"]
 
 
+@pytest.mark.feature("DD-01")
+def test_distributions_that_can_be_listed_have_an_exact_discrepancy(tmp_path: Path) -> None:
+    real, generated = {"a a": 0.5, "a b": 0.3, "b": 0.2}, {"a a": 0.1, "b": 0.3, "b b": 0.6}
+    assert ta.exact_discrepancy(real, generated) == pytest.approx(0.7)
+    assert ta.exact_discrepancy(pd.Series(generated), pd.Series(real)) == pytest.approx(0.7)
+    assert ta.exact_discrepancy([0.5, 0.3, 0.2, 0.0], np.array([0.1, 0.0, 0.3, 0.6])) == pytest.approx(0.7)
+    ngram = ta.generators.Ngram(order=2, max_length=4).fit(["a b", "b b a", "a", "b a"] * 9, ["a a b"] * 4)
+    other = ta.generators.Ngram(order=1, max_length=6).fit(["a c", "c a a", "a"] * 9, ["a a c"] * 4)
+    ngram.save_pretrained(tmp_path)
+    exact = ta.exact_discrepancy(tmp_path, other)
+    drawn = ta.discrepancy(ngram, other, n=4000).truth
+    assert drawn.interval.low - 0.01 < exact < drawn.interval.high + 0.01
+    assert ta.exact_discrepancy(other, ngram) == pytest.approx(exact, abs=1e-12)
+    assert 0 < ta.exact_discrepancy(ngram, other, max_length=2) < exact
+    assert ta.exact_discrepancy(ngram, ngram) == 0
+
+
+def test_what_cannot_be_listed_has_no_exact_discrepancy() -> None:
+    ngram = ta.generators.Ngram(order=2).fit(TRAIN)
+    wrong: list[tuple[Any, Any, dict[str, Any], str]] = [
+        ({"a": 0.5}, {"a": 1.0}, {}, "p must hold probabilities that sum to 1, got a sum of 0.5"),
+        ([1.0], [0.5, 0.5], {}, "two arrays of one length"),
+        ({"a": 1.0}, [1.0], {}, "p and q must be two mappings"),
+        ([[1.0]], [1.0], {}, "p must be probabilities by text, an array of them or a generator, got list"),
+        ([1.0], ngram, {}, "q must be probabilities by text, an array of them or a generator, got Ngram"),
+        ([1.0], [1.0], {"max_length": 3}, "max_length is for generators"),
+        (ngram, ngram, {}, "all texts of up to 100 of .* words are more than 1,000,000"),
+        (ngram, ngram, {"max_length": 0}, "max_length must be at least 1, got 0"),
+    ]
+    for p, q, settings, message in wrong:
+        with pytest.raises(ta.TextassayError, match=message):
+            ta.exact_discrepancy(p, q, **settings)
+
+
+@pytest.mark.feature("DD-27")
+def test_weights_of_networks_are_counted_before_and_after_they_are_fitted() -> None:
+    gens = ta.generators
+    paper = [ta.parameter_counts(make(preset="paper"), 5690) for make in (gens.Gpt2, gens.Lstm)]
+    assert [round(counts.trainable / 1e6, 2) for counts in paper] == [89.47, 10.03]
+    assert [round(counts.with_moments / 1e6, 1) for counts in paper] == [268.4, 30.1]
+    settings: dict[str, Any] = {"preset": "tiny", "max_epochs": 1}
+    for make, how in ((gens.Lstm, {}), (gens.Gpt2, {"longest": 9})):
+        counts = ta.parameter_counts(make(**settings), 13, **how)
+        fitted = make(**settings).fit(["a b c d e f g h i"] * 20)
+        assert ta.parameter_counts(fitted) == counts
+    for other in (gens.SeqGan, gens.LeakGan, gens.ScratchGan, gens.Wgan, gens.Translation, gens.TransformerXl):
+        assert ta.parameter_counts(other(), 50).trainable > 1000
+    cnn = ta.discriminators.NgramNetwork()
+    wrong: list[tuple[Any, tuple[int, ...], str]] = [
+        (gens.Ngram(), (50,), "Ngram is no network"),
+        (gens.External("cat"), (50,), "External is no network"),
+        (gens.Lstm(), (), "Lstm is not fitted: give n_types"),
+        (gens.Lstm(), (3,), "n_types must be at least 4, got 3"),
+        (gens.C2s(), (50,), "call fit first"),
+        (fitted, (50,), "leave n_types and longest out"),
+        (cnn, (), "NgramNetwork is not fitted, or is no network"),
+    ]
+    for model, given, message in wrong:
+        with pytest.raises(ta.TextassayError, match=message):
+            ta.parameter_counts(model, *given)
+
+
 def test_models_come_as_folders_too(tmp_path: Path) -> None:
     ngram = ta.generators.Ngram(order=2).fit(TRAIN, sentences(40, 8))
     ngram.save_pretrained(tmp_path)

@@ -21,6 +21,7 @@ from textassay.estimate import Estimate as Estimate
 from textassay.estimate import Evidence as Evidence
 from textassay.estimate import Interval as Interval
 from textassay.execution.cluster import cluster as cluster
+from textassay.generator.catalog import ParameterCounts as ParameterCounts
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
 from textassay.integration.evaluate import EvaluateMetric as EvaluateMetric
@@ -67,9 +68,11 @@ from textassay.monitoring.transformers import sampler_of_tokenizer as sampler_of
 from textassay.one_call import approximate as approximate
 from textassay.one_call import bench as bench
 from textassay.one_call import discrepancy as discrepancy
+from textassay.one_call import exact_discrepancy as exact_discrepancy
 from textassay.one_call import exposure_bias as exposure_bias
 from textassay.one_call import judge as judge
 from textassay.one_call import meta_evaluate as meta_evaluate
+from textassay.one_call import parameter_counts as parameter_counts
 from textassay.one_call import stress as stress
 from textassay.one_call import translation_exposure_bias as translation_exposure_bias
 from textassay.report.comparison import read_comparison as read_comparison

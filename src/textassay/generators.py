@@ -289,6 +289,10 @@ class TextGenerator:
         """Return what the model must be told of lengths."""
         return {"max_length": max(longest, LONGEST)}
 
+    def unfitted_model(self, longest: int) -> Any:
+        """Return a model with these settings that has learnt nothing, for texts of up to `longest` tokens."""
+        return self._new_model(self._lengths(longest))
+
     def _learn(self, form: TextForm, train: Callable[[Callable[[Any], Any]], Any]) -> None:
         """Call `train` with a function that makes a model known, so that monitors can sample while it learns."""
 
@@ -425,6 +429,10 @@ class Conditional(TextGenerator):
         """Raise for a setting that cannot be."""
         self._new_model({"attributes": {"none": ["<other>"]}})
 
+    def unfitted_model(self, longest: int) -> Any:
+        """Refuse: the attributes of the contexts are learnt."""
+        raise InputError(f"a {type(self).__name__} has a network for the attributes of its contexts: call fit first")
+
     def fit(  # type: ignore[override]
         self,
         train: Texts,
@@ -504,6 +512,9 @@ class Translation(TextGenerator):
     def __init__(self, *, byte_pairs: int = BYTE_PAIRS, **settings: Any) -> None:
         self.byte_pairs = byte_pairs
         super().__init__(**settings)
+
+    def _lengths(self, longest: int) -> dict[str, Any]:
+        return {}
 
     def fit(  # type: ignore[override]
         self,
@@ -678,6 +689,11 @@ class Adversarial(TextGenerator):
     def _finish(cls, training: Any, history: Any, record: Mapping[str, Any]) -> None:
         training.finish({"kind": cls.kind, **history.ending, **record})
 
+    def unfitted_model(self, longest: int) -> Any:
+        """Return a generator that has learnt nothing; the discriminator is no part of it."""
+        network, recipe = self._plan()
+        return self.untrained(network, recipe, length=self.length, longest=longest, seed=self.seed)
+
     def _plan(self) -> tuple[dict[str, Any], Any]:
         """Return the settings of the generator, and the recipe of the rounds."""
         network, recipe = self.plan(self.preset, {})
@@ -701,12 +717,12 @@ class Adversarial(TextGenerator):
         return self.plan(self.preset, settings, length=self.length)
 
     def _train(self, train: Corpus, valid: Corpus, longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
-        network, recipe = self._plan()
         if self.length is not None and self._needs_length:
             for corpus in (train, valid):
                 if (corpus.lengths != self.length).any():
                     raise InputError(f"every text must have {self.length} tokens, as `length` says")
-        model = self.untrained(network, recipe, length=self.length, longest=longest, seed=self.seed)
+        network, recipe = self._plan()
+        model = self.unfitted_model(longest)
         if "recipe" in network:  # maximum likelihood first
             model.fit(train, valid)
         rounds = self.begin(model, recipe, train, valid, seed=self.seed)
@@ -842,6 +858,10 @@ class _Ready(TextGenerator):
 
     def check(self) -> None:
         """Nothing to check: what there is was made."""
+
+    def unfitted_model(self, longest: int) -> Any:
+        """Return the model, which need not be fitted."""
+        return self.model
 
     def fit(self, train: Texts, valid: Texts = None, **how: Any) -> Self:
         """Refuse: there is nothing to learn."""

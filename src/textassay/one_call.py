@@ -42,7 +42,8 @@ from textassay.corpus import (
 )
 from textassay.discriminator import Balance, Discriminator, MetaEvaluation, Prior, as_discriminator
 from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
-from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
+from textassay.discriminators import TextClassifier
+from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.exposure import (
     LONGEST,
     Distance,
@@ -56,8 +57,10 @@ from textassay.exposure import (
     measure_exposure,
     translation_eb_c,
 )
-from textassay.generator import Ends, tokens_in
+from textassay.generator import FIXED_VECTORS as FIXED
+from textassay.generator import Ends, NgramModel, ParameterCounts, Shaped, tokens_in
 from textassay.generator import blocks as cut_blocks
+from textassay.generator import parameter_counts as counts_by_shapes
 from textassay.generators import TextGenerator, from_pretrained
 from textassay.human import Judgements, read_judgements, read_rating_columns
 from textassay.inspection import CHARACTERS, UNSPACED
@@ -78,6 +81,7 @@ from textassay.meta_evaluation import (
     Stress,
     World,
     evaluations_of,
+    exact_model_discrepancy,
     judge_evaluators,
     model_discrepancy,
     neural_pairs,
@@ -89,8 +93,10 @@ from textassay.meta_evaluation import (
     run_stress,
 )
 from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse_metrics
+from textassay.metric import exact_discrepancy as discrepancy_of_probabilities
 
 Model = TextGenerator | str | os.PathLike[str]
+Probabilities = Mapping[Any, float] | npt.ArrayLike
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
 _TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
@@ -920,6 +926,120 @@ def discrepancy(
     level, seed
         As in `textassay.compare`.
     """
+    first, second = _with_one_tokenizer(p, q)
+    vocabularies = first.form.vocabulary, second.form.vocabulary
+    return model_discrepancy(
+        first.model, second.model, vocabularies, n=n, temperatures=temperatures, level=level, seed=seed
+    )
+
+
+def exact_discrepancy(p: Model | Probabilities, q: Model | Probabilities, *, max_length: int | None = None) -> float:
+    """Return the discrepancy of two distributions whose texts can all be listed.
+
+    It is half the sum of the absolute differences of probabilities, the total variation distance, which `dd` and
+    `discrepancy` estimate: in [0, 1], 0 for equal distributions, 1 for those without a common text.
+
+    Parameters
+    ----------
+    p, q
+        Two mappings from text to probability, where a text that is missing has probability 0; two arrays with the
+        probabilities of the same texts, shapes (N,); or two fitted generators of `textassay.generators` with a
+        likelihood, or folders of such, with one tokeniser.
+    max_length
+        Of generators: tokens at which texts are cut, by default where they cut their own. There must not be more than
+        1,000,000 texts of up to so many tokens.
+
+    Raises
+    ------
+    OptionError
+        If probabilities do not sum to 1, p and q are of different kinds, or there are too many texts.
+    InputError
+        If what is given are no probabilities, or a generator has none.
+
+    Notes
+    -----
+    Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (1).
+    """
+    if isinstance(p, TextGenerator | str | os.PathLike) and isinstance(q, TextGenerator | str | os.PathLike):
+        check_range("max_length", max_length, 1)
+        first, second = _with_one_tokenizer(p, q)
+        vocabularies = first.form.vocabulary, second.form.vocabulary
+        tokenizer = first.form.tokenizer.name
+        return exact_model_discrepancy(
+            first.model, second.model, vocabularies, tokenizer=tokenizer, max_length=max_length
+        )
+    if max_length is not None:
+        raise OptionError(f"max_length is for generators, got probabilities and max_length {max_length}")
+    of_p, of_q = _probabilities("p", p), _probabilities("q", q)
+    if hasattr(p, "items") != hasattr(q, "items") or not (hasattr(p, "items") or len(of_p) == len(of_q)):
+        raise OptionError("p and q must be two mappings, two arrays of one length or two generators")
+    return discrepancy_of_probabilities(of_p, of_q)
+
+
+def parameter_counts(
+    model: Model | TextClassifier, n_types: int | None = None, *, longest: int | None = None
+) -> ParameterCounts:
+    """Return how many numbers a network learns: `trainable`, and `with_moments`, which is three times as many.
+
+    Adam keeps two moments of each weight; papers sometimes print all three together as the number of parameters. Fixed
+    word vectors are not learnt and do not count; nor does the discriminator that a generator is trained against.
+
+    Parameters
+    ----------
+    model
+        A generator of `textassay.generators`, fitted or not, or a folder of one; or a fitted network of
+        `textassay.discriminators`.
+    n_types
+        Of a generator that is not fitted: types of its vocabulary, the 4 special ones among them, at least 4. A fitted
+        one knows its own.
+    longest
+        Tokens of the longest text, at least 1, where a network that is not fitted has weights for each place, as GPT-2;
+        51 by default.
+
+    Raises
+    ------
+    OptionError
+        If `n_types` is missing, or given for a fitted model, or out of range.
+    InputError
+        If the model is no network, or cannot say before it is fitted.
+    """
+    if isinstance(model, TextClassifier):
+        counted = getattr(model, "chosen_", {}).get("n_parameters")
+        if counted is None:
+            raise InputError(f"{type(model).__name__} is not fitted, or is no network")
+        return ParameterCounts(int(counted))
+    opened = _opened(model)
+    check_range("n_types", n_types, 4)
+    check_range("longest", longest, 1)
+    network = opened.unfitted_model(51 if longest is None else longest) if opened._fitted is None else opened.model
+    if isinstance(network, NgramModel) or not (isinstance(network, Shaped) or hasattr(network, "n_parameters")):
+        raise InputError(f"{type(opened).__name__} is no network: it has no weights")
+    if opened._fitted is not None:
+        if (n_types, longest) != (None, None):
+            raise OptionError(f"{_name(opened)} is fitted and knows its vocabulary: leave n_types and longest out")
+        weights = getattr(network, "weights", {})
+        return ParameterCounts(network.n_parameters - (weights[FIXED].numel() if FIXED in weights else 0))
+    if n_types is None:
+        raise OptionError(f"{type(opened).__name__} is not fitted: give n_types, the size of its vocabulary")
+    return counts_by_shapes(network, n_types, longest=51 if longest is None else longest)
+
+
+def _probabilities(name: str, given: Any) -> dict[Any, float]:
+    """Return text to probability, of a mapping or a pandas series; of an array, place to probability."""
+    named = hasattr(given, "items")
+    keys, values = zip(*given.items(), strict=True) if named and len(given) else ((), ()) if named else (None, given)
+    try:
+        probs = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        probs = np.empty((0, 0))
+    if probs.ndim != 1:
+        what = type(given).__name__
+        raise InputError(f"{name} must be probabilities by text, an array of them or a generator, got {what}")
+    return dict(zip(range(len(probs)) if keys is None else keys, probs.tolist(), strict=True))
+
+
+def _with_one_tokenizer(p: Model, q: Model) -> tuple[TextGenerator, TextGenerator]:
+    """Return two models, opened; raise unless both see text in the same tokens."""
     first, second = _opened(p), _opened(q)
     names = [side.form.tokenizer.name for side in (first, second)]
     if names[0] != names[1]:
@@ -927,10 +1047,10 @@ def discrepancy(
             f"the two models see text differently: {_name(first)} in tokens of '{names[0]}', {_name(second)} of "
             f"'{names[1]}'; train both with one tokenizer (and lowercase)"
         )
-    vocabularies = first.form.vocabulary, second.form.vocabulary
-    return model_discrepancy(
-        first.model, second.model, vocabularies, n=n, temperatures=temperatures, level=level, seed=seed
-    )
+    for side in (first, second):
+        if not hasattr(side.model, "log_prob"):
+            raise InputError(f"{side.model.name} has no likelihood: measure the dd of its texts instead")
+    return first, second
 
 
 def _opened(model: Model) -> TextGenerator:

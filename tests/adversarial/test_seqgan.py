@@ -231,3 +231,42 @@ def test_bad_input_is_refused() -> None:
     for setting in bad:
         with pytest.raises(OptionError):
             SeqGanRecipe(**setting)
+
+
+@pytest.mark.slow
+@pytest.mark.feature("JJ-09")
+def test_the_rounds_improve_the_likelihood_of_the_oracle() -> None:
+    """Text drawn after the rounds costs the oracle less than after maximum likelihood alone, over five seeds."""
+    oracle = RandomLstm(50, length=6, seed=0)
+    changes = []
+    for seed in range(10, 15):
+        train, valid = (oracle.sample(1000, seed=10 * seed + place) for place in (1, 2))
+        first = Recipe(max_epochs=12, learning_rate=1e-2)
+        model = LstmModel(16, dropout=0.0, length=6, max_length=6, recipe=first, batch_size=32, seed=seed)
+        recipe = SeqGanRecipe(
+            rounds=80,
+            pretraining_rounds=30,
+            refreshes=1,
+            epochs=2,
+            n_negatives=1000,
+            batch_size=64,
+            n_roll_outs=8,
+            roll_out_averaging=0.0,
+            baseline="leave-one-out",
+            learning_rate=5e-3,
+            judge_learning_rate=3e-3,
+            dimension=16,
+            filters={1: 16, 2: 16, 3: 16},
+            dropout=0.1,
+            n_validation=4000,
+        )
+        training = SeqGan(model.fit(train, valid), train, valid, recipe=recipe, oracle=oracle, seed=seed)
+        phases = (Phase("discriminator", 30, validated=False), Phase("adversarial", 80))
+        history = train_in_rounds(training, phases, validate_every=80)
+        before, *_, after = (each.values[ORACLE] for each in history.validations)
+        assert before is not None
+        assert after is not None
+        changes.append(after - before)
+    found = np.array(changes)
+    assert found.mean() < -3 * found.std(ddof=1) / len(found) ** 0.5
+    assert found.mean() < -0.03

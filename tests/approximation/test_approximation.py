@@ -20,6 +20,7 @@ from textassay.approximation import (
     one_hot_costs,
     reference_log_probs,
     reference_windows,
+    second_order_bits,
     sizes_below,
     steppable,
 )
@@ -76,6 +77,22 @@ def test_the_expected_difference_is_that_of_many_sets_of_draws(
     error = found.std(ddof=1) / math.sqrt(len(found))
     assert found.mean() == pytest.approx(expected.pop(), abs=4 * error)
     assert found.mean() > 10 * error
+
+
+@pytest.mark.feature("LM-15")
+def test_the_bias_to_second_order_stands_beside_the_whole_one(char_lstm: LstmModel, gold: Corpus) -> None:
+    found = approximate(char_lstm, gold, window=20, n_samples=100_000)
+    text = reference_windows(gold, window=20)
+    probs = np.exp(reference_log_probs(char_lstm, text.rows, ends="excluded").reshape(-1))
+    assert found.second_order is not None
+    assert found.gap is not None
+    assert found.second_order.value == pytest.approx(second_order_bits(probs, 100_000).mean())
+    frequent = approximate(char_lstm, gold, window=20, n_samples=10_000_000)
+    assert frequent.second_order is not None
+    assert frequent.gap is not None
+    assert frequent.second_order.value == pytest.approx(found.second_order.value / 100)
+    assert frequent.second_order.value == pytest.approx(frequent.gap.value, rel=0.05)
+    assert approximate(char_lstm, gold, mode="exact", window=20).second_order is None
 
 
 @pytest.mark.feature("LM-02")

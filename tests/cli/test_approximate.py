@@ -49,10 +49,17 @@ def test_a_language_model_by_lines(folder: Path, models: Path, run: Run) -> None
     assert found["plain"]["bits_per_token"]["value"] > exact
     assert found["corrected"]["bits_per_token"]["value"] == pytest.approx(exact, abs=0.02)
     assert found["window"] is None
-    for name in ("plain", "corrected", "exact", "gap"):
+    for name in ("plain", "corrected", "exact", "gap", "second_order"):
         assert found[name]["bits_per_token"]["low"] < found[name]["bits_per_token"]["value"]
     table = " ".join(run("approximate", models / "lstm", "real.txt").stdout.split())
-    for part in ("300 sentences with their ends", "expected difference", "perplexity", "per character", "N = 2,000"):
+    for part in (
+        "300 sentences with their ends",
+        "expected difference",
+        "second-order bias",
+        "perplexity",
+        "per character",
+        "N = 2,000",
+    ):
         assert part in table
 
 
@@ -100,6 +107,7 @@ def test_a_generator_without_likelihood_resumes(folder: Path, noisy: Path, run: 
     assert done.status == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["mode"], found["exact"], found["gap"]) == (mode, None, None)
+    assert (found["second_order"] is None) == (mode == "onehot")
     assert 0 < found["plain"]["bits_per_character"]["value"] < 66.44
     assert found["rule"]["error_slope"] is None
     parts = sorted((folder / "found" / "parts").iterdir())

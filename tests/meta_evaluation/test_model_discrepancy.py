@@ -6,7 +6,7 @@ import pytest
 from tabled import all_sentences, corpus_of
 from textassay.errors import OptionError
 from textassay.generator import AsDrawn, NgramModel
-from textassay.meta_evaluation import ModelDiscrepancy, model_discrepancy
+from textassay.meta_evaluation import ModelDiscrepancy, exact_model_discrepancy, model_discrepancy
 
 FIRST = corpus_of(["a b a", "b a c", "a a b", "b", "a c"] * 2)
 SECOND = corpus_of(["a b", "d a", "b b a", "a", "a a a"] * 2)
@@ -47,6 +47,14 @@ def test_all_estimators_agree_with_enumeration(temperatures: tuple[float, float]
         for interval in (found.truth.interval, found.truth.ratio_interval, found.truth.sign_interval)
     ]
     assert widths[0] <= widths[1] < widths[2]
+
+
+@pytest.mark.feature("DD-01")
+def test_the_exact_value_is_that_of_enumeration() -> None:
+    p, q = NgramModel(2, max_length=4).fit(FIRST), NgramModel(1, max_length=3).fit(SECOND)
+    vocabularies = FIRST.vocabulary, SECOND.vocabulary
+    exact = exact_model_discrepancy(p, q, vocabularies, tokenizer="words")
+    assert exact == pytest.approx(_enumerated((1.0, 1.0)), abs=1e-12)
 
 
 def test_words_of_one_side_are_never_drawn_by_the_other() -> None:

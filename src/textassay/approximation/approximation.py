@@ -17,7 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay.approximation.count_cost import check_floor, expected_bias_bits, floor_bits, richardson
+from textassay.approximation.count_cost import (
+    check_floor,
+    expected_bias_bits,
+    floor_bits,
+    richardson,
+    second_order_bits,
+)
 from textassay.approximation.next_token_probs import reference_log_probs
 from textassay.approximation.reference_windows import ReferenceWindows, reference_windows
 from textassay.approximation.steppable import (
@@ -49,6 +55,7 @@ FloatArray = npt.NDArray[np.float64]
 N_SAMPLES = 2000  # as in the paper
 FLOOR = 1e-20  # as in the authors' code
 _LOG_2 = math.log(2)
+_LOWEST = -700.0  # log-probability below which one over the probability is beyond float64
 _SETTING_FIELDS = (
     *("generator", "mode", "n_samples", "floor", "window", "context", "level", "seed"),
     *("n_rows", "n_tokens", "n_dropped", "characters_per_token", "unknown_share", "n_types", "zero_share", "zero_bits"),
@@ -99,6 +106,9 @@ class Approximation(Displayed):
     zero_bits: float
     curve: tuple[CurvePoint, ...]  # The same with fewer draws, up to all of them
     rule: RuleCurve | None = None  # The stopping rule, if requested
+    # Bias of `plain` to second order in 1/N, in bits per token: by the softmax, or in mode ``soft`` by the spread of
+    # the distributions, as `corrected` takes it off; None without either
+    second_order: Quantity | None = None
 
     @property
     def bound(self) -> int:
@@ -117,12 +127,12 @@ class Approximation(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         document: dict[str, Any] = {name: getattr(self, name) for name in _SETTING_FIELDS}
-        for name in ("plain", "corrected", "exact", "gap"):
+        for name in ("plain", "corrected", "exact", "gap", "second_order"):
             bits: Quantity | None = getattr(self, name)
             document[name] = None if bits is None else {"bits_per_token": bits.to_dict()}
             if bits is not None:
                 document[name]["bits_per_character"] = self.per_character(bits).to_dict()
-            if bits is not None and name != "gap":
+            if bits is not None and name not in ("gap", "second_order"):
                 document[name]["perplexity"] = self.perplexity(bits).to_dict()
         document["bound"] = self.bound
         document["curve"] = [vars(point) for point in self.curve]
@@ -193,9 +203,13 @@ def approximate(
         curve = rule_curve(drawn_from, text, n_samples, mode=chosen_mode, seed=seed, progress=progress)
     zero_share = 0.0 if costs is None else float(costs["zeros"][-1].sum() / text.n_tokens)
     last_costs = {} if costs is None else {key: sums[-1] for key, sums in costs.items()}
-    gap = None
+    gap = second_order = None
     if exact is not None and np.isfinite(exact).all() and costs is not None:
         gap = text.mean(_row_sums(expected_bias_bits(exact, n_samples, floor=floor), text), level=level)
+        if exact.min() > _LOWEST:
+            second_order = text.mean(_row_sums(second_order_bits(np.exp(exact), n_samples), text), level=level)
+    elif chosen_mode == "soft":
+        second_order = text.mean(last_costs["plain"] - last_costs["corrected"], level=level)
     return Approximation(
         generator=_name(generator),
         mode=chosen_mode,
@@ -215,6 +229,7 @@ def approximate(
         corrected=None if costs is None else text.mean(last_costs["corrected"], level=level),
         exact=None if exact_sums is None else text.mean(exact_sums, level=level),
         gap=gap,
+        second_order=second_order,
         zero_share=zero_share,
         zero_bits=zero_share * floor_bits(floor),
         curve=() if costs is None else _curve(costs, sizes, text),

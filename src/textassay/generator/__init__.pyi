@@ -21,6 +21,7 @@ from textassay.generator.beam_search import Hypothesis as Hypothesis
 from textassay.generator.beam_search import beam_search as beam_search
 from textassay.generator.c2s import C2sModel as C2sModel
 from textassay.generator.c2s import GatedC2sModel as GatedC2sModel
+from textassay.generator.catalog import FIXED_VECTORS as FIXED_VECTORS
 from textassay.generator.catalog import KINDS as KINDS
 from textassay.generator.catalog import ParameterCounts as ParameterCounts
 from textassay.generator.catalog import Shaped as Shaped

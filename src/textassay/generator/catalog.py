@@ -33,6 +33,7 @@ KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "translation": ("translation", "TranslationModel"),
     }
 )
+FIXED_VECTORS = "fixed.weight"  # name among the weights of word vectors that are not learnt
 _WITHOUT_PYTORCH = ("ngram", "position-unigram")
 
 
@@ -115,7 +116,13 @@ class Shaped(Protocol):
 
 @dataclass(frozen=True)
 class ParameterCounts:
-    """Number of weights, alone and with the two moments that Adam keeps of each."""
+    """Number of weights that are learnt, alone and with the two moments that Adam keeps of each.
+
+    Attributes
+    ----------
+    trainable
+        The weights themselves.
+    """
 
     trainable: int
 
@@ -129,4 +136,5 @@ def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> Param
     """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone."""
     if n_types < 4 or longest < 1:
         raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
-    return ParameterCounts(sum(prod(shape) for shape in model.shapes(n_types, longest).values()))
+    shapes = model.shapes(n_types, longest)
+    return ParameterCounts(sum(prod(shape) for name, shape in shapes.items() if name != FIXED_VECTORS))

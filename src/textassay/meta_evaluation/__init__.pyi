@@ -63,6 +63,7 @@ from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT as MOS
 from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy as ModelDiscrepancy
 from textassay.meta_evaluation.model_discrepancy import Side as Side
 from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
+from textassay.meta_evaluation.model_discrepancy import exact_model_discrepancy as exact_model_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
 from textassay.meta_evaluation.neural_pairs import NETWORKS as NETWORKS
 from textassay.meta_evaluation.neural_pairs import neural_pairs as neural_pairs

@@ -4,7 +4,9 @@ Both models sample, and both score both samples; `textassay.meta_evaluation.know
 is of the text as sampled (`textassay.generator.as_drawn`): cut at the shorter of the two length limits, so that two
 models that cut at 30 and at 40 tokens are compared on the first 30 tokens, exactly.
 
-Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (2).
+Where a vocabulary and a length are tiny, `exact_model_discrepancy` sums over all texts instead.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equations (1) and (2).
 Departs from it: closed vocabularies and cut sentences are part of the probabilities.
 """
 
@@ -14,16 +16,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Vocabulary
+from textassay.corpus import UNK, Vocabulary
 from textassay.display import Displayed
-from textassay.errors import OptionError
+from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval
-from textassay.generator import AsDrawn, LanguageModel, ScoredGenerator, cut_length
+from textassay.generator import AsDrawn, LanguageModel, ScoredGenerator, cut_length, drawn_corpus
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
 
+MOST_TEXTS = 1_000_000  # that are listed
+_TEXTS_AT_ONCE = 1 << 16
+_SUM_ERROR = 1e-4  # that float32 networks may leave in the sum of all probabilities
 MOST_DISAGREEMENT = 4.0  # standard errors; above, the log-probabilities are not those of the sampled text
 
 
@@ -118,3 +123,48 @@ def as_drawn_discrepancy(
     )
     truth = truth_from_log_ratios(*ratios, level=level)
     return ModelDiscrepancy(truth, of_p, of_q, n=n, max_length=max_length, seed=seed, log_ratios=ratios)
+
+
+def exact_model_discrepancy(
+    p: LanguageModel,
+    q: LanguageModel,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    tokenizer: str,
+    max_length: int | None = None,
+) -> float:
+    """Return the discrepancy of two models with the same tokens, summed over all texts of up to `max_length` tokens.
+
+    Longer texts are cut there; None for the shorter of the models' own limits.
+    """
+    limits = [own for own in (*map(cut_length, (p, q)), max_length) if own is not None]
+    if not limits:
+        raise OptionError("neither model limits how long a text may be: give max_length")
+    limit = min(limits)
+    sides = [
+        AsDrawn(model, vocabulary, max_length=limit) for model, vocabulary in zip((p, q), vocabularies, strict=True)
+    ]
+    both = Vocabulary(token for vocabulary in vocabularies for token in vocabulary.tokens)
+    n_words = len(both) - UNK  # <unk> is drawn like any other
+    n_texts = sum(n_words**length for length in range(min(limit, 64) + 1))
+    if n_texts > MOST_TEXTS:
+        raise OptionError(
+            f"all texts of up to {limit} of {n_words:,} words are more than {MOST_TEXTS:,}: give a smaller max_length, "
+            "or estimate it with textassay.discrepancy"
+        )
+    sums = np.zeros(2)
+    differences = 0.0
+    for length in range(limit + 1):
+        n = n_words**length
+        for start in range(0, n, _TEXTS_AT_ONCE):
+            numbers = np.arange(start, min(start + _TEXTS_AT_ONCE, n))
+            words = UNK + numbers[:, None] // n_words ** np.arange(length) % n_words  # (texts, length): all of them
+            offsets = length * np.arange(len(words) + 1)
+            corpus = drawn_corpus(words.reshape(-1).astype(np.int32), offsets, vocabulary=both, tokenizer=tokenizer)
+            probs = np.exp([side.log_prob(corpus) for side in sides])
+            sums += probs.sum(axis=1)
+            differences += float(np.abs(probs[0] - probs[1]).sum())
+    for side, total in zip(sides, sums, strict=True):
+        if not abs(total - 1) <= _SUM_ERROR:
+            raise InputError(f"the probabilities of all texts of {side.name} must sum to 1, got {total:.6g}")
+    return min(1.0, differences / 2)

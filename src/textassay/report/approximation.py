@@ -148,6 +148,7 @@ def _values(approximation: Approximation) -> Table:
         "corrected": approximation.corrected,
         "exact": approximation.exact,
         "expected difference": approximation.gap,
+        "second-order bias": approximation.second_order,
     }
     rows: list[list[str | Cell]] = []
     for name, bits in quantities.items():
@@ -158,7 +159,7 @@ def _values(approximation: Approximation) -> Table:
         cells += [] if by_character else [number_cell(approximation.per_character(bits).value, places)]
         value = approximation.perplexity(bits).value
         perplexity = number_cell(value, 2 if value < _LARGE else 0)
-        rows.append([name, *cells, Cell() if bits is approximation.gap else perplexity])
+        rows.append([name, *cells, perplexity if name in ("approximate", "corrected", "exact") else Cell()])
     title = f"Cost under {approximation.generator}, with {level(approximation.level)} intervals"
     return Table.of("cost", ["", *heads, "perplexity"], rows, title=title, main=True)
 
@@ -237,6 +238,7 @@ def _notes(approximation: Approximation) -> Iterator[str]:
         )
     if approximation.gap is not None:
         yield "The expected difference is that of approximate and exact over all draws there could have been."
+        yield "The second-order bias is (1 - p) / (2 N p ln 2) bits, right only where no token is rarer than about 1/N."
     elif 0 < approximation.zero_share * approximation.n_tokens < _FEW:
         yield f"Fewer than {_FEW} tokens were never drawn: what they add to the approximate value is chance."
     yield "The intervals are over stretches of the text; the generator is fixed."
