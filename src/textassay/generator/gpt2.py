@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _INIT_STD = 0.02  # standard deviation of initial weights (the source)
 _POSITION_INIT_STD = 0.01
 MLP_RATIO = 4
-_EPSILON = 1e-5  # added to variances in layer norm
 _FIRST_CACHE = 16  # positions of a new key-value cache; doubled when it is full
 
 Cache = tuple[Tensor, Tensor]  # keys and values, each of shape (B, heads, places, size)
@@ -93,9 +92,9 @@ class Block(nn.Module):
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
-        self.ln_1 = nn.LayerNorm(width, eps=_EPSILON)
+        self.ln_1 = nn.LayerNorm(width)
         self.attn = Attention(width, heads, dropout)
-        self.ln_2 = nn.LayerNorm(width, eps=_EPSILON)
+        self.ln_2 = nn.LayerNorm(width)
         self.mlp = Mlp(width)
         self.dropout = dropout
 
@@ -112,7 +111,7 @@ class Gpt2(SentenceNetwork):
         super().__init__(longest=positions - 1)
         blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
         embeddings = {"wte": nn.Embedding(n_types, width), "wpe": nn.Embedding(positions, width)}
-        self.transformer: Any = nn.ModuleDict({**embeddings, "h": blocks, "ln_f": nn.LayerNorm(width, eps=_EPSILON)})
+        self.transformer: Any = nn.ModuleDict({**embeddings, "h": blocks, "ln_f": nn.LayerNorm(width)})
         self.heads, self.dropout = heads, dropout
 
     def initialise(self, rng: torch.Generator) -> None:
@@ -172,25 +171,10 @@ class Gpt2Model(Gpt2Settings, NetworkLanguageModel):
             from transformers import GPT2Config, GPT2LMHeadModel
         except ImportError:
             raise MissingExtraError("a model of transformers", "neural") from None
-        from textassay.corpus import EOS, PAD, SOS
+        from textassay.generator.gpt2_folder import gpt2_config
 
         weights = dict(self.module.named_parameters())
-        config = GPT2Config(
-            vocab_size=len(self.vocabulary),
-            n_positions=len(weights["transformer.wpe.weight"]),
-            n_embd=self.width,
-            n_layer=self.layers,
-            n_head=self.heads,
-            activation_function="gelu_new",
-            resid_pdrop=self.dropout,
-            embd_pdrop=self.dropout,
-            attn_pdrop=self.dropout,
-            layer_norm_epsilon=_EPSILON,
-            bos_token_id=SOS,
-            eos_token_id=EOS,
-            pad_token_id=PAD,
-        )
-        model = GPT2LMHeadModel(config)
+        model = GPT2LMHeadModel(GPT2Config(**gpt2_config(self)))
         model.load_state_dict({**weights, "lm_head.weight": weights["transformer.wte.weight"]})
         model.train(False)
         return model

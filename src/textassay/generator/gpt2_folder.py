@@ -14,7 +14,7 @@ from textassay.generator.catalog import make_generator
 from textassay.generator.pretrained import load_config, load_tokens, one_line
 from textassay.training import History
 
-_EPSILON = 1e-5
+_EPSILON = 1e-5  # added to variances in layer norm, as PyTorch does unless told otherwise
 _WHITE_SPACE = "".join(rf"\x{{{code:x}}}" for code in range(0x10000) if chr(code).isspace())  # as `str.split` sees it
 _SPLITS = {"whitespace": (f"[{_WHITE_SPACE}]+", "Removed"), "chars": (r"[\s\S]", "Isolated")}
 _BUFFERS = (".attn.bias", ".attn.masked_bias")  # in files of early versions of the library

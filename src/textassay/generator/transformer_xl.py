@@ -40,7 +40,6 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 _INIT_STD, _AT_WIDTH = 0.02, 410  # standard deviation of initial weights in the authors' script, and its width
-_EPSILON = 1e-5  # added to variances in layer norm
 _SLOWEST = 10_000.0  # wave lengths of position encodings go from 2 pi to 2 pi times this
 _FIRST_CACHE = 16  # positions of a new key-value cache; doubled when it is full
 _QUERIES = 128  # queries computed at once, so that memory grows linearly with the length of a text
@@ -181,10 +180,10 @@ class Block(nn.Module):
     def __init__(self, width: int, inner: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.attention = RelativeAttention(width, heads)
-        self.attention_norm = nn.LayerNorm(width, eps=_EPSILON)
+        self.attention_norm = nn.LayerNorm(width)
         self.inner = nn.Linear(width, inner)
         self.outer = nn.Linear(inner, width)
-        self.mlp_norm = nn.LayerNorm(width, eps=_EPSILON)
+        self.mlp_norm = nn.LayerNorm(width)
         self.dropout = dropout
 
     def forward(

@@ -36,7 +36,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-_EPSILON = 1e-5  # added to variances in layer norm
 _SLOWEST = 10_000.0  # wave lengths of position encodings go from 2 pi to 2 pi times this (the source)
 _TOGETHER = 128  # pairs scored at once
 
@@ -126,9 +125,9 @@ class Layer(nn.Module):
         self.source_attention = Attention(width, heads) if attends_to_source else None
         self.inner = nn.Linear(width, inner)
         self.outer = nn.Linear(inner, width)
-        self.attention_norm = nn.LayerNorm(width, eps=_EPSILON)
-        self.source_norm = nn.LayerNorm(width, eps=_EPSILON) if attends_to_source else None
-        self.mlp_norm = nn.LayerNorm(width, eps=_EPSILON)
+        self.attention_norm = nn.LayerNorm(width)
+        self.source_norm = nn.LayerNorm(width) if attends_to_source else None
+        self.mlp_norm = nn.LayerNorm(width)
         self.dropout = dropout
 
     def added(self, norm: nn.Module, vectors: Tensor, update: Tensor, rng: torch.Generator | None) -> Tensor:
