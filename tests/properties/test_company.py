@@ -24,7 +24,17 @@ METRICS = (
 )
 # Those that learn from the training text itself: a setting of theirs, which shows in their signature.
 OF_TRAIN = ("memorization", "bleu-train(order=4)", "naturalness", "dd(folds=2)")  # whose value depends on it
-SLOW = ("boosted-trees", "cnn", "cnn-lstm", "cnn-paper", "lstm", "ngram-network", "random-forest", "transformer")
+SLOW = (
+    "boosted-trees",
+    "cnn",
+    "cnn-lstm",
+    "cnn-paper",
+    "cnn-paper-120",
+    "lstm",
+    "ngram-network",
+    "random-forest",
+    "transformer",
+)
 
 
 def with_rare_words(texts: list[str], seed: int) -> list[str]:
