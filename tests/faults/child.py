@@ -45,6 +45,8 @@ def run(fault: dict[str, Any], arguments: list[str]) -> int:
     if "memory" in fault:
         _limit_memory(fault["memory"])
     sys.argv = ["textassay", *arguments]
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return textassay()
     finally:

@@ -82,7 +82,7 @@ class Copy:
                 os.dup2(file.fileno(), descriptor)
             os.chdir(folder)
             os.environ.update(environment)
-            _heed_interrupts()
+            _ignore_signals()
             status = import_module("child").run(fault, words)
             sys.stdout.flush()
         except BaseException:
@@ -159,7 +159,7 @@ class Scratch:
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=_heed_interrupts,
+            preexec_fn=_ignore_signals,
         )
 
     def run(self, command: str, out: Path | str, fault: Mapping[str, object] | None = None) -> Ended:
@@ -329,6 +329,7 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def _heed_interrupts() -> None:
-    """Undo what a shell does to commands in the background: their children ignore interrupts."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def _ignore_signals() -> None:
+    """Ignore what comes before the command listens: `child.run` ends it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)

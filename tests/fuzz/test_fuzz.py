@@ -34,7 +34,7 @@ def test_no_reader_is_surprised(tmp_path: Path) -> None:
     command: list[str | Path] = [sys.executable, script, "--plain", "--seconds", "1", "--found", tmp_path / "found"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(done.stdout.splitlines()) == 34
+    assert len(done.stdout.splitlines()) == 36
 
 
 @pytest.mark.parametrize(

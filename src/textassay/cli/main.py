@@ -24,7 +24,7 @@ import typer
 
 from textassay.cli.adapter import add_command, add_sub_commands
 from textassay.cli.groups import Group, add_group
-from textassay.cli.messages import heeding_termination, show_warning, tell
+from textassay.cli.messages import heeding_termination, ignore_signals, show_warning, tell
 from textassay.corpus import input_limits
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
@@ -165,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return tell(error)
     finally:
         if arguments is None:
+            ignore_signals()  # all is done: a signal would only take its status away
             gc.freeze()  # what is loaded is not taken apart at the end, which takes as long as loading half of it
     return status
 

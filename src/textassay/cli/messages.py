@@ -38,13 +38,18 @@ def heeding_termination() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def ignore_signals() -> None:
+    """Let nothing interrupt or terminate what is left to do; it does nothing outside the main thread."""
+    with contextlib.suppress(ValueError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+
+
 def tell(error: BaseException) -> int:
     """Say in one line on standard error what `error` means to the user, and return the exit status."""
     interruption = _interruption(error)
     if interruption is not None:
-        with contextlib.suppress(ValueError):  # not the main thread
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         is_terminated = isinstance(interruption, Terminated)
         word = "terminated" if is_terminated else "interrupted"
         print_line(f"{word}; run the same command again (with --out it resumes where it stopped)")
