@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from textassay.corpus import ParallelText, learn_joint_form
+from textassay.generator import make_generator, save_model
 from textassay.human import Study, load_study, read_judgements
 
 Run = Callable[..., Any]
@@ -157,6 +159,25 @@ def test_the_next_word_task_from_a_model_to_its_exposure_bias(
     assert (document["cgd_data"], document["cgd_model"], document["eb_c"]) == (0, 1, None)
     assert "EB-C is undefined" in score.stderr
     assert "exposure bias" in run("human", "exposure", "results/judgements.csv").stdout.lower()
+
+
+@pytest.mark.feature("EB-37")
+def test_the_next_word_task_of_a_translation_model(folder: Path, run: Run, refused: Refused) -> None:
+    lines = (folder / "real.txt").read_text().splitlines()[:60]
+    (folder / "target.txt").write_text("\n".join(lines))
+    (folder / "source.txt").write_text("\n".join(lines).upper())
+    form = learn_joint_form(lines, [line.upper() for line in lines], size=300)
+    pairs = ParallelText.from_texts([line.upper() for line in lines], lines, form)
+    model = make_generator("translation", preset="tiny", max_epochs=1)
+    save_model(cast(Any, model).fit(pairs), folder / "translator", form=form)
+    options = ("next-word", "translator", "--real", "target.txt", "--length", "2", "--pages", "2", "--page-size", "4")
+    assert "belongs to models that translate" in refused("human", *options, "--out", "x")
+    built = run("human", *options, "--source", "source.txt", "--out", "nt", "--json")
+    assert built.status == 0, built.stderr
+    texts = [item.text.split("\n") for item in load_study(folder / "nt").items]
+    assert {len(parts) for parts in texts} == {2}
+    assert {parts[0].removeprefix("Source: ") for parts in texts} <= {line.upper() for line in lines}
+    assert all(parts[1].startswith("Translation: ") for parts in texts)
 
 
 @pytest.mark.feature("JJ-23")

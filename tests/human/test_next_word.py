@@ -3,35 +3,44 @@
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from textassay.corpus import UNK, Corpus
+from made_up import sentences
+from textassay.corpus import PAD, SOS, UNK, Corpus, ParallelText, TextForm, learn_joint_form, truncate
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator import NgramModel
+from textassay.generator import NgramModel, make_generator
 from textassay.human import (
     END,
+    INSIDE,
     NONE_OF_THEM,
     Item,
     Judgements,
     NextWordScore,
     Prefix,
     Study,
+    StudyItem,
     Submission,
     accept,
     build_next_word,
     candidates_of,
     collect,
     draw_prefixes,
+    draw_translation_prefixes,
+    escaped,
     html_form,
     keys_of,
+    label_studio_files,
     load_study,
     read_prefixes,
     save_study,
     score_next_word,
+    turk_files,
 )
 
 WORDS = ("first", "second", "third", "fourth", "fifth")
@@ -185,6 +194,111 @@ def test_a_simulated_worker_gives_back_its_rate() -> None:
     assert score.eb_c_interval is not None
     assert score.eb_c_interval.low < 0.75 / 0.73 < score.eb_c_interval.high
     assert len(accept(study, submissions, most_pages=100).submissions) == 700
+
+
+def _translation_models() -> tuple[Any, Any, ParallelText]:
+    """Return two models that learnt more and less, and pairs to translate."""
+    target = sentences(160, seed=4)
+    source = [line.upper() for line in target]
+    pairs = ParallelText.from_texts(source, target, TextForm.learn([*source, *target]))
+    models = (make_generator("translation", preset="tiny", max_epochs=n, learning_rate=0.01, seed=n) for n in (8, 5))
+    fitted = [cast(Any, model).fit(pairs) for model in models]
+    return fitted[0], fitted[1], pairs
+
+
+@pytest.mark.feature("EB-37")
+def test_a_rater_of_translations_gives_back_what_is_known_of_him(tmp_path: Path) -> None:
+    """One answers as another model would: CGD is the share of prefixes with other likeliest pieces. One by chance."""
+    model, other, pairs = _translation_models()
+    length, n = 4, 40
+    data, own = draw_translation_prefixes(model, pairs, length=length, n=n)
+    assert (data, own) == draw_translation_prefixes(model, pairs, length=length, n=n)
+    places = {text: place for place, text in enumerate(pairs.source.texts)}
+    translations = model.translations(pairs.source)
+    likeliest: dict[str, str] = {}
+    deviations = []
+    for side, texts in ((data, pairs.target), (own, translations)):
+        rows = np.array([places[str(prefix.source)] for prefix in side])
+        begun = truncate(texts.take(rows), length)
+        assert set(begun.lengths.tolist()) == {length}
+        assert [prefix.text for prefix in side] == [" ".join(begun.sentence(k)) for k in range(n)]
+        best = []
+        for each in (model, other):
+            log_probs = np.array(each.next_log_probs(begun, source=pairs.source.take(rows)))
+            log_probs[:, [PAD, SOS, UNK]] = -np.inf
+            words = [model.vocabulary.tokens[token] for token in log_probs.argmax(1)]
+            best.append([END if word == "<eos>" else word for word in words])
+        assert [prefix.candidates[0] for prefix in side] == best[0]
+        likeliest |= {prefix.shown: word for prefix, word in zip(side, best[1], strict=True)}
+        deviations.append(np.mean([one != peer for one, peer in zip(*best, strict=True)]))
+    assert min(deviations) > 0
+    assert max(deviations) < 1
+    study = load_study(save_study(build_next_word(data, own, name="translator"), tmp_path))
+    sources = [item.text.split("\n")[0] for item in study.items]
+    assert sorted(sources) == sorted(f"Source: {prefix.source}" for prefix in (*data, *own))
+    assert len(set(sources)) == 2 * n
+    assert study.instructions.startswith("Each item shows a sentence and the beginning of its translation.")
+    answers = [
+        Submission(page.id, "w", {item.id: _label(item, likeliest[item.text]) for item in page.items})
+        for page in study.pages
+    ]
+    score = score_next_word(collect(study, accept(study, answers).submissions))
+    assert (score.cgd_data, score.cgd_model) == pytest.approx(deviations)
+    assert score.eb_c == pytest.approx(deviations[1] / deviations[0])
+    rng = np.random.default_rng(0)
+    many = [
+        replace(one, rater=f"{one.rater} {k}")
+        for k in range(40)
+        for one in _worker(study, rng, {None: 0.5, "translator": 0.45})
+    ]
+    score = score_next_word(collect(study, accept(study, many).submissions))
+    assert score.n_data == score.n_model == 40 * n
+    assert (score.cgd_data, score.cgd_model) == pytest.approx((0.5, 0.55), abs=0.035)
+    assert score.eb_c_interval is not None
+    assert score.eb_c_interval.low < 1.1 < score.eb_c_interval.high
+
+
+def _label(item: StudyItem, word: str) -> str:
+    """Return the answer of a rater who expects `word`."""
+    return item.labels[item.choices.index(word) if word in item.choices else -1]
+
+
+@pytest.mark.feature("EB-37")
+def test_the_source_stands_above_the_partial_translation_in_every_form() -> None:
+    words = ("she", "he", "it", "then", "so")
+    data, own = ([Prefix(f"and {side} {k}", words, f"und {side} <{k}>") for k in range(5)] for side in ("da", "mo"))
+    study = build_next_word(data, own)
+    assert {item.text for item in study.items} == {
+        f"Source: und {side} <{k}>\nTranslation: and {side} {k}" for side in ("da", "mo") for k in range(5)
+    }
+    item = study.items[0]
+    assert json.dumps(item.text).replace("<", "\\u003c") in html_form(study)
+    assert json.loads(label_studio_files(study)["tasks.json"])[0]["data"]["text_0"].startswith(item.text)
+    assert escaped(item.text) in turk_files(study)["pages.csv"]
+    with pytest.raises(InputError, match="either all prefixes must have a source, or none"):
+        build_next_word(data, _prefixes("model", 5))
+    with pytest.raises(InputError, match=r"'Source: und da <0>.* occurs 2 times"):
+        build_next_word(data, [data[0], *own[1:]])
+
+
+def test_pieces_of_words_are_told_from_words() -> None:
+    target = ["anna annas an ban"]
+    form = learn_joint_form(target, target, size=262)
+    corpus = form.corpus(target)
+    pieces = dict.fromkeys(corpus.sentence(0))
+
+    class Uniform:
+        name = "uniform"
+
+        def next_log_probs(self, prefixes: Corpus, *, source: Corpus) -> npt.NDArray[np.float64]:
+            found = np.full((1, len(form.vocabulary)), -np.inf)
+            found[0, corpus.vocabulary.encode([*pieces, "\u0120"])] = 0.0
+            return found
+
+    (words,) = candidates_of(cast(Any, Uniform()), corpus, form.vocabulary, len(pieces) + 1, source=corpus)
+    begun = {piece: piece.removeprefix("\u0120") for piece in pieces}
+    marked = [word if word != piece else f"{INSIDE}{word}" for piece, word in begun.items()]
+    assert sorted(words) == sorted(["(a new word)", *marked])
 
 
 @pytest.mark.feature("EB-26")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from typer import Argument
 
@@ -28,6 +28,9 @@ class NextWord(Files, Printing):
 
     model: Model = None
     real: Annotated[str | None, option("Real text the model never saw.", "FILE")] = None
+    source: Annotated[str | None, option("Of a model that translates: what line k of --real translates.", "FILE")] = (
+        None
+    )
     length: Annotated[int, option("Tokens of a prefix.", "N"), Between(1)] = 10
     pages: Annotated[int, option("Pages; half of the items of each are of either side.", "N"), Between(1)] = 20
     page_size: Annotated[int, option("Prefixes on a page; even.", "N"), Between(2)] = 10
@@ -60,20 +63,26 @@ class NextWord(Files, Printing):
     def _prefixes(self) -> "tuple[list[Prefix], list[Prefix], str]":
         """Return the prefixes from real text, those from the model, and the model's name."""
         from textassay.cli.models import open_model
-        from textassay.corpus import read_texts
-        from textassay.human import draw_prefixes, read_prefixes
+        from textassay.corpus import ParallelText, read_texts
+        from textassay.human import draw_prefixes, draw_translation_prefixes, read_prefixes
 
         if self.prefixes is not None:
-            if self.model is not None or self.real is not None:
-                raise OptionError("--prefixes takes the place of MODEL and --real: give one or the other")
+            if (self.model, self.real, self.source) != (None,) * 3:
+                raise OptionError("--prefixes takes the place of MODEL, --real and --source: give one or the other")
             return read_prefixes(self.prefixes)
         if self.model is None or self.real is None:
             raise OptionError("give MODEL and --real FILE, or --prefixes FILE.jsonl")
         opened = open_model(self.model)
-        real = opened.form.corpus(read_texts(self.real, column=self.column))
-        n_prefixes = self.pages * self.page_size // 2
-        drawn = draw_prefixes(opened.model, real, length=self.length, n=n_prefixes, seed=self.seed)
-        return *drawn, opened.model.name
+        model, n = opened.model, self.pages * self.page_size // 2
+        if (getattr(model, "kind", None) == "translation") == (self.source is None):
+            raise OptionError(f"--source FILE belongs to models that translate, and only to these: {model.name}")
+        real = read_texts(self.real, column=self.column)
+        if self.source is None:
+            drawn = draw_prefixes(model, opened.form.corpus(real), length=self.length, n=n, seed=self.seed)
+        else:
+            pairs = ParallelText.from_texts(read_texts(self.source, column=self.column), real, opened.form)
+            drawn = draw_translation_prefixes(cast(Any, model), pairs, length=self.length, n=n, seed=self.seed)
+        return *drawn, model.name
 
 
 @dataclass(frozen=True, kw_only=True)

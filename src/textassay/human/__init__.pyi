@@ -29,10 +29,12 @@ from textassay.human.mechanical_turk import is_batch as is_batch
 from textassay.human.mechanical_turk import read_batch as read_batch
 from textassay.human.mechanical_turk import read_mechanical_turk as read_mechanical_turk
 from textassay.human.next_word import END as END
+from textassay.human.next_word import INSIDE as INSIDE
 from textassay.human.next_word import Prefix as Prefix
 from textassay.human.next_word import build_next_word as build_next_word
 from textassay.human.next_word import candidates_of as candidates_of
 from textassay.human.next_word import draw_prefixes as draw_prefixes
+from textassay.human.next_word import draw_translation_prefixes as draw_translation_prefixes
 from textassay.human.next_word import read_prefixes as read_prefixes
 from textassay.human.next_word_score import NextWordScore as NextWordScore
 from textassay.human.next_word_score import score_next_word as score_next_word

@@ -4,15 +4,20 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import sacrebleu
 from scipy import stats
 
 from made_up import WORDS, sentences
+from made_up_exposure import make_exposure_results
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.estimate import Estimate
 from textassay.execution import workers
 from textassay.exposure import DISTANCES, BleuRun, cgd_curve, eb_bleu_of_runs, eb_c
+from textassay.generator import Quantity, load_model
 from textassay.meta_evaluation import Reproduction
 from textassay.study import Contest, Network
 from textassay.study.exposure_bias import (
@@ -27,9 +32,15 @@ from textassay.study.exposure_bias import (
     TEXTS,
     ExposureScale,
     ExposureStudy,
+    TranslationResults,
+    exposure_reproduction,
+    exposure_tables,
     read_exposure_texts,
 )
+from textassay.study.stages import Stage
+from whose_values import assert_nothing_published_is_ours
 
+MADE_UP = make_exposure_results()
 SMALL = {"max_epochs": 1, "width": 8}
 SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
 MICRO = replace(
@@ -207,6 +218,45 @@ def test_the_report_round_trips_and_the_same_again_computes_nothing(study: Expos
     assert all(label.endswith("run 3") for label in new), "runs that are there stay"
     with pytest.raises(OptionError, match="unknown stage 'ebc'"):
         again.compute(["ebc"])
+
+
+@pytest.mark.feature("EB-38")
+def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(data: Path, tmp_path: Path) -> None:
+    """Ours are those of the models that were trained, computed here again; they do not depend on what is printed."""
+    made = _made(data, tmp_path, scale=replace(MICRO, translation=Network("tiny", {"max_epochs": 20, "width": 32})))
+    trained, translation = made.experiment.held_out_perplexity["wikitext2"], made.experiment.translation
+    assert translation is not None
+    assert MADE_UP.translation is not None
+    with workers(1):
+        made.stages.compute([*trained.values(), translation.quality])
+    bleu = Estimate.from_dict(made.outcome(translation.quality)["bleu"])
+    results = replace(
+        MADE_UP,
+        held_out_perplexity={
+            "wikitext2": {
+                model: Quantity(made.outcome(stage)["perplexity"]["value"], None) for model, stage in trained.items()
+            }
+        },
+        translation=TranslationResults(bleu, MADE_UP.translation.curves, ()),
+    )
+    tables = {table.id: {cell.row: cell for cell in table.cells} for table in exposure_tables(results)}
+
+    def opened(stage: Stage) -> Any:
+        return load_model(made.stages.folder_of(stage.inputs[0]) / "model").model
+
+    unseen, pairs = made.texts.free["wikitext2"].unseen, made.texts.pairs
+    assert pairs is not None
+    costs = tables["perplexity, held-out"]
+    for model, printed in (("LSTM", 34.80), ("Transformer-XL", 27.81)):
+        nats = -opened(trained[model]).log_prob(unseen).sum() / (len(unseen.tokens) + len(unseen))
+        assert costs[model].ours == pytest.approx(np.exp(nats), rel=1e-5)
+        assert costs[model].published == printed
+    cell = tables["BLEU of translation"]["translation model"]
+    written = opened(translation.quality).translations(pairs.test.source, width=10).texts
+    peer = sacrebleu.corpus_bleu(written, [list(pairs.references)], lowercase=True)
+    assert cell.ours == pytest.approx(peer.score)
+    assert 0 < peer.score < 35.81 == cell.published
+    assert_nothing_published_is_ours(lambda: exposure_reproduction(results))
 
 
 @pytest.mark.slow

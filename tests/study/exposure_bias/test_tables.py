@@ -63,7 +63,16 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert list(tables["figure 2, LSTM-512"].rows) == [f"l = {n}" for n in range(1, 11)] + [AVERAGE]
     assert "corrupted:0.3" in tables["figure 3, LSTM-512"].columns
     assert _cells(tables["EB-DD"])["LSTM-512 against the data model, l = 10", "EB-DD"].ours == 0.05
-    assert _cells(tables["BLEU of translation"])["translation model", "test"].ours == 25.0
+    (cell,) = tables["BLEU of translation"].cells
+    assert (cell.ours, cell.published) == (25.0, 35.81)
+    costs = _cells(tables["perplexity, held-out"])
+    assert [(row, cell.ours, cell.published) for (row, column), cell in costs.items() if column == "WikiText"] == [
+        ("LSTM", 100.0, 34.8),
+        ("Transformer-XL", 100.0, 27.81),
+        ("Transformer-XL, all of the text", None, 24.02),
+        ("position unigram", 100.0, None),
+    ]
+    assert (costs["LSTM", "yelp"].ours, costs["LSTM", "yelp"].published) == (100.0, None)
     assert _cells(tables["EB-C of translation"])["l = 5", "EB-C, greedy"].ours == 1.02
     assert "500 at 1, 480 at 5, 300 at 10" in tables["EB-C of translation"].note
     assert len(tables) == len(exposure_tables(MADE))
@@ -138,7 +147,8 @@ def test_a_study_comes_back_from_its_json_and_says_what_is_missing() -> None:
     alone = exposure_reproduction(NOTHING)
     assert Reproduction.from_dict(alone.to_dict()).to_dict() == alone.to_dict()
     assert {table.id for table in alone.tables} == {
-        *("table 2", "table 2, from printed numbers", "table 4", "table 4, from printed numbers", "table 7")
+        *("table 2", "table 2, from printed numbers", "table 4", "table 4, from printed numbers", "table 7"),
+        *("perplexity, held-out", "BLEU of translation"),
     }
     assert {curve.family for curve in alone.curves} == {"paper: wiki-103, with spread"}
 

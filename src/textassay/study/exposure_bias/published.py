@@ -1,6 +1,7 @@
 """The published tables of the paper on exposure bias, as data, and what their ratios are when computed again.
 
-Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language Generation", 2019, tables 2, 4 and 7.
+Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language Generation", 2019, tables 2, 4 and 7,
+and the perplexities and the BLEU that sections 4.2 and 5.3 have in their text.
 Figures 2 to 4 are drawings without numbers and are not here; tables 1, 3, 5, 6, 8 and 9 hold texts, no numbers.
 Departs from it: LSTM and Transformer-XL have their names besides LS and TF. What does not agree with itself is found by
 `recomputed_ratios`, not written down.
@@ -13,7 +14,7 @@ from textassay.meta_evaluation import PublishedTable
 
 LENGTHS = (5, 10, 15, 20, 25, 30)  # of prefixes in table 2
 SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
-DATA_MODEL = "data model"
+DATA_MODEL, WIKI = "data model", "WikiText"
 ORACLE_COSTS = (8.67, 8.55)  # nats per token under the random LSTM, before and after RankGAN's rounds; in the text
 _KINDS: Mapping[str, str] = {"data": "D", "shuffled": "D_shuf", "random": "random"}
 _MISPRINT = 3.0  # printed spreads: so far apart two means of ten runs each are not
@@ -98,6 +99,22 @@ PUBLISHED = (
         note="The paper does not say on which text; it is read as the test text of EMNLP-news. RankGAN, which was "
         "trained in the setting of the random oracle only, cannot be better than the data model: 53.43 is unexplained "
         "and no value to reach.",
+    ),
+    PublishedTable(
+        "perplexity, held-out",
+        "Perplexity on held-out text",
+        ("LSTM", "Transformer-XL", "Transformer-XL, all of the text"),
+        (WIKI,),
+        ((34.80,), (27.81,), (24.02,)),
+        note="Printed in section 4.2: on the test text of wiki-103, of models trained on half of the rest, or on all.",
+    ),
+    PublishedTable(
+        "BLEU of translation",
+        "BLEU-4 of translation, in percent",
+        ("translation model",),
+        ("test",),
+        ((35.81,),),
+        note="Printed in section 5.3: on the test text of IWSLT14, German to English, by beam search of width 10.",
     ),
 )  # fmt: skip
 _RATIOS: Mapping[str, tuple[tuple[str, str, str], ...]] = {  # table 2: rows ratio, above, below; table 4: columns
