@@ -31,6 +31,7 @@ from textassay.study.gan_as_lm import (
     GanText,
     TextCost,
     checkpoints_of,
+    choice_stage,
     evenly_spread,
     mean_of,
     published_bpc,
@@ -38,6 +39,7 @@ from textassay.study.gan_as_lm import (
     rule_curves,
     text_costs,
 )
+from textassay.study.stages import Done, Stage, Work
 from whose_values import assert_nothing_published_is_ours
 
 MICRO = micro_scale()
@@ -96,6 +98,65 @@ def test_series_by_checkpoint_and_by_window_are_those_of_the_models_that_were_ke
     assert [point.x for point in curves["BPC of SeqGAN along adversarial training", "exact"].points] == [0, 1, 2]
 
 
+@pytest.mark.feature("LM-16")
+@pytest.mark.parametrize("model", [WGAN, WGAN_SOFT])
+def test_the_window_of_the_gan_is_that_of_the_lowest_validation_bpc_and_told(
+    study: GanStudy, results: GanResults, text: GanText, model: str
+) -> None:
+    runs = results.on_validation[model].items()
+    bits = {window: np.mean([run.mean("corrected") for run in costs]) for window, costs in runs}
+    window = min(bits, key=bits.__getitem__)
+    assert list(bits) == [1, 7, 14]
+    assert study.outcome(study.experiment.choices[model]) == {"window": window}
+    assert {run.window for run in results.costs[model]} == {window}
+    stage = study.experiment.costs[model][0]
+    gan = load_generator(study.stages.folder_of(stage.inputs[0]) / "model").model
+    part, mode, seed = evenly_spread(text.test, MICRO.n_noise, 14), stage.settings["mode"], stage.settings["seed"]
+    alone = text_costs(gan, part, window=window, mode=mode, sizes=[MICRO.n_samples], floor=1e-20, seed=seed)
+    assert results.costs[model][0].mean("plain") == pytest.approx(alone[MICRO.n_samples].mean("plain"))
+    table = next(table for table in study.result().tables if table.id == "windows")
+    assert f"{model}: windows of {window} cost least on validation text, corrected, and are those of" in table.note
+    listed = {cell.row: cell.ours for cell in table.cells if cell.column == f"{model}, validation text"}
+    assert listed == {f"{one} characters": pytest.approx(value) for one, value in bits.items()}
+
+
+@pytest.mark.feature("LM-16")
+def test_no_test_text_is_read_before_the_window_is_chosen(study: GanStudy, text: GanText, tmp_path: Path) -> None:
+    other = GanStudy(replace(text, test=text.train), MICRO, tmp_path)
+    other.compute(["choice"])
+    another = GanStudy(replace(text, valid=text.train), MICRO, tmp_path)
+    tests = {text.test.fingerprint, evenly_spread(text.test, MICRO.n_noise, 14).fingerprint}
+    for model, choice in study.experiment.choices.items():
+        before, waiting = set(), [choice]
+        while waiting:
+            before.add(stage := waiting.pop())
+            waiting.extend(stage.inputs)
+        assert {stage.kind for stage in before} == {"choice", "validation", "wgan"}
+        assert all(stage.settings.get("text") not in tests for stage in before)
+        measured = study.experiment.costs[model][0]
+        assert choice in measured.inputs
+        assert measured.settings["text"] in tests
+        assert choice in study.experiment.rules[model].inputs
+        assert other.experiment.choices[model].key == choice.key
+        assert other.outcome(other.experiment.choices[model]) == study.outcome(choice)
+        assert other.experiment.costs[model][0].key != measured.key
+        assert another.experiment.choices[model].key != choice.key
+
+
+@pytest.mark.feature("LM-16")
+def test_the_window_of_least_cost_on_average_over_runs_is_chosen(tmp_path: Path) -> None:
+    bits = {7: (3.0, 5.1), 1: (2.0, 7.0), 4: (3.9, 4.1)}  # 1 and 7 are each least in a run
+    costs = {one: [Stage("validation", f"{one} {run}", {}, print) for run in (0, 1)] for one in bits}
+    inputs = {}
+    for window, stages in costs.items():
+        for stage, value in zip(stages, bits[window], strict=True):
+            cost = TextCost(window, "soft", 40, 1e-20, 1, 0, 0.0, (1,), {"corrected": (value,)})
+            inputs[stage] = Done(tmp_path, {"40": cost.to_dict()}, 0.0, ())
+    choice = choice_stage("window", costs)
+    assert set(choice.inputs) == set(inputs)
+    assert choice.run(Work(tmp_path, inputs, print)) == {"window": 4}
+
+
 @pytest.mark.feature("LM-13")
 def test_table_1_has_the_literature_and_the_uniform_row_computed(study: GanStudy, results: GanResults) -> None:
     table = study.result().tables[0]
@@ -117,7 +178,8 @@ def test_table_1_has_the_literature_and_the_uniform_row_computed(study: GanStudy
     assert cells[SEQGAN, APPROXIMATE].ours == pytest.approx(mean_of(results.costs[SEQGAN], "plain").value)
     assert cells[SEQGAN, APPROXIMATE].spread is not None
     assert "windows of 50 characters" in cells[SEQGAN, APPROXIMATE].differs
-    assert "windows of 7 characters" in cells[WGAN, APPROXIMATE].differs
+    window = results.costs[WGAN][0].window
+    assert f"windows of {window} characters" in cells[WGAN, APPROXIMATE].differs
     assert "66.44 bits" in table.note
 
 

@@ -1,6 +1,7 @@
 from textassay.study.gan_as_lm.figures import gan_reproduction as gan_reproduction
 from textassay.study.gan_as_lm.findings import check_findings as check_findings
 from textassay.study.gan_as_lm.findings import check_published as check_published
+from textassay.study.gan_as_lm.measures import choice_stage as choice_stage
 from textassay.study.gan_as_lm.measures import rule_curves as rule_curves
 from textassay.study.gan_as_lm.measures import text_costs as text_costs
 from textassay.study.gan_as_lm.published import APPROXIMATE as APPROXIMATE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from textassay.approximation import N_STRETCHES, Mode, sizes_below
 from textassay.corpus import Corpus, cut_windows
-from textassay.study.gan_as_lm.measures import cost_stage, rule_stage
+from textassay.study.gan_as_lm.measures import choice_stage, cost_stage, rule_stage
 from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
 from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, WGAN_SOFT
 from textassay.study.gan_as_lm.scales import WGAN_WINDOW, GanScale
@@ -36,6 +36,9 @@ class GanExperiment:
     # Model to stages; convergence of the first run
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
     lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)  # Model to window to runs
+    # `WGAN` and `WGAN_SOFT` to window to runs on validation text; to the stage that chooses the window by them
+    on_validation: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
+    choices: dict[str, Stage] = field(default_factory=dict)
     # Model to, of each run, round to stage
     along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
     convergence: dict[str, Stage] = field(default_factory=dict)
@@ -57,6 +60,7 @@ def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
     experiment = GanExperiment()
     plan = _Plan(text, scale, seed, experiment)
     runs = plan.generators()
+    plan.choose_windows(runs)
     plan.table_1(runs)
     plan.study_of_lengths(runs)
     for model in (LSTM, MLE, SEQGAN, LEAKGAN):
@@ -150,13 +154,26 @@ class _Plan:
             UNIFORM: (TrainedGenerator(None, "uniform", text.form.vocabulary),),
         }
 
+    def choose_windows(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
+        """Add the stages that choose the recurrent GAN's windows on validation text."""
+        scale = self.scale
+        part = evenly_spread(self.text.valid, scale.n_windows, max(scale.windows))
+        for model in (WGAN, WGAN_SOFT):
+            costs = self._by_window("validation", model, runs[model], part, scale.n_window_samples)
+            self.experiment.on_validation[model] = costs
+            self.experiment.choices[model] = choice_stage(model, costs)
+
+    def window_of(self, model: str) -> int | Stage:
+        """Return the window in which a model is measured, or the stage that chooses it."""
+        return self.experiment.choices.get(model, WGAN_WINDOW if model in _MODES else self.scale.window)
+
     def table_1(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
         """Add the costs of the text under all generators, each in its window."""
         part = evenly_spread(self.text.test, self.scale.n_noise, max(self.scale.windows))
         for model, trained in runs.items():
-            corpus, window = (part, WGAN_WINDOW) if model in _MODES else (self.text.test, self.scale.window)
+            corpus = part if model in _MODES else self.text.test
             self.experiment.costs[model] = tuple(
-                self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(trained)
+                self.cost("cost", model, one, corpus, self.window_of(model), run=run) for run, one in enumerate(trained)
             )
 
     def study_of_lengths(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
@@ -167,21 +184,28 @@ class _Plan:
             if model == UNIFORM:
                 continue
             n = scale.n_window_samples if model in _MODES else scale.n_samples
-            self.experiment.lengths[model] = {
-                window: tuple(
-                    self.cost("length", f"{model} window {window}", one, part, window, [n], run=run)
-                    for run, one in enumerate(trained)
-                )
-                for window in scale.windows
-            }
+            self.experiment.lengths[model] = self._by_window("length", model, trained, part, n)
+
+    def _by_window(
+        self, kind: str, model: str, trained: tuple[TrainedGenerator, ...], part: Corpus, n_samples: int
+    ) -> dict[int, tuple[Stage, ...]]:
+        """Return window to the costs of a text in it, by run."""
+        return {
+            window: tuple(
+                self.cost(kind, f"{model} window {window}", one, part, window, [n_samples], run=run)
+                for run, one in enumerate(trained)
+            )
+            for window in self.scale.windows
+        }
 
     def cost(
-        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int,
+        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int | Stage,
         sizes: list[int] | None = None, *, run: int = 0,
     ) -> Stage:  # fmt: skip
         """Return the stage of the cost of a text under one generator."""
         model = name.partition(" window ")[0]
         mode = _MODES.get(model, "multinomial")
+        longest = max(self.scale.windows if isinstance(window, Stage) else (window, *self.scale.windows))
         sample_sizes = [self.scale.n_samples] if sizes is None else sizes
         return cost_stage(
             kind,
@@ -192,7 +216,7 @@ class _Plan:
             mode=mode,
             sizes=sample_sizes,
             floor=self.scale.floor,
-            n_stretches=min(N_STRETCHES, len(corpus.tokens) // max(window, *self.scale.windows)),
+            n_stretches=min(N_STRETCHES, len(corpus.tokens) // longest),
             seed=seed_for(self.seed, kind, name, run),
             cost=float(len(corpus.tokens))
             * (sample_sizes[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1 + len(sample_sizes)),
@@ -205,7 +229,7 @@ class _Plan:
             model,
             trained,
             self.text.test,
-            window=WGAN_WINDOW if model in _MODES else scale.window,
+            window=self.window_of(model),
             mode=mode,
             n_samples=scale.rule_samples,
             n_rows=scale.rule_rows,

@@ -1,10 +1,10 @@
-"""Stages that measure the cost of a text under a generator by Algorithm 1, and the samples of the stopping rule.
+"""Stages that measure the cost of a text under a generator by Algorithm 1, choose a window by it, and follow the rule.
 
 Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1, section 5.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,10 +105,13 @@ def rule_curves(
 
 
 def cost_stage(
-    kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, sizes: Sequence[int],
-    floor: float, n_stretches: int, seed: int, cost: float,
+    kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode,
+    sizes: Sequence[int], floor: float, n_stretches: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
-    """Return the stage of `text_costs`; its result is by N, null where there is no generator."""
+    """Return the stage of `text_costs`; its result is by N, null where there is no generator.
+
+    `window` is a number of characters, or the stage that chooses it.
+    """
 
     def run(work: Work) -> dict[str, Any] | None:
         if not trained.exists(work):
@@ -120,7 +123,7 @@ def cost_stage(
         costs = text_costs(
             trained.open(work),
             corpus,
-            window=window,
+            window=_length(work, window),
             mode=mode,
             sizes=sizes,
             floor=floor,
@@ -130,24 +133,56 @@ def cost_stage(
         )
         return {str(size): one.to_dict() for size, one in costs.items()}
 
-    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    settings, inputs = _asked(trained, corpus, window, mode)
     settings |= {"sizes": list(sizes), "floor": floor, "n_stretches": n_stretches, "seed": seed}
-    return Stage(kind, name, settings, run, trained.inputs, cost)
+    return Stage(kind, name, settings, run, inputs, cost)
+
+
+def choice_stage(name: str, costs: Mapping[int, Sequence[Stage]]) -> Stage:
+    """Return the stage that chooses the window of least cost on average over runs, the shortest of equals.
+
+    `costs` is window to stages of `cost_stage` with one N, on text that nothing is reported on.
+    """
+
+    def run(work: Work) -> dict[str, Any]:
+        def bits(stage: Stage) -> float:
+            (cost,) = work.inputs[stage].result.values()
+            return TextCost.from_dict(cost).mean("corrected")
+
+        means = {window: float(np.mean([bits(stage) for stage in runs])) for window, runs in sorted(costs.items())}
+        return {"window": min(means, key=means.__getitem__)}
+
+    inputs = tuple(stage for runs in costs.values() for stage in runs)
+    return Stage("choice", name, {"windows": sorted(costs), "by": "corrected"}, run, inputs)
 
 
 def rule_stage(
-    name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int,
-    n_parts: int, seed: int, cost: float,
+    name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode, n_samples: int,
+    n_rows: int, n_parts: int, seed: int, cost: float,
 ) -> Stage:  # fmt: skip
     """Return the stage of the stopping rule in parts of a text; see `rule_curves`."""
-    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    settings, inputs = _asked(trained, corpus, window, mode)
     options: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
 
     def run(work: Work) -> list[dict[str, Any]]:
-        curves = rule_curves(trained.open(work), corpus, window=window, mode=mode, **options)
+        curves = rule_curves(trained.open(work), corpus, window=_length(work, window), mode=mode, **options)
         return [curve.to_dict() for curve in curves]
 
-    return Stage("rule", name, {**settings, **options}, run, trained.inputs, cost)
+    return Stage("rule", name, {**settings, **options}, run, inputs, cost)
+
+
+def _asked(
+    trained: TrainedGenerator, corpus: Corpus, window: int | Stage, mode: Mode
+) -> tuple[dict[str, Any], tuple[Stage, ...]]:
+    """Return the settings and inputs of a measurement."""
+    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    if isinstance(window, Stage):
+        return {**settings, "window": "chosen"}, (*trained.inputs, window)
+    return settings, trained.inputs
+
+
+def _length(work: Work, window: int | Stage) -> int:
+    return int(work.inputs[window].result["window"]) if isinstance(window, Stage) else window
 
 
 def _by_row(values: FloatArray, text: ReferenceWindows) -> FloatArray:

@@ -28,7 +28,7 @@ SHORT: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class TextCost:
-    """Cost of the test text, or a part of it, under one generator; sums over S stretches of the text."""
+    """Cost of a text, or a part of it, under one generator; sums over S stretches of the text."""
 
     window: int  # Characters of a window; each begins without context
     mode: str  # ``multinomial``, ``onehot`` or ``soft``
@@ -96,6 +96,8 @@ class GanResults:
     # run
     rules: Mapping[str, tuple[RuleCurve, ...]]
     n_types: int  # Characters there are
+    # `WGAN` and `WGAN_SOFT` as in `lengths`, on validation text: the window of least cost is theirs in `costs`, `rules`
+    on_validation: Mapping[str, Mapping[int, tuple[TextCost, ...]]] = field(default_factory=dict)
     # Run of a training against a discriminator to why it ended early
     stopped: Mapping[str, str] = field(default_factory=dict)
     # How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready

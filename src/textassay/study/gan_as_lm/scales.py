@@ -11,7 +11,7 @@ from typing import Any
 from textassay.adversarial import LEAKGAN_PRESETS, SEQGAN_PRESETS, WGAN_PRESETS, LeakGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.study.presets import Network
 
-WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in
+WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in; ours is chosen
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Departs from it: another text and networks as a scale says; SeqGAN several times
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -54,13 +54,7 @@ class GanStudy(StagedStudy):
         trained = {title: self.outcome(stage) for title, stage in experiment.trained.items()}
         return GanResults(
             costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in experiment.costs.items()},
-            lengths={
-                model: {
-                    window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
-                    for window, runs in windows.items()
-                }
-                for model, windows in experiment.lengths.items()
-            },
+            lengths=self._by_window(experiment.lengths),
             along={
                 model: tuple(
                     {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
@@ -74,12 +68,25 @@ class GanStudy(StagedStudy):
                 for model, stage in experiment.rules.items()
             },
             n_types=self.text.n_types,
+            on_validation=self._by_window(experiment.on_validation),
             stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
             sizes=self.text.sizes,
             seconds=self.seconds(),
             settings=self._settings(),
             notes=tuple(self.warning_notes()),
         )
+
+    def _by_window(
+        self, stages: Mapping[str, Mapping[int, Sequence[Stage]]]
+    ) -> dict[str, dict[int, tuple[TextCost, ...]]]:
+        """Return model to window to the costs of its runs, each of one N."""
+        return {
+            model: {
+                window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
+                for window, runs in windows.items()
+            }
+            for model, windows in stages.items()
+        }
 
     def _costs(self, stage: Stage) -> dict[int, TextCost]:
         """Return N to cost; nothing where there was no generator."""
