@@ -26,6 +26,7 @@ from textassay.study.judges import (
     drawn_values,
     human_tables,
     judged_texts,
+    markup_table,
     metric_evaluation,
     metric_stages,
 )
@@ -170,6 +171,23 @@ def test_what_people_say_is_what_is_printed(data_dir: Path, published: JudgedTex
     rows = {(c.row, c.column): c.ours for c in tables[0].cells}
     assert rows["H1, failed checks kept", "(all)"] == pytest.approx(66.60, abs=0.005)
     assert rows["H2, all items, ties count as real", "(all)"] == pytest.approx(72.69, abs=0.005)
+
+
+@pytest.mark.feature("JJ-43")
+def test_marks_of_rare_words_are_not_equally_frequent_in_the_published_texts(published: JudgedTexts) -> None:
+    table = markup_table(published, n_resamples=199, seed=0)
+    cells = {(cell.row, cell.column): cell for cell in table.cells}
+    for row, printed, share in (("(real)", 2.5, 2.52), ("(generated)", 2.2, 3.57)):  # 2.2 holds without Google LM
+        assert cells[row, "share"].published == printed
+        assert cells[row, "share"].ours == pytest.approx(share, abs=0.005)
+    percent = {name: round(cells[name, "share"].ours or 0.0, 2) for name in ("Google LM", "C2S", "SeqGAN", "gC2S")}
+    assert percent == {"Google LM": 19.99, "C2S": 0.0, "SeqGAN": 4.25, "gC2S": 0.58}
+    for name in GENERATORS:
+        p, adjusted = cells[name, "p"].ours, cells[name, "p, adjusted"].ours
+        assert p is not None
+        assert adjusted is not None
+        assert 1 / 200 <= p <= adjusted <= 1
+        assert name not in percent or p == 1 / 200
 
 
 @pytest.mark.feature("JJ-37")

@@ -28,3 +28,4 @@ from textassay.study.judges.published import short_name as short_name
 from textassay.study.judges.study import JudgesStudy as JudgesStudy
 from textassay.study.judges.tables import from_printed_values as from_printed_values
 from textassay.study.judges.tables import human_tables as human_tables
+from textassay.study.judges.tables import markup_table as markup_table

@@ -54,6 +54,7 @@ from textassay.study.judges.tables import (
     from_printed_values,
     human_tables,
     majority_table,
+    markup_table,
     metric_tables,
     rank_table,
     reasons_table,
@@ -122,6 +123,7 @@ class JudgesStudy(StagedStudy):
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
             *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
+            markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
             table_4(results),
             *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),
             correlation_table(

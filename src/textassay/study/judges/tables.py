@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from textassay.corpus import equal_shares_p_value, mark_counts
 from textassay.human import HumanAnalysis, Share, Verdict
 from textassay.meta_evaluation import (
     Agreement,
@@ -23,7 +24,9 @@ from textassay.meta_evaluation import (
     beside,
     correlation,
 )
-from textassay.study.judges.evaluators import BESIDES, LEVEL, METRICS
+from textassay.resampling import clustered_means, holm
+from textassay.seeding import stream
+from textassay.study.judges.evaluators import BESIDES, LEVEL, METRICS, JudgedTexts
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -90,6 +93,34 @@ def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
     ]
     note = f"{reasons.n_comments} comments say something; a comment may give several reasons. Coded by keywords."
     return [ReproducedTable("reasons", "Reasons that people give", tuple(cells), note=note)]
+
+
+def markup_table(judged: JudgedTexts, *, n_resamples: int, seed: int) -> ReproducedTable:
+    """Return the share of marks of rare words on each side, and tests of each generator's against that of real text."""
+    real = judged.real.texts
+    generated = {name: corpus.texts for name, corpus in judged.generated.items()}
+    sides = {REAL: real, GENERATED: [text for texts in generated.values() for text in texts], **generated}
+    cells, p_values = [], {}
+    for side, texts in sides.items():
+        counts = mark_counts(texts)
+        of_word = np.repeat(np.arange(len(texts)), counts[:, 1])
+        is_mark = np.concatenate([np.arange(words) < marks for marks, words in counts]).astype(np.float64)
+        means = clustered_means(is_mark, np.zeros(len(of_word), dtype=np.int64), of_word)
+        interval = means.share_interval(0, level=LEVEL, method="")
+        cells.append(_share_cell(side, "share", Share(float(means.values[0]), interval, len(of_word), len(texts))))
+        if side != REAL and min(len(real), len(texts)) > 1:
+            rng = stream(seed, "equal markup", side)
+            p_values[side] = equal_shares_p_value(real, texts, rng=rng, n_resamples=n_resamples)
+    cells += [Cell(side, "p", ours=p) for side, p in p_values.items()]
+    each = {side: p for side, p in p_values.items() if side != GENERATED}
+    adjusted = holm(np.array(list(each.values()))).tolist()
+    cells += [Cell(side, "p, adjusted", ours=p) for side, p in zip(each, adjusted, strict=True)]
+    note = (
+        f"p: of a share equal to that of real text, two-sided, {n_resamples} exchanges of whole texts, since marks of "
+        "one text go together; adjusted for the number of generators by Holm's method. Where it is small, the marks "
+        "alone say something of who wrote a text."
+    )
+    return beside(published_table("markup"), cells, note=note)
 
 
 def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> ReproducedTable:
