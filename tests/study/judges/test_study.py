@@ -11,13 +11,16 @@ from made_up import sentences, shuffled
 from textassay.errors import InputError, OptionError
 from textassay.human import Item, Judgements, analyse, read_mechanical_turk
 from textassay.meta_evaluation import Evaluation, Reproduction, correlation, majority_agreement
+from textassay.metric import measure, parse_metric
 from textassay.report import document_files, reproduction_document
 from textassay.storage import write_files
 from textassay.study import Work
 from textassay.study.judges import (
     GENERATORS,
+    MEAN_WITH_ALL,
     METRICS,
     PEOPLE,
+    WITH_ALL,
     JudgedTexts,
     JudgesScale,
     JudgesStudy,
@@ -72,9 +75,9 @@ def test_nothing_published_is_called_ours(found: tuple[JudgesStudy, Reproduction
     assert "published" in memorised.title
 
 
-@pytest.mark.feature("JJ-41")
+@pytest.mark.feature("JJ-41", "JJ-44")
 def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path) -> None:
-    _, result = found
+    study, result = found
     assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
     tables = {table.id: table for table in result.tables}
     ranks = {(c.row, c.column): c.ours for c in tables["ranks"].cells if c.ours is not None}
@@ -84,6 +87,12 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     for name in evaluators:
         assert sum(ranks[row, name] for row in ("Scheduled Sampling", "SeqGAN", "mine")) == 6
     assert [ranks[row, "H1"] for row in ("mine", "Scheduled Sampling", "SeqGAN")] == [1, 2, 3]
+    overlaps = {(c.row, c.column): c.ours for c in tables["figures 4 and 10"].cells}
+    for name in WITH_ALL:  # the table has the metric of all texts together, and people's agreement with it
+        expected = measure(parse_metric(METRICS[name]), study.judged.generated["SeqGAN"], study.judged.real).value
+        assert overlaps["SeqGAN", name] == expected
+        assert name in tables["table 5"].rows
+    assert overlaps["SeqGAN", MEAN_WITH_ALL] != overlaps["SeqGAN", WITH_ALL[0]]
     svm = next(c for c in tables["table 4"].cells if (c.row, c.column) == ("SeqGAN", "SVM"))
     assert svm.ours is not None
     assert svm.published == 56.2

@@ -1,6 +1,8 @@
 from textassay.study.judges.draws import drawn_values as drawn_values
 from textassay.study.judges.draws import published_values as published_values
+from textassay.study.judges.evaluators import MEAN_WITH_ALL as MEAN_WITH_ALL
 from textassay.study.judges.evaluators import METRICS as METRICS
+from textassay.study.judges.evaluators import WITH_ALL as WITH_ALL
 from textassay.study.judges.evaluators import JudgedTexts as JudgedTexts
 from textassay.study.judges.evaluators import JudgesScale as JudgesScale
 from textassay.study.judges.evaluators import classifier_evaluation as classifier_evaluation

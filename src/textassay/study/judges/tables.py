@@ -26,7 +26,7 @@ from textassay.meta_evaluation import (
 )
 from textassay.resampling import clustered_means, holm
 from textassay.seeding import stream
-from textassay.study.judges.evaluators import BESIDES, LEVEL, METRICS, JudgedTexts
+from textassay.study.judges.evaluators import BESIDES, LEVEL, MEAN_WITH_ALL, METRICS, WITH_ALL, JudgedTexts
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -147,7 +147,7 @@ def metric_tables(
             for generator, value in zip(evaluations[name].generators, evaluations[name].values.tolist(), strict=True)
         ]
 
-    overlaps = [*OVERLAPS, "BLEU, all references", *(f"{name}, judged fake" for name in OVERLAPS)]
+    overlaps = [*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL, *(f"{name}, judged fake" for name in OVERLAPS)]
     diversity = [SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2"]
     rest = ReproducedTable(
         BESIDES, f"{METRICS[BESIDES]}, nats a token (higher: better generator)", tuple(cells([BESIDES])),
