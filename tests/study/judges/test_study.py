@@ -19,6 +19,7 @@ from textassay.study.judges import (
     GENERATORS,
     MEAN_WITH_ALL,
     METRICS,
+    OVERLAPS,
     PEOPLE,
     WITH_ALL,
     JudgedTexts,
@@ -99,7 +100,15 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     assert svm.spread is not None
     written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
     names = {path.name for path in written}
-    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 12)} <= names
+    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 10, 12)} <= names
+    figures = {one.name: one for one in result.figures}
+    assert [panel.column for panel in figures["figure-10"].panels] == [f"{name}, judged fake" for name in OVERLAPS]
+    counts = {(c.row, c.column): (c.ours, c.published) for c in tables["table 2"].cells}
+    assert counts["SeqGAN", "total"] == (N, 32_500)
+    assert counts["SeqGAN", "D-train"] == (None, 22_750)
+    assert counts["Google LM", "D-test"] == (None, 1_336)
+    assert counts["mine", "D-test"] == (N, None)
+    assert counts["(real)", "total"] == (2 * N, None)
     words = {word for line in sentences(2 * N, 1) for word in line.split() if len(word) > 4}
     contents = "".join(path.read_text(encoding="utf-8") for path in written)
     stages = "".join(path.read_text(encoding="utf-8") for path in tmp_path.parent.rglob("stage.json"))

@@ -20,6 +20,7 @@ from textassay.study.judges.published import GENERATORS as GENERATORS
 from textassay.study.judges.published import INDIVIDUAL as INDIVIDUAL
 from textassay.study.judges.published import N_TESTED as N_TESTED
 from textassay.study.judges.published import NAMES as NAMES
+from textassay.study.judges.published import OVERLAPS as OVERLAPS
 from textassay.study.judges.published import PEOPLE as PEOPLE
 from textassay.study.judges.published import PUBLISHED as PUBLISHED
 from textassay.study.judges.published import REAL as REAL

@@ -47,6 +47,8 @@ def figures_of(
                     _panels("figure 6", {f"tau {gold}": f"with {gold}" for gold in PEOPLE}), starred),
         TableFigure("figure-7", "Figure 7: diversity", "fraction", tuple(generators),
                     _panels("table 6", {name: name for name in (SELF_BLEU, DIVERSITY)})),
+        TableFigure("figure-10", "Figure 10: word overlap of texts judged fake", "more: better generator",
+                    tuple(generators), _panels("figures 4 and 10", {f"{name}, judged fake": name for name in OVERLAPS}), shared=False),
         TableFigure("figure-11", "Figure 11: how often classifiers say what most people say", "percent of texts",
                     tuple(generators), _panels("figure 11", {name: name for name in ("LSTM", "SVM")})),
         TableFigure("figure-12", "Figure 12: evaluators, memorisation and diversity", tau, evaluators,

@@ -59,6 +59,7 @@ from textassay.study.judges.tables import (
     metric_tables,
     rank_table,
     reasons_table,
+    table_2,
     table_4,
 )
 from textassay.study.staged_study import StagedStudy
@@ -126,6 +127,7 @@ class JudgesStudy(StagedStudy):
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
             *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
+            table_2(judged),
             markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
             table_4(results),
             *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),

@@ -95,6 +95,14 @@ def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
     return [ReproducedTable("reasons", "Reasons that people give", tuple(cells), note=note)]
 
 
+def table_2(judged: JudgedTexts) -> ReproducedTable:
+    """Return how many texts there are of each generator and of people."""
+    sizes = {name: len(corpus) for name, corpus in {**judged.generated, REAL: judged.real}.items()}
+    cells = [Cell(name, column, ours=float(n)) for name, n in sizes.items() for column in ("total", "D-test")]
+    note = "Ours are the judged texts, each tested by classifiers that learnt from the other folds: D-train is no set apart."
+    return beside(published_table("table 2"), cells, note=note)
+
+
 def markup_table(judged: JudgedTexts, *, n_resamples: int, seed: int) -> ReproducedTable:
     """Return the share of marks of rare words on each side, and tests of each generator's against that of real text."""
     real = judged.real.texts
