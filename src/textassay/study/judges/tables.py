@@ -99,7 +99,9 @@ def table_2(judged: JudgedTexts) -> ReproducedTable:
     """Return how many texts there are of each generator and of people."""
     sizes = {name: len(corpus) for name, corpus in {**judged.generated, REAL: judged.real}.items()}
     cells = [Cell(name, column, ours=float(n)) for name, n in sizes.items() for column in ("total", "D-test")]
-    note = "Ours are the judged texts, each tested by classifiers that learnt from the other folds: D-train is no set apart."
+    note = (
+        "Ours are the judged texts, each tested by classifiers that learnt from the others: there is no D-train apart."
+    )
     return beside(published_table("table 2"), cells, note=note)
 
 
