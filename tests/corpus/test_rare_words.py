@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from scipy import stats
 
-from textassay.corpus import is_mark, mark_rare_words, mark_share
-from textassay.errors import OptionError
+from textassay.corpus import equal_shares_p_value, is_mark, mark_counts, mark_rare_words, mark_share
+from textassay.errors import OptionError, TooFewSentencesError
 from textassay.human import read_mechanical_turk
 
 
@@ -55,6 +57,50 @@ def test_shares_of_the_published_texts(data_dir: Path) -> None:
     assert percent["SeqGAN"] == 4.25
 
 
+def _reviews(rng: np.random.Generator, n: int, *, share: float, length: int) -> list[str]:
+    """Return texts whose marks come together: the share of each text is drawn, too."""
+    lengths = rng.integers(length // 2, 3 * length // 2, n)
+    marks = rng.binomial(lengths, rng.beta(2 * share, 2 * (1 - share), n))
+    return [" ".join(["__"] * k + ["w"] * (words - k)) for k, words in zip(marks, lengths, strict=True)]
+
+
+def _p_of_words(*sides: list[str]) -> float:
+    """Return the p-value that takes every word for a draw of its own."""
+    table: npt.NDArray[np.int64] = np.array([mark_counts(side).sum(axis=0) for side in sides])
+    table[:, 1] -= table[:, 0]
+    return float(stats.chi2_contingency(table).pvalue)
+
+
+@pytest.mark.feature("JJ-43")
+@pytest.mark.parametrize("lengths", [(20, 20), (16, 24)])
+def test_equal_shares_of_marks_give_uniform_p_values(lengths: tuple[int, int]) -> None:
+    rng = np.random.default_rng(1)
+    pairs = [
+        [_reviews(rng, n, share=0.1, length=length) for n, length in zip((80, 50), lengths, strict=True)]
+        for _ in range(300)
+    ]
+    p_values = np.array([equal_shares_p_value(*pair, rng=rng, n_resamples=199) for pair in pairs])
+    assert stats.kstest(p_values, "uniform").pvalue > 0.01
+    assert np.mean(p_values <= 0.05) < 0.08
+    # a test of words instead of texts calls many equal shares unequal
+    assert np.mean([_p_of_words(*pair) <= 0.05 for pair in pairs]) > 0.25
+
+
+@pytest.mark.feature("JJ-43")
+def test_a_planted_difference_of_the_shares_of_marks_is_found() -> None:
+    rng = np.random.default_rng(2)
+    real, same = (_reviews(rng, n, share=0.05, length=25) for n in (600, 150))
+    more = _reviews(rng, 150, share=0.2, length=25)
+    none = ["w " * 25] * 150
+    p_values = [equal_shares_p_value(real, texts, rng=rng, n_resamples=499) for texts in (same, more, none, real)]
+    assert p_values[0] > 0.05
+    assert p_values[1] == p_values[2] == 1 / 500
+    assert p_values[3] == 1.0
+    assert equal_shares_p_value(more, real, rng=rng, n_resamples=499) == 1 / 500
+    assert equal_shares_p_value(none, none, rng=rng, n_resamples=9) == 1.0
+    assert equal_shares_p_value(none, ["__"] * 90, rng=rng, n_resamples=99) == 1 / 100
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(OptionError, match="min_count must be at least 1, got 0"):
         mark_rare_words(["a"], {}, min_count=0)
@@ -64,3 +110,8 @@ def test_what_is_refused() -> None:
     assert not is_mark("_num_")
     assert not is_mark("")
     assert mark_share([" "]) == 0
+    rng = np.random.default_rng(0)
+    with pytest.raises(OptionError, match="n_resamples must be at least 1, got 0"):
+        equal_shares_p_value(["a"] * 2, ["a"] * 2, rng=rng, n_resamples=0)
+    with pytest.raises(TooFewSentencesError, match="at least 2 texts with words a side"):
+        equal_shares_p_value(["a"] * 2, ["a", " "], rng=rng)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
@@ -92,6 +93,29 @@ def test_values_are_those_of_caption_evaluation_and_scores_those_of_nltk(generat
         np.testing.assert_allclose(computed.generated_scores, scores, rtol=0, atol=1e-12)
 
 
+@pytest.mark.feature("JJ-44")
+@given(generated=SENTENCES, real=SENTENCES)
+def test_corpus_bleu_against_all_references_is_that_of_sacrebleu(generated: list[str], real: list[str]) -> None:
+    generated = [*generated, "a b c d"]
+    pair = _pair(generated, real)
+    for order in range(1, 5):
+        peer = sacrebleu.BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
+        expected = peer.corpus_score(generated, [[text] * len(generated) for text in real]).score / 100
+        assert bleu_nearest(*pair, order=order, references="all").value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.feature("JJ-44")
+def test_corpus_bleu_of_reviews_against_all_references_is_that_of_sacrebleu(data_dir: Path) -> None:
+    items = read_mechanical_turk(data_dir / "amt_reviews" / "batch_results.csv").items
+    generated = [item.text for item in items if item.generator == "WordRNN07"]
+    real = [item.text for item in items if item.generator is None][:60]
+    peer = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
+    expected = peer.corpus_score(generated, [[text] * len(generated) for text in real]).score / 100
+    value = bleu_nearest(*_pair(generated, real), references="all").value
+    assert value == pytest.approx(expected, abs=1e-12)
+    assert 0.1 < value < 0.6
+
+
 @pytest.mark.feature("JJ-33")
 def test_news_values_are_those_of_caption_evaluation(data_dir: Path) -> None:
     lines = (data_dir / "emnlp_news" / "test.txt").read_text(encoding="utf-8").splitlines()
@@ -156,6 +180,40 @@ def _parts(name: str) -> tuple[Any, ...]:
     if name.startswith("bleu"):
         return module._rows, args, together, lambda sums, _: BLEU._value(sums, int(name[-2]))
     return module._rows, args, together, lambda sums, n: sums[column] / n
+
+
+@pytest.mark.feature("JJ-44")
+@pytest.mark.parametrize("name", ["bleu-nearest(order=4)", "rouge(kind=l)"])
+@pytest.mark.parametrize("itself", [False, True])
+def test_all_references_are_as_many_nearest_as_there_are(name: str, itself: bool) -> None:
+    generated, real = _pair([*sentences(60, 1), "ba", "da den"], sentences(130, 2))
+    generated = real if itself else generated
+    rows_of, args, _, _ = _parts(name)
+    of_all = import_module(rows_of.__module__)._rows_of_all
+    found, expected = (
+        overlap(generated, real, rows_of, *args, near=(k, "tf-idf", "keep", 3), rows_of_all=of_all)
+        for k in ("all", len(real))
+    )
+    np.testing.assert_allclose(found.rows, expected.rows, atol=1e-12)
+    np.testing.assert_allclose(found.changes, expected.changes, atol=1e-9)
+    assert found.group_sizes.tolist() == expected.group_sizes.tolist()
+    assert found.references == len(real) - itself
+
+
+def test_all_references_in_words() -> None:
+    metric = parse_metric("bleu-nearest(references=all)")
+    assert metric.name == "bleu-nearest(order=4,references=all)"
+    assert "refs:all" in str(measure(metric, ["a b c d e"], ["a b c d", "e"]).signature)
+    for words, message in (
+        ("bleu-nearest(references=some)", "must be of type int, got 'some'"),
+        ("rouge(references=0)", "references must be at least 1, got 0"),
+        ("rouge(references=all,equal=drop)", "equal=drop needs a number of references, got references=all"),
+        ("meteor(references=all)", "must be of type int"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            parse_metric(words)
+    with pytest.raises(OptionError, match=r"references must be a whole number, got 1\.5"):
+        bleu_nearest(["a"], ["a"], references=1.5)
 
 
 @pytest.mark.parametrize("name", NEAREST)

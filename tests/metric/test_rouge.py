@@ -80,6 +80,28 @@ def test_one_and_two_and_the_plain_l_are_those_of_rouge_score(group: int) -> Non
         np.testing.assert_allclose(_scores(*pair, **settings[name]), golden[name], atol=1e-12, err_msg=name)
 
 
+@pytest.mark.feature("JJ-44")
+@pytest.mark.parametrize("references", [1, 2, 5])
+def test_scores_against_all_references_are_those_of_rouge_score(references: int) -> None:
+    golden = [group for group in GOLDEN["groups"] if len(group["references"]) == references]
+    for group in golden:
+        pair = _pair(group["hypotheses"], group["references"])
+        for kind in "12":
+            ours = _scores(*pair, kind=kind, references="all")
+            np.testing.assert_allclose(ours, group[f"rouge{kind}"], atol=1e-12)
+        if references == 1:  # of several, precision and recall may be those of two references: as caption evaluation
+            np.testing.assert_allclose(_scores(*pair, beta=1, references="all"), group["rougeL"], atol=1e-12)
+    assert len(golden) > 5
+
+
+@pytest.mark.feature("JJ-44")
+@given(generated=SENTENCES, real=SENTENCES)
+def test_l_against_all_references_is_that_of_caption_evaluation(generated: list[str], real: list[str]) -> None:
+    real = [text or "d" for text in real]  # an empty text is one empty word there
+    expected = [CaptionRouge().calc_score([text], real) if text else 0.0 for text in generated]
+    np.testing.assert_allclose(_scores(*_pair(generated, real), references="all"), expected, atol=1e-12)
+
+
 def test_golden_values_are_of_the_stated_version_and_many() -> None:
     assert GOLDEN["made_by"] == "rouge-score 0.1.2"
     by_name = {
@@ -101,6 +123,24 @@ def test_longest_common_subsequence_by_the_textbook() -> None:
     hypotheses, references = _pair(["a b c b d a b", "x", ""], ["b d c a b a", "a b c b d a b"])
     pairs = np.array([[0, 1, -1], [0, 1, 1], [1, -1, 0]])
     assert longest_common(hypotheses, references, pairs).tolist() == [[4, 7, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def _common_by_table(first: list[str], second: list[str]) -> int:
+    row = [0] * (len(second) + 1)
+    for token in first:
+        before = 0
+        for place, other in enumerate(second, start=1):
+            before, row[place] = row[place], before + 1 if token == other else max(row[place], row[place - 1])
+    return row[-1]
+
+
+def test_longest_common_subsequence_of_long_texts_is_that_of_the_table() -> None:
+    rng = np.random.default_rng(0)
+    texts = [rng.choice(list("abcdef"), n).tolist() for n in (1, 63, 64, 65, 127, 128, 129, 200, 300)]
+    corpus, other = _pair([" ".join(text) for text in texts], [" ".join(text) for text in texts[::-1]])
+    pairs = np.tile(np.arange(len(texts)), (len(texts), 1))
+    expected = [[_common_by_table(one, two) for two in texts[::-1]] for one in texts]
+    assert longest_common(corpus, other, pairs).tolist() == expected
 
 
 def test_f_measure_is_zero_where_a_part_is() -> None:

@@ -63,10 +63,14 @@ from textassay.corpus.parallel import held_out_pairs as held_out_pairs
 from textassay.corpus.parallel import learn_joint_form as learn_joint_form
 from textassay.corpus.prompts import PROMPTS as PROMPTS
 from textassay.corpus.prompts import with_prompts as with_prompts
+from textassay.corpus.rare_words import equal_shares_p_value as equal_shares_p_value
 from textassay.corpus.rare_words import is_mark as is_mark
+from textassay.corpus.rare_words import mark_counts as mark_counts
 from textassay.corpus.rare_words import mark_rare_words as mark_rare_words
 from textassay.corpus.rare_words import mark_share as mark_share
 from textassay.corpus.records import choose_column as choose_column
+from textassay.corpus.reviews import Reviews as Reviews
+from textassay.corpus.reviews import read_reviews as read_reviews
 from textassay.corpus.source import Source as Source
 from textassay.corpus.source import check_exists as check_exists
 from textassay.corpus.source import nearest_files as nearest_files

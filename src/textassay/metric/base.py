@@ -160,9 +160,10 @@ class Declaration:
         kind = self.types[name]
         if get_origin(kind) is Literal and value not in get_args(kind):
             raise unknown_name(f"value of {self.name}({name})", str(value), get_args(kind))
-        if name == DRAWN and value is None:
+        if (name == DRAWN and value is None) or (isinstance(value, str) and value in words_of(kind)):
             return
-        if (kind is int or name == DRAWN) and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+        is_count = kind is int or name == DRAWN or int in get_args(kind)
+        if is_count and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
             raise OptionError(f"{name} must be a whole number, got {value!r}")
         ranges = {DRAWN: (max(2, self.at_least), None), **self.ranges}
         if name in ranges:
@@ -426,6 +427,11 @@ def _check_name(name: str) -> None:
 
 
 DECLARED: dict[str, MetricFunction] = {}  # all metrics that were declared so far, by name
+
+
+def words_of(kind: Any) -> tuple[str, ...]:
+    """Return the words that a setting of this type may be, such as ``all`` instead of a number."""
+    return tuple(word for part in (kind, *get_args(kind)) if get_origin(part) is Literal for word in get_args(part))
 
 
 def jackknifed(value: float, without: FloatArray, groups: IntArray, *, of: str = "generated", **parts: Any) -> Computed:

@@ -18,9 +18,9 @@ from numba import njit
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
 from textassay.metric.base import Computed, declare_metric
-from textassay.metric.overlap import Equal, Overlap, RowsOf, overlap
-from textassay.metric.sentence_bleu import MAX_ORDER
-from textassay.ngram import NgramIndex
+from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
+from textassay.metric.sentence_bleu import MAX_ORDER, closest_lengths
+from textassay.ngram import NgramIndex, match_each_other, match_references
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -39,13 +39,14 @@ _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams 
     family="nearest",
     shown=("order",),
     ranges={"order": (1, MAX_ORDER), "references": (1, None)},
+    check=check_references,
 )
 def bleu_nearest(
     generated: Corpus,
     real: Corpus,
     *,
     order: int = 4,
-    references: int = 10,
+    references: References = 10,
     nearest: str | Encoder = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
@@ -61,7 +62,8 @@ def bleu_nearest(
     order
         Longest n-grams, in tokens, from 1 to 5; all orders up to it weigh the same.
     references
-        Real texts for each sentence, at least 1; all where there are fewer.
+        Real texts for each sentence, at least 1; all where there are fewer. ``all``: every real text, in time linear in
+        the tokens; `nearest` then says nothing, and `equal` must be ``keep``.
     nearest
         What nearness is measured by: ``tf-idf``, or an encoder's name, a model's folder, or an `Encoder`.
     equal
@@ -84,7 +86,7 @@ def bleu_nearest(
     (of two, the shorter). The interval joins the spread of the sentences, by the value's derivatives, and that of the
     references, by leaving out each of 50 groups of them, where the next nearest ones take the place of those left out.
     """
-    found = overlap(generated, real, _rows, near=(references, nearest, equal, seed))
+    found = overlap(generated, real, _rows, near=(references, nearest, equal, seed), rows_of_all=_rows_of_all)
     return _of_order(found, order)
 
 
@@ -183,6 +185,32 @@ def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> RowsOf:
         return rows
 
     return rows_of
+
+
+def _rows_of_all(
+    hypotheses: Corpus, references: Corpus, groups: IntArray, is_self: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows with every reference, and what their sum gains without each group of references."""
+    if is_self:
+        matches = match_each_other(hypotheses, max_order=MAX_ORDER, groups=groups)
+    else:
+        matches = match_references(hypotheses, references, max_order=MAX_ORDER, groups=groups)
+    marks, n_groups = matches.marks, int(groups.max()) + 1
+    lengths, members = np.unique(hypotheses.lengths, return_inverse=True)
+    closest = closest_lengths(lengths, references.lengths, groups, leave_one_out=is_self)  # (G + 1, n_lengths)
+    sums = np.concatenate([np.zeros((1, MAX_ORDER), dtype=np.int64), np.cumsum(marks > 0, axis=0)])
+    rows = np.zeros((len(hypotheses), 2 * MAX_ORDER + 2))
+    rows[:, :MAX_ORDER] = np.diff(sums[hypotheses.offsets], axis=0)
+    rows[:, MAX_ORDER:_LENGTH] = np.maximum(hypotheses.lengths[:, None] - np.arange(MAX_ORDER), 0)
+    rows[:, _LENGTH], rows[:, _CLOSEST] = hypotheses.lengths, closest[-1, members]
+    changes = np.zeros((n_groups, rows.shape[1]))
+    for order, column in enumerate(marks.T):
+        changes[:, order] = -np.bincount(column, minlength=n_groups + 2)[2 : n_groups + 2]
+    own = np.zeros((n_groups, len(lengths)))  # texts of a length that are left out with their group
+    if is_self:
+        np.add.at(own, (groups, members), 1)
+    changes[:, _CLOSEST] = ((closest[:-1] - closest[-1]) * (np.bincount(members) - own)).sum(axis=1)
+    return rows, changes
 
 
 @njit(cache=True, nogil=True)

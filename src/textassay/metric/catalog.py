@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from textassay.corpus import TextUnit
 from textassay.errors import OptionError, unknown_name
-from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction
+from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction, words_of
 
 _FUNCTIONS = {
     "dd": "discrepancy:dd",
@@ -211,6 +211,8 @@ def _convert(text: str, kind: Any, where: str) -> Any:
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
             raise unknown_name(f"value of {where}", text, get_args(kind))
+        return text
+    if text in words_of(kind):
         return text
     kind = next((each for each in (str, int) if each in get_args(kind)), kind)  # a name here, an object from Python
     try:

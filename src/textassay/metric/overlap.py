@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder, resolve_encoder
+from textassay.errors import OptionError
 from textassay.execution import parallel_map
 from textassay.metric.base import Computed
 from textassay.metric.nearest_references import TFIDF, NearestReferences
@@ -24,8 +25,9 @@ from textassay.seeding import stream
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 Equal = Literal["keep", "drop"]
+References = int | Literal["all"]
 
-Near = tuple[int, str | Encoder, Equal, int | None]
+Near = tuple[References, str | Encoder, Equal, int | None]
 """How many references, by which vectors, whether with equal texts, and the seed of their groups; None: as given."""
 
 RowsOf = Callable[[IntArray, IntArray], FloatArray]
@@ -91,6 +93,16 @@ class Overlap:
         )
 
 
+RowsOfAll = Callable[..., tuple[FloatArray, FloatArray]]
+"""From hypotheses, references, their groups, whether both are the same, and arguments to what `Overlap` holds."""
+
+
+def check_references(settings: Mapping[str, Any]) -> None:
+    """Raise where all texts are references but for those that are equal."""
+    if settings["references"] == "all" and settings["equal"] == "drop":
+        raise OptionError("equal=drop needs a number of references, got references=all")
+
+
 def overlap(
     generated: Corpus,
     real: Corpus,
@@ -98,13 +110,18 @@ def overlap(
     *args: object,
     near: Near,
     together: Callable[[Corpus, Corpus, IntArray], Any] | None = None,
+    rows_of_all: RowsOfAll | None = None,
 ) -> Overlap:
     """Return the rows of all sentences, and what their sum gains without each group of references.
 
     `rows_of`: from a block of hypotheses, the references, those of each, shape (n, n_kept), and `args`, to what makes
-    rows; `together`: what all blocks need, which then is the last argument.
+    rows; `together`: what all blocks need, which then is the last argument; `rows_of_all`: where all may be references.
     """
     references, nearest, equal, seed = near
+    if references == "all":
+        assert rows_of_all is not None
+        assert seed is not None
+        return compute_once(_overlap_with_all, generated, real, rows_of_all, args, seed)
     encoder = TFIDF if nearest == TFIDF else resolve_encoder(nearest)
     is_self = generated is real
     return compute_once(_overlap, generated, real, rows_of, args, together, references, encoder, equal, seed, is_self)
@@ -122,6 +139,19 @@ def best_rows(table: FloatArray) -> RowsOf:
         return best
 
     return rows_of
+
+
+def _overlap_with_all(
+    generated: Corpus, real: Corpus, rows_of_all: RowsOfAll, args: tuple[object, ...], seed: int
+) -> Overlap:
+    is_self = generated is real
+    groups = assign_groups(len(real), stream(seed, "groups", "real"), units=real.groups)
+    rows, changes = rows_of_all(generated, real, groups, is_self, *args)
+    if is_self:
+        changes -= np.stack([np.bincount(groups, weights=column) for column in rows.T], axis=1)
+    sizes = np.bincount(groups)
+    settings = {"refs": "all", "itself": "excluded" if is_self else "kept", "groups": len(sizes)}
+    return Overlap(rows, changes, sizes, is_self, generated.groups, len(real) - is_self, settings)
 
 
 def _overlap(

@@ -18,19 +18,22 @@ from numba import njit
 from textassay.corpus import Corpus
 from textassay.embedding import Encoder
 from textassay.errors import OptionError
+from textassay.execution import parallel_map
 from textassay.metric.base import Computed, declare_metric
-from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
+from textassay.metric.overlap import Equal, References, RowsOf, best_rows, check_references, overlap
 from textassay.ngram import match_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _KINDS = ("1", "2", "l")
+_BLOCK = 256  # sentences whose pairs with all references of a group are held at once
 
 
 def _check(settings: Mapping[str, Any]) -> None:
     if not 0 < settings["beta"] < math.inf:
         raise OptionError(f"beta must be above 0, got {settings['beta']}")
+    check_references(settings)
 
 
 @declare_metric(
@@ -51,7 +54,7 @@ def rouge(
     *,
     kind: Literal["1", "2", "l"] = "l",
     beta: float = 1.2,
-    references: int = 10,
+    references: References = 10,
     nearest: str | Encoder = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
@@ -83,7 +86,8 @@ def rouge(
     and ``2`` take the reference with the best F. ``F = (1 + beta^2) P R / (R + beta^2 P)``. The interval is that of
     `bleu_nearest`, with the scores of the sentences themselves.
     """
-    found = overlap(generated, real, _rows, beta, near=(references, nearest, equal, seed))
+    near = (references, nearest, equal, seed)
+    found = overlap(generated, real, _rows, beta, near=near, rows_of_all=_rows_of_all)
     settings = {"beta": f"{beta:g}", "best": "sides"} if kind == "l" else {"beta": "1", "best": "f"}
     return found.mean(_KINDS.index(kind), **settings)
 
@@ -103,13 +107,54 @@ def longest_common(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> n
     Shape (N, k), int32; 0 where there is no reference.
     """
     lengths: npt.NDArray[np.int32] = _longest_common(
-        hypotheses.tokens, hypotheses.offsets, references.tokens, references.offsets, pairs
+        hypotheses.tokens, hypotheses.offsets, references.tokens, references.offsets, pairs, len(hypotheses.vocabulary)
     )
     return lengths
 
 
 def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray, beta: float) -> RowsOf:
     """Return what makes the scores of all kinds."""
+    best_of = best_rows(_pair_scores(hypotheses, references, pairs))
+
+    def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
+        return _joined(best_of(sentences, columns), beta)
+
+    return rows_of
+
+
+def _rows_of_all(
+    hypotheses: Corpus, references: Corpus, groups: IntArray, is_self: bool, beta: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the rows with every reference, and what their sum gains without each group of references."""
+    members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+
+    def measure_block(start: int) -> tuple[FloatArray, FloatArray]:
+        block = np.arange(start, min(start + _BLOCK, len(hypotheses)))
+        sentences = hypotheses.take(block)
+        best = np.empty((len(members), len(block), 4))  # by the references of each group
+        for group, places in enumerate(members):
+            pairs = np.tile(places, (len(block), 1))
+            if is_self:
+                pairs[pairs == block[:, None]] = -1
+            best[group] = _pair_scores(sentences, references, pairs).max(axis=1)
+        rows, changes = _joined(best.max(axis=0), beta), np.empty((len(members), 3))
+        for group in range(len(members)):
+            without = _joined(np.delete(best, group, axis=0).max(axis=0, initial=0.0), beta)
+            counted = groups[block] != group if is_self else slice(None)
+            changes[group] = (without - rows)[counted].sum(axis=0)
+        return rows, changes
+
+    blocks = parallel_map(measure_block, range(0, len(hypotheses), _BLOCK))
+    return np.concatenate([rows for rows, _ in blocks]), np.sum([changes for _, changes in blocks], axis=0)
+
+
+def _joined(best: FloatArray, beta: float) -> FloatArray:
+    """Return the scores of the three kinds from the best of each column of `_pair_scores`, shape (n, 3)."""
+    return np.column_stack([best[:, :2], f_measure(best[:, 2], best[:, 3], beta)])
+
+
+def _pair_scores(hypotheses: Corpus, references: Corpus, pairs: IntArray) -> FloatArray:
+    """Return F of words and of pairs of words, then precision and recall of the longest subsequence, (N, k, 4)."""
     lengths = hypotheses.lengths[:, None]
     their_lengths = references.lengths[pairs]
     matches = match_pairs(hypotheses, references, pairs, max_order=2)
@@ -120,38 +165,47 @@ def _rows(hypotheses: Corpus, references: Corpus, pairs: IntArray, beta: float) 
         table[..., order] = f_measure(precision, recall, 1.0)
     table[..., 2] = common / np.maximum(lengths, 1)
     table[..., 3] = common / np.maximum(their_lengths, 1)
-    best_of = best_rows(table)
-
-    def rows_of(sentences: IntArray, columns: IntArray) -> FloatArray:
-        best = best_of(sentences, columns)
-        best[:, 2] = f_measure(best[:, 2], best[:, 3], beta)
-        return best[:, :3]
-
-    return rows_of
+    return table
 
 
 @njit(cache=True, nogil=True)
-def _longest_common(tokens, offsets, their_tokens, their_offsets, pairs):  # type: ignore[no-untyped-def]
+def _longest_common(tokens, offsets, their_tokens, their_offsets, pairs, n_types):  # type: ignore[no-untyped-def]
+    """Return the lengths by the rule of Crochemore et al., "A fast and practical bit-vector algorithm", IPL 2001.
+
+    A cleared bit of `row` is a place of the sentence where the longest subsequence grows by one.
+    """
     found = np.zeros(pairs.shape, dtype=np.int32)
-    longest = 0
-    for reference in range(len(their_offsets) - 1):
-        longest = max(longest, their_offsets[reference + 1] - their_offsets[reference])
-    row = np.zeros(longest + 1, dtype=np.int32)
+    one, none = np.uint64(1), np.uint64(0)
+    n_longest = 1
+    for sentence in range(len(offsets) - 1):
+        n_longest = max(n_longest, (offsets[sentence + 1] - offsets[sentence] + 63) // 64)
+    places = np.zeros((n_types, n_longest), dtype=np.uint64)  # of each token in the sentence, a bit each
+    row = np.empty(n_longest, dtype=np.uint64)
     for sentence in range(len(pairs)):
+        start, end = offsets[sentence], offsets[sentence + 1]
+        n_words = (end - start + 63) // 64
+        for position in range(end - start):
+            places[tokens[start + position], position // 64] |= one << np.uint64(position % 64)
         for number in range(pairs.shape[1]):
             reference = pairs[sentence, number]
             if reference < 0:
                 continue
-            start, end = their_offsets[reference], their_offsets[reference + 1]
-            row[: end - start + 1] = 0
-            for position in range(offsets[sentence], offsets[sentence + 1]):
-                token, before = tokens[position], np.int32(0)
-                for place in range(end - start):
-                    above = row[place + 1]
-                    if their_tokens[start + place] == token:
-                        row[place + 1] = before + 1
-                    elif row[place] > above:
-                        row[place + 1] = row[place]
-                    before = above
-            found[sentence, number] = row[end - start]
+            row[:] = ~none
+            for position in range(their_offsets[reference], their_offsets[reference + 1]):
+                token, carry = their_tokens[position], none
+                for word in range(n_words):
+                    before, here = row[word], places[token, word]
+                    added = (before & here) + carry
+                    total = before + added
+                    carry = one if added < carry or total < added else none
+                    row[word] = total | (before & ~here)
+            n_common = 0
+            for word in range(n_words):
+                cleared = ~row[word]
+                while cleared != none:
+                    cleared &= cleared - one
+                    n_common += 1
+            found[sentence, number] = n_common
+        for position in range(start, end):
+            places[tokens[position]] = none
     return found

@@ -11,13 +11,17 @@ from made_up import sentences, shuffled
 from textassay.errors import InputError, OptionError
 from textassay.human import Item, Judgements, analyse, read_mechanical_turk
 from textassay.meta_evaluation import Evaluation, Reproduction, correlation, majority_agreement
+from textassay.metric import measure, parse_metric
 from textassay.report import document_files, reproduction_document
 from textassay.storage import write_files
 from textassay.study import Work
 from textassay.study.judges import (
     GENERATORS,
+    MEAN_WITH_ALL,
     METRICS,
+    OVERLAPS,
     PEOPLE,
+    WITH_ALL,
     JudgedTexts,
     JudgesScale,
     JudgesStudy,
@@ -26,6 +30,7 @@ from textassay.study.judges import (
     drawn_values,
     human_tables,
     judged_texts,
+    markup_table,
     metric_evaluation,
     metric_stages,
 )
@@ -71,9 +76,9 @@ def test_nothing_published_is_called_ours(found: tuple[JudgesStudy, Reproduction
     assert "published" in memorised.title
 
 
-@pytest.mark.feature("JJ-41")
+@pytest.mark.feature("JJ-41", "JJ-44")
 def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path) -> None:
-    _, result = found
+    study, result = found
     assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
     tables = {table.id: table for table in result.tables}
     ranks = {(c.row, c.column): c.ours for c in tables["ranks"].cells if c.ours is not None}
@@ -83,13 +88,27 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     for name in evaluators:
         assert sum(ranks[row, name] for row in ("Scheduled Sampling", "SeqGAN", "mine")) == 6
     assert [ranks[row, "H1"] for row in ("mine", "Scheduled Sampling", "SeqGAN")] == [1, 2, 3]
+    overlaps = {(c.row, c.column): c.ours for c in tables["figures 4 and 10"].cells}
+    for name in WITH_ALL:  # the table has the metric of all texts together, and people's agreement with it
+        expected = measure(parse_metric(METRICS[name]), study.judged.generated["SeqGAN"], study.judged.real).value
+        assert overlaps["SeqGAN", name] == expected
+        assert name in tables["table 5"].rows
+    assert overlaps["SeqGAN", MEAN_WITH_ALL] != overlaps["SeqGAN", WITH_ALL[0]]
     svm = next(c for c in tables["table 4"].cells if (c.row, c.column) == ("SeqGAN", "SVM"))
     assert svm.ours is not None
     assert svm.published == 56.2
     assert svm.spread is not None
     written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
     names = {path.name for path in written}
-    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 12)} <= names
+    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 10, 12)} <= names
+    figures = {one.name: one for one in result.figures}
+    assert [panel.column for panel in figures["figure-10"].panels] == [f"{name}, judged fake" for name in OVERLAPS]
+    counts = {(c.row, c.column): (c.ours, c.published) for c in tables["table 2"].cells}
+    assert counts["SeqGAN", "total"] == (N, 32_500)
+    assert counts["SeqGAN", "D-train"] == (None, 22_750)
+    assert counts["Google LM", "D-test"] == (None, 1_336)
+    assert counts["mine", "D-test"] == (N, None)
+    assert counts["(real)", "total"] == (2 * N, None)
     words = {word for line in sentences(2 * N, 1) for word in line.split() if len(word) > 4}
     contents = "".join(path.read_text(encoding="utf-8") for path in written)
     stages = "".join(path.read_text(encoding="utf-8") for path in tmp_path.parent.rglob("stage.json"))
@@ -170,6 +189,23 @@ def test_what_people_say_is_what_is_printed(data_dir: Path, published: JudgedTex
     rows = {(c.row, c.column): c.ours for c in tables[0].cells}
     assert rows["H1, failed checks kept", "(all)"] == pytest.approx(66.60, abs=0.005)
     assert rows["H2, all items, ties count as real", "(all)"] == pytest.approx(72.69, abs=0.005)
+
+
+@pytest.mark.feature("JJ-43")
+def test_marks_of_rare_words_are_not_equally_frequent_in_the_published_texts(published: JudgedTexts) -> None:
+    table = markup_table(published, n_resamples=199, seed=0)
+    cells = {(cell.row, cell.column): cell for cell in table.cells}
+    for row, printed, share in (("(real)", 2.5, 2.52), ("(generated)", 2.2, 3.57)):  # 2.2 holds without Google LM
+        assert cells[row, "share"].published == printed
+        assert cells[row, "share"].ours == pytest.approx(share, abs=0.005)
+    percent = {name: round(cells[name, "share"].ours or 0.0, 2) for name in ("Google LM", "C2S", "SeqGAN", "gC2S")}
+    assert percent == {"Google LM": 19.99, "C2S": 0.0, "SeqGAN": 4.25, "gC2S": 0.58}
+    for name in GENERATORS:
+        p, adjusted = cells[name, "p"].ours, cells[name, "p, adjusted"].ours
+        assert p is not None
+        assert adjusted is not None
+        assert 1 / 200 <= p <= adjusted <= 1
+        assert name not in percent or p == 1 / 200
 
 
 @pytest.mark.feature("JJ-37")

@@ -23,7 +23,16 @@ from textassay.meta_evaluation import Evaluation, Number
 from textassay.metric import parse_metric
 from textassay.seeding import stream
 from textassay.study.generators.results import FLOOR, World, stage_kind
-from textassay.study.judges.evaluators import DIRECTIONS, LEVEL, METRICS, SECONDS, JudgesScale, make_classifier
+from textassay.study.judges.evaluators import (
+    DIRECTIONS,
+    LEVEL,
+    MEAN_WITH_ALL,
+    METRICS,
+    SECONDS,
+    WITH_ALL,
+    JudgesScale,
+    make_classifier,
+)
 from textassay.study.judges.published import ALL, BLEU_TRAIN, GENERATED, INDIVIDUAL, OVERLAPS, REAL
 from textassay.study.measures import load_estimates, measured, save_estimates
 from textassay.study.network_stages import Part
@@ -39,7 +48,7 @@ DISTANCES: Mapping[str, str] = {  # from as many real texts as there are generat
 }
 EVALUATORS: Mapping[str, str] = {**DISTANCES, **METRICS, BLEU_TRAIN: "bleu-train(order=4)"}
 ESTIMATES = "estimates"
-_AGAINST_TESTED = (*OVERLAPS, "BLEU, all references")
+_AGAINST_TESTED = (*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL)
 _REAL_TEXT = "(real)"
 # Closer to real text is better, by the catalogue; the paper calls any diversity better, and any overlap.
 _TURNED: Mapping[str, Better] = {**DIRECTIONS, BLEU_TRAIN: "higher"}

@@ -24,7 +24,7 @@ from textassay.report import join_words
 from textassay.study.generators.judging import DD, EVALUATORS, JudgedWorld
 from textassay.study.generators.orders import DIVERGENCE, JUDGED, TOTAL_VARIATION
 from textassay.study.generators.results import FLOOR, PAPER_NAMES, REAL, TrainingCost
-from textassay.study.judges.evaluators import LEVEL
+from textassay.study.judges.evaluators import LEVEL, MEAN_WITH_ALL, WITH_ALL
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -57,7 +57,7 @@ def judged_tables(world: str, judged: JudgedWorld, n: int, *, n_resamples: int, 
     """Return evaluators' values of all writers, ranks, the paper's layouts, and correlations among evaluators."""
     tables = [_everything(world, judged), _ranks(world, judged)]
     layouts: tuple[tuple[str, Sequence[str]], ...] = (
-        ("figures 4 and 10", (*OVERLAPS, "BLEU, all references")),
+        ("figures 4 and 10", (*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL)),
         ("table 6", (SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2")),
         ("table 9", (BLEU_TRAIN,)),
     )

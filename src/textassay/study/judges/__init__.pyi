@@ -1,6 +1,8 @@
 from textassay.study.judges.draws import drawn_values as drawn_values
 from textassay.study.judges.draws import published_values as published_values
+from textassay.study.judges.evaluators import MEAN_WITH_ALL as MEAN_WITH_ALL
 from textassay.study.judges.evaluators import METRICS as METRICS
+from textassay.study.judges.evaluators import WITH_ALL as WITH_ALL
 from textassay.study.judges.evaluators import JudgedTexts as JudgedTexts
 from textassay.study.judges.evaluators import JudgesScale as JudgesScale
 from textassay.study.judges.evaluators import classifier_evaluation as classifier_evaluation
@@ -18,6 +20,7 @@ from textassay.study.judges.published import GENERATORS as GENERATORS
 from textassay.study.judges.published import INDIVIDUAL as INDIVIDUAL
 from textassay.study.judges.published import N_TESTED as N_TESTED
 from textassay.study.judges.published import NAMES as NAMES
+from textassay.study.judges.published import OVERLAPS as OVERLAPS
 from textassay.study.judges.published import PEOPLE as PEOPLE
 from textassay.study.judges.published import PUBLISHED as PUBLISHED
 from textassay.study.judges.published import REAL as REAL
@@ -28,3 +31,4 @@ from textassay.study.judges.published import short_name as short_name
 from textassay.study.judges.study import JudgesStudy as JudgesStudy
 from textassay.study.judges.tables import from_printed_values as from_printed_values
 from textassay.study.judges.tables import human_tables as human_tables
+from textassay.study.judges.tables import markup_table as markup_table

@@ -38,12 +38,16 @@ BoolArray = npt.NDArray[np.bool_]
 
 LEVEL = 0.95
 BESIDES = "naturalness"  # not of the paper
+WITH_ALL = tuple(f"{name}, all references" for name in OVERLAPS[:2])
+MEAN_WITH_ALL = f"{WITH_ALL[0]}, mean of texts"  # the paper's is of all texts together
 METRICS: Mapping[str, str] = {
     "BLEU": "bleu-nearest(order=4)",
     "ROUGE": "rouge(kind=l)",
     "METEOR": "meteor",
     "CIDEr": "cider-d",  # the Gaussian penalty of lengths, sigma 6, is that of CIDEr-D
-    "BLEU, all references": "bleu(order=4)",
+    "BLEU, all references": "bleu-nearest(order=4,references=all)",
+    "ROUGE, all references": "rouge(kind=l,references=all)",
+    MEAN_WITH_ALL: "bleu(order=4)",
     SELF_BLEU: "self-bleu(order=4)",
     DIVERSITY: "distinct-n(order=3)",
     "distinct-1": "distinct-n(order=1)",

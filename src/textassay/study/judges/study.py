@@ -31,6 +31,7 @@ from textassay.study.judges.draws import drawn_values, published_values
 from textassay.study.judges.evaluators import (
     BESIDES,
     LEVEL,
+    WITH_ALL,
     JudgesScale,
     classifier_evaluation,
     classifier_stages,
@@ -54,9 +55,11 @@ from textassay.study.judges.tables import (
     from_printed_values,
     human_tables,
     majority_table,
+    markup_table,
     metric_tables,
     rank_table,
     reasons_table,
+    table_2,
     table_4,
 )
 from textassay.study.staged_study import StagedStudy
@@ -119,13 +122,17 @@ class JudgesStudy(StagedStudy):
         others = [*people, *(classifiers[name] for name in classifiers if name != INDIVIDUAL), *judges.values()]
         with_diversity = self._agreements(metrics[SELF_BLEU], others)
         with_people = tuple(one for gold in people for one in self._agreements(gold, majority))
+        with_all = [metrics[name] for name in WITH_ALL]
+        of_all = tuple(one for gold in people for one in self._agreements(gold, with_all))
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
             *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
+            table_2(judged),
+            markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
             table_4(results),
             *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),
             correlation_table(
-                "table 5", judging.agreements, by_gold=True, spreads=_spreads(results, people),
+                "table 5", (*judging.agreements, *of_all), by_gold=True, spreads=_spreads(results, people),
                 differs="evaluators as in table 4 and figures 4 and 10",
             ),
             correlation_table("table 7", with_diversity, by_gold=False, differs="as above, by Self-BLEU of few texts"),
@@ -133,7 +140,7 @@ class JudgesStudy(StagedStudy):
             *majority_table(majority, with_people),
             rank_table(
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
-                (*PEOPLE, *classifiers, *OVERLAPS, SELF_BLEU, DIVERSITY, BESIDES),
+                (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, BESIDES),
             ),
             *reasons_table(analysis),
         ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from textassay.corpus import equal_shares_p_value, mark_counts
 from textassay.human import HumanAnalysis, Share, Verdict
 from textassay.meta_evaluation import (
     Agreement,
@@ -23,7 +24,9 @@ from textassay.meta_evaluation import (
     beside,
     correlation,
 )
-from textassay.study.judges.evaluators import BESIDES, LEVEL, METRICS
+from textassay.resampling import clustered_means, holm
+from textassay.seeding import stream
+from textassay.study.judges.evaluators import BESIDES, LEVEL, MEAN_WITH_ALL, METRICS, WITH_ALL, JudgedTexts
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -92,6 +95,44 @@ def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
     return [ReproducedTable("reasons", "Reasons that people give", tuple(cells), note=note)]
 
 
+def table_2(judged: JudgedTexts) -> ReproducedTable:
+    """Return how many texts there are of each generator and of people."""
+    sizes = {name: len(corpus) for name, corpus in {**judged.generated, REAL: judged.real}.items()}
+    cells = [Cell(name, column, ours=float(n)) for name, n in sizes.items() for column in ("total", "D-test")]
+    note = (
+        "Ours are the judged texts, each tested by classifiers that learnt from the others: there is no D-train apart."
+    )
+    return beside(published_table("table 2"), cells, note=note)
+
+
+def markup_table(judged: JudgedTexts, *, n_resamples: int, seed: int) -> ReproducedTable:
+    """Return the share of marks of rare words on each side, and tests of each generator's against that of real text."""
+    real = judged.real.texts
+    generated = {name: corpus.texts for name, corpus in judged.generated.items()}
+    sides = {REAL: real, GENERATED: [text for texts in generated.values() for text in texts], **generated}
+    cells, p_values = [], {}
+    for side, texts in sides.items():
+        counts = mark_counts(texts)
+        of_word = np.repeat(np.arange(len(texts)), counts[:, 1])
+        is_mark = np.concatenate([np.arange(words) < marks for marks, words in counts]).astype(np.float64)
+        means = clustered_means(is_mark, np.zeros(len(of_word), dtype=np.int64), of_word)
+        interval = means.share_interval(0, level=LEVEL, method="")
+        cells.append(_share_cell(side, "share", Share(float(means.values[0]), interval, len(of_word), len(texts))))
+        if side != REAL and min(len(real), len(texts)) > 1:
+            rng = stream(seed, "equal markup", side)
+            p_values[side] = equal_shares_p_value(real, texts, rng=rng, n_resamples=n_resamples)
+    cells += [Cell(side, "p", ours=p) for side, p in p_values.items()]
+    each = {side: p for side, p in p_values.items() if side != GENERATED}
+    adjusted = holm(np.array(list(each.values()))).tolist()
+    cells += [Cell(side, "p, adjusted", ours=p) for side, p in zip(each, adjusted, strict=True)]
+    note = (
+        f"p: of a share equal to that of real text, two-sided, {n_resamples} exchanges of whole texts, since marks of "
+        "one text go together; adjusted for the number of generators by Holm's method. Where it is small, the marks "
+        "alone say something of who wrote a text."
+    )
+    return beside(published_table("markup"), cells, note=note)
+
+
 def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> ReproducedTable:
     """Return the accuracies of the classifiers: means over partitions, each partition a result."""
     cells = []
@@ -116,7 +157,7 @@ def metric_tables(
             for generator, value in zip(evaluations[name].generators, evaluations[name].values.tolist(), strict=True)
         ]
 
-    overlaps = [*OVERLAPS, "BLEU, all references", *(f"{name}, judged fake" for name in OVERLAPS)]
+    overlaps = [*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL, *(f"{name}, judged fake" for name in OVERLAPS)]
     diversity = [SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2"]
     rest = ReproducedTable(
         BESIDES, f"{METRICS[BESIDES]}, nats a token (higher: better generator)", tuple(cells([BESIDES])),
