@@ -104,6 +104,11 @@ def test_the_answer_counts_the_verdicts() -> None:
     assert reproduction_document(MADE()).answer == (
         "Of 22 checks of the paper's findings, 13 hold, 1 does not hold, 5 cannot be decided at this size and 3 are "
         "not measured.",
+        *(
+            f"{found.id} does not hold ({found.about}): {found.statement}"
+            for found in MADE().findings
+            if found.verdict == "does not hold"
+        ),
     )
 
 

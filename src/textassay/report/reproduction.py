@@ -91,14 +91,22 @@ def read_reproduction(path: Path) -> Reproduction:
         raise InputError(f"{path} is not a reproduced study: {error}") from error
 
 
-def _answer(findings: Iterable[CheckedFinding]) -> tuple[str, ...]:
-    """Return how many findings of the paper hold."""
+def _answer(findings: Sequence[CheckedFinding]) -> tuple[str, ...]:
+    """Return how many findings of the paper hold, and which do not."""
     counts: Counter[str] = Counter(found.verdict for found in findings)
     total = counts.total()
     if not total:
         return ()
     parts = [f"{counts[name]} {one if counts[name] == 1 else many}" for name, many, one in _VERDICTS if counts[name]]
-    return (f"Of {total} check{'s' * (total != 1)} of the paper's findings, {join_words(parts)}.",)
+    whole = f"Of {total} check{'s' * (total != 1)} of the paper's findings, {join_words(parts)}."
+    others: dict[tuple[str, str], list[str]] = {}
+    for found in findings:
+        if found.verdict == "does not hold":
+            others.setdefault((found.id, found.statement), []).append(found.about)
+    return (
+        whole,
+        *(f"{name} does not hold ({join_words(on)}): {statement}" for (name, statement), on in others.items()),
+    )
 
 
 def _findings(reproduction: Reproduction) -> Section:
