@@ -204,7 +204,9 @@ class Judges(Files, Study):
         if (self.generated is None) != (self.real is None):
             raise OptionError("--generated and --real go together: classifiers learn from both sides")
         if self.generated is not None and not self.generated.is_dir():
-            raise OptionError(f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}")
+            raise OptionError(
+                f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}"
+            )
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""

@@ -174,7 +174,12 @@ class JudgesStudy(StagedStudy):
             figures=figures_of(
                 tables,
                 names,
-                {"table 5": judging.agreements, "table 7": with_diversity, "table 8": with_memory, "figure 6": with_people},
+                {
+                    "table 5": judging.agreements,
+                    "table 7": with_diversity,
+                    "table 8": with_memory,
+                    "figure 6": with_people,
+                },
             ),
         )
 
@@ -231,7 +236,9 @@ class JudgesStudy(StagedStudy):
         if missing:
             lines.append(f"Not measured at this scale: {join_words(missing)}.")
         if self.other is None:
-            lines.append("Classifiers are cross-fitted on the judged texts: no other texts of these writers were given.")
+            lines.append(
+                "Classifiers are cross-fitted on the judged texts: no other texts of these writers were given."
+            )
         else:
             lines.append(
                 "Classifiers learnt from other texts of these writers and judge each text without having seen it; "

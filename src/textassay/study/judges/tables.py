@@ -149,9 +149,7 @@ def markup_table(judged: JudgedTexts, *, n_resamples: int, seed: int) -> Reprodu
     return beside(published_table("markup"), cells, note=note)
 
 
-def table_4(
-    results: Mapping[str, Sequence[Mapping[str, Any]]], other: OtherTexts | None = None
-) -> ReproducedTable:
+def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]], other: OtherTexts | None = None) -> ReproducedTable:
     """Return the accuracies of the classifiers: means over partitions, each partition a result."""
     cells = []
     for name, partitions in results.items():
