@@ -2,8 +2,8 @@
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5.
-Departs from it: without other text of these writers, classifiers are cross-fitted on the judged texts, on one or several
-partitions; nearest texts are by TF-IDF.
+Departs from it: without other text of these writers, classifiers are cross-fitted on the judged texts, on one or
+several partitions; nearest texts are by TF-IDF.
 """
 
 import hashlib
@@ -167,12 +167,13 @@ def other_texts(judged: JudgedTexts, real: Sequence[str], generated: Mapping[str
     empty = [name or "real text" for name, corpus in kept.items() if not len(corpus)]
     if empty:
         raise InputError(f"classifiers need texts that were not judged, of {', '.join(empty)} there are none")
+    n_dropped = sum(map(len, corpora[len(names) :])) - sum(map(len, kept.values()))
     return OtherTexts(
         real=kept.pop(""),
         generated=kept,
         judged_real=corpora[0],
         judged=dict(zip(names[1:], corpora[1 : len(names)], strict=True)),
-        n_dropped=sum(map(len, corpora[len(names) :])) - sum(map(len, kept.values())),
+        n_dropped=n_dropped,
     )
 
 
