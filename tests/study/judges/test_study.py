@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from textassay.meta_evaluation import Evaluation, Reproduction, correlation, maj
 from textassay.metric import measure, parse_metric
 from textassay.report import document_files, reproduction_document
 from textassay.storage import write_files
-from textassay.study import Work
+from textassay.study import Stage, Work
 from textassay.study.judges import (
     BLEU_TRAIN,
     CLASSIFIERS,
@@ -278,14 +279,18 @@ def test_bleu_against_the_training_text_is_measured_where_it_is_given() -> None:
 def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Outcomes are made up, so that all classifiers take part."""
     rng = np.random.default_rng(3)
-    texts = {None: sentences(24, 1), **{name: sentences(6, 2 + k) for k, name in enumerate(GENERATORS)}}
+    texts: dict[str | None, list[str]] = {None: sentences(24, 1)} | {
+        name: sentences(6, 2 + k) for k, name in enumerate(GENERATORS)
+    }
     items = tuple(Item(f"{name}:{k}", f"{k}", text, name) for name, own in texts.items() for k, text in enumerate(own))
     place = np.repeat(np.arange(len(items)), 3)
     votes = (rng.random(len(place)) < 0.5).astype(np.float64)
     made = Judgements(items, ("r", "s", "t"), place, np.tile(np.arange(3), len(items)), votes, "real-or-fake")
-    study = JudgesStudy(made, JudgesScale(networks=True, partitions=1), tmp_path, n_resamples=40)
+    study = JudgesStudy(
+        made, JudgesScale(networks=True, partitions=1), tmp_path, n_resamples=40, train=sentences(30, 40)
+    )
 
-    def outcome(stage):  # type: ignore[no-untyped-def]
+    def outcome(stage: Stage) -> dict[str, Any]:
         draws = np.random.default_rng(sum(map(ord, stage.label)))
         if stage.kind == "metric":
             rows = {name: draws.random(6) for name in GENERATORS}
@@ -305,7 +310,13 @@ def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPa
     for name in OVERLAPS:
         values = metric_evaluation(name, outcome(study.metrics[name]))[0].values
         assert [ranks[generator, name] for generator in GENERATORS] == (-values).argsort().argsort().__add__(1).tolist()
+    tables = {table.id: table for table in result.tables}
+    assert all(cell.ours is not None for cell in tables["table 9"].cells)
+    assert {cell.row for cell in tables["table 8"].cells if cell.ours is not None} >= {*PEOPLE, *CLASSIFIERS, *OVERLAPS}
+    assert not any("tables 8 and 9" in note for note in result.notes)
+    assert {one.verdict for one in result.findings if one.id == "K11"} == {"does not hold"}
     figures = {one.name: one for one in result.figures}
+    assert figures["figure-12"].panels[0].table == "table 8"
     assert set(figures) == {f"figure-{n}" for n in (2, 3, 4, 5, 6, 7, 10, 11, 12)}
     columns = {name: [panel.column for panel in one.panels] for name, one in figures.items()}
     both = ["tau H1", "tau H2"]

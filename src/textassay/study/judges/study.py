@@ -153,7 +153,7 @@ class JudgesStudy(StagedStudy):
             rank_table(
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
                 (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, BESIDES,
-                 *(one.evaluator for one in memorised)),
+                 *(one.name for one in memorised)),
             ),
             *reasons_table(analysis),
         ]  # fmt: skip
