@@ -16,7 +16,7 @@ is scored and kept instead of the weights, so that every epoch is a fit one coul
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,8 @@ class CnnDiscriminator(WordNetworkDiscriminator):
     stream_name = "cnn"
     recipe: Recipe = field(default=FAST, kw_only=False, metadata={"meaning": "how it is trained"})
     batch_size: int = 512
+    dimension: ClassVar[int] = DIMENSION  # of word vectors
+    dropout: ClassVar[float] = DROPOUT
 
     @property
     def name(self) -> str:

@@ -47,6 +47,19 @@ def test_every_finding_is_true_of_the_published_values() -> None:
     assert found["F7", "FED, synthetic text"].numbers["generators that tie in three decimals"] == 8
 
 
+@pytest.mark.feature("DD-22")
+def test_ties_and_range_of_fed_are_those_of_our_values() -> None:
+    names = SYNTHETIC.values["FED"][0].generators
+    ours = dict(zip(names, (0.1, 0.1004, 0.2, 0.2, 0.2001, 0.3, 0.4, 0.5, 0.6, 0.75), strict=True))
+    found = _check(_with(SYNTHETIC, "FED", ours, error=0.0))["F7", "FED, synthetic text"]
+    assert found.verdict == "holds"
+    assert found.numbers["range"] == pytest.approx(0.65)
+    assert found.numbers["generators that tie in three decimals"] == 5
+    apart = dict(zip(names, np.linspace(0.1, 0.9, 10).tolist(), strict=True))
+    found = _check(_with(SYNTHETIC, "FED", apart, error=1e-6))["F7", "FED, synthetic text"]
+    assert (found.verdict, found.numbers["generators that tie in three decimals"]) == ("does not hold", 0)
+
+
 def test_what_was_not_measured_is_said() -> None:
     found = _check(SYNTHETIC)
     verdicts = {key: finding.verdict for key, finding in found.items()}

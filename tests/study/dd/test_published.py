@@ -82,6 +82,7 @@ def test_dd_is_twice_the_accuracy_less_one() -> None:
             assert columns[1][generator] == pytest.approx(2 * share - 1, abs=0.0021)
 
 
+@pytest.mark.feature("DD-19")
 def test_dd_of_table_2_puts_generators_in_the_order_of_the_exact_one() -> None:
     assert _tau(DD, "all 10", EXACT) == 1
     exact, found = (published_values("table 2", column) for column in (EXACT, DD))

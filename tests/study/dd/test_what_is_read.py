@@ -128,10 +128,14 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     called = {corpus.fingerprint: part for part, corpus in found.items()}
     assert len(called) == len(found), "two parts are the same sentences"
     whole = {"LSTM_0.5": "half", "LSTM_1.0": "train", "GPT-2_0.5": "half", "GPT-2_1.0": "train"}
+    whole |= {f"{n} initialisation 2": part for n, part in whole.items()}
+    swept = [f"{n} T={t:g}" for n in NAMES for t in TEMPERATURES if t != 1]
 
-    # Networks: the generators twice, one judge a family, one of the draws of each generator, and what writes the text.
+    # Networks: generators twice, a judge a family, one of the draws of each at each temperature, what writes the text.
     fits = Counter((called[train.fingerprint], called[valid.fingerprint]) for train, valid in seen.fits)
-    expected = Counter({("half", "valid"): 4, ("train", "valid"): 4 + 2, **{(f"{n} class", "valid"): 1 for n in NAMES}})
+    expected = Counter(
+        {("half", "valid"): 4, ("train", "valid"): 4 + 2, **{(f"{n} class", "valid"): 1 for n in (*NAMES, *swept)}}
+    )
     if name == "dd-synthetic":
         expected["real train", "real valid"] = 1
     assert fits == expected
@@ -142,13 +146,13 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     for real, generated, *others in seen.judged:
         (source,) = [part for part in ("train", "unseen") if is_part_of(real, found[part])]
         assert len(real) == len(generated) == N_CLASS
-        generator, file = called[generated.fingerprint].split()
+        generator, file = called[generated.fingerprint].rsplit(" ", 1)
         assert file == "class"
         assert [called[corpus.fingerprint] for corpus in others] == [
             "valid", f"{generator} valid", "test", f"{generator} test"
         ]  # fmt: skip
         judged.append((generator, source))
-    assert sorted(judged) == sorted((generator, source) for generator in NAMES for source in ("train", "unseen"))
+    assert sorted(judged) == sorted((generator, source) for generator in whole for source in ("train", "unseen"))
 
     # Our classifier and the metrics.
     ours, overlap = [], []
@@ -162,28 +166,27 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
         else:
             (source,) = [part for part in ("train", "unseen") if is_part_of(real, found[part])]
             (generator,) = [
-                n for n in NAMES if generated.texts == (*found[f"{n} class"].texts, *found[f"{n} test"].texts)
+                n for n in whole if generated.texts == (*found[f"{n} class"].texts, *found[f"{n} test"].texts)
             ]
             assert len(real) == len(generated) == N_CLASS + SCALE.n_test
             ours.append((generator, source))
     assert sorted(ours) == sorted([("(real)", "unseen"), *judged])
-    swept = [f"{n} T={t:g} test" for n in NAMES for t in TEMPERATURES if t != 1]
-    tests = [f"{n} test" for n in NAMES]
-    again = [f"{n} initialisation 2 test" for n in NAMES]
-    assert sorted(overlap) == sorted((part, "test") for part in (*tests, *again, *swept, "floor"))
+    tests = [f"{n} test" for n in (*whole, *swept)]
+    assert sorted(overlap) == sorted((part, "test") for part in (*tests, "floor"))
 
     # Costs under the judge, under the generator itself, and of real text under models of drawn text.
     costs = {(metric, called[model], called[scored.fingerprint]): value for metric, model, scored, value in seen.costs}
-    of_judge = [("LM score", "train", part) for part in (*tests, *swept, "floor")]
-    of_own = [("LM score (own model)", whole[part.split()[0]], part) for part in (*tests, *swept)]
-    assert set(costs) == {*of_judge, *of_own, *(("reverse LM score", f"{n} class", "test") for n in NAMES)}
+    of_judge = [("LM score", "train", part) for part in (*tests, "floor")]
+    of_own = [("LM score (own model)", whole[part.split()[0]], part) for part in tests]
+    reverse = [("reverse LM score", f"{n} class", "test") for n in (*NAMES, *swept)]
+    assert set(costs) == {*of_judge, *of_own, *reverse}
     assert len(seen.costs) == 1 + len(costs)  # real text under the judge of each family
     for n in NAMES:
         cold, hot = (costs["LM score (own model)", whole[n], f"{n} T={temperature} test"] for temperature in (0.8, 1.2))
         assert hot > cold + 0.1
 
     exact = [(called[p], called[q], *(called[c.fingerprint] for c in draws)) for p, q, *draws in seen.exact]
-    synthetic = [("real train", whole[n], "test", f"{n} test") for n in NAMES] if name == "dd-synthetic" else []
+    synthetic = [("real train", whole[n], "test", f"{n} test") for n in whole] if name == "dd-synthetic" else []
     assert sorted(exact) == sorted(synthetic)
 
     assert_nothing_published_is_ours(study.result)
@@ -196,10 +199,20 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
         assert (cell.ours, cell.spread) == pytest.approx((np.mean(of_both), np.std(of_both, ddof=1)))
         assert cell.spread
     found_by_cnn = gather(study.experiment, study.stages)
-    (of_valid,) = measured_values(found_by_cnn, STUDIES[name]).values["valid DD"]
-    told = {generator: estimate.details["validation"] for generator, estimate in found_by_cnn.of("DD").items()}
-    assert of_valid.values.tolist() == [told[generator]["value"] for generator in of_valid.generators]
-    assert of_valid.values.tolist() != [found_by_cnn.of("DD")[generator].value for generator in of_valid.generators]
+    runs = measured_values(found_by_cnn, STUDIES[name]).values["valid DD"]
+    assert len(runs) == 2
+    for number, of_valid in enumerate(runs):
+        estimates = found_by_cnn.of("DD", number)
+        told = [estimates[generator].details["validation"]["value"] for generator in of_valid.generators]
+        assert of_valid.values.tolist() == told != [estimates[g].value for g in of_valid.generators]
+    of_two = tables["measured"]["LSTM_0.5", "DD"]
+    values = [found_by_cnn.of("DD", number)["LSTM_0.5"].value for number in (0, 1)]
+    assert (of_two.ours, of_two.spread) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+    assert of_two.low < of_two.ours < of_two.high
+    tau = next(tau for tau in study.result().taus if tau.metric == "DD")
+    assert len(tau.by_seed) == 2
+    swept_curves = [curve for curve in study.result().curves if curve.figure == "lm"]
+    assert {(curve.y, len(curve.points)) for curve in swept_curves} == {("reverse LM score", 5)}
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ class Experiment:
     # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
     # own
     positives: Literal["everything", "fraction"] = "everything"
+    preset: str = "tiny"  # of the generators
 
 
 def build(
@@ -83,24 +84,20 @@ def build(
                     seed=seed_for(seed, name, number),
                     cost=float(n),
                 )
-                if number > 0:
-                    counts = {"test": scale.n_test}
-                    sample = sampling(
-                        label, model, counts, seed=seed_for(seed, "sample", name, number), longest=longest
-                    )
-                    cells[name, number, 1.0] = (plan.overlap(label, Part(stage=sample, file="test")),)
-                    continue
+                draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
                 counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
-                sample = sampling(name, model, counts, seed=seed_for(seed, "sample", name), longest=longest)
-                trained[name], drawn[name] = model, sample
+                sample = sampling(label, model, counts, seed=draw_seed, longest=longest)
                 test = Part(stage=sample, file="test")
-                cells[name, 0, 1.0] = (
-                    plan.overlap(name, test),
-                    plan.cost(name, test, judges[family], model),
-                    *plan.discrepancies(name, sample, n),
-                    *([plan.exact(name, test, model)] if texts.original is not None else []),
-                    *([plan.reverse(name, kind, sample)] if scale.reverse_network else []),
+                cells[name, number, 1.0] = (
+                    plan.overlap(label, test),
+                    plan.cost(label, test, judges[family], model),
+                    *plan.discrepancies(label, sample, n, number),
+                    *([plan.exact(label, test, model)] if texts.original is not None else []),
+                    *([plan.reverse(label, kind, sample)] if scale.reverse_network and number == 0 else []),
                 )
+                if number > 0:
+                    continue
+                trained[name], drawn[name] = model, sample
                 for temperature in TEMPERATURES:
                     if temperature == 1:
                         continue
@@ -108,13 +105,17 @@ def build(
                     sample = sampling(
                         at,
                         model,
-                        {"test": scale.n_test},
-                        seed=seed_for(seed, "sample", name),
+                        {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})},
+                        seed=draw_seed,
                         temperature=temperature,
                         longest=longest,
                     )
                     part = Part(stage=sample, file="test")
-                    cells[name, 0, temperature] = (plan.overlap(at, part), plan.cost(at, part, judges[family], model))
+                    cells[name, 0, temperature] = (
+                        plan.overlap(at, part),
+                        plan.cost(at, part, judges[family], model),
+                        *([plan.reverse(at, kind, sample)] if scale.reverse_network else []),
+                    )
     cells[REAL, 0, 1.0] = plan.real(judges)
     return Experiment(
         generators={names[i]: n for names in families.values() for i, n in enumerate(sizes.values())},
@@ -124,4 +125,5 @@ def build(
         cells=cells,
         targets=tuple(kept.stage for group in cells.values() for kept in group),
         positives=positives,
+        preset=scale.preset,
     )

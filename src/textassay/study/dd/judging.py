@@ -141,25 +141,29 @@ class Judging:
 
         return self._stage("exact", name, (EXACT,), compute, generated, self.texts.test, original, model)
 
-    def discrepancies(self, name: str, sample: Stage, n_seen: int) -> list[Cells]:
-        """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text."""
+    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Cells]:
+        """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text.
+
+        `number`: that of the initialisation; the paper's classifier begins anew for each, too.
+        """
         cells = []
         for positives in ("training text", "unseen text"):
             if positives == "training text" or self.scale.networks_unseen:
-                cells += [self.cnn(name, sample, positives, n_seen)] if self._has(positives) else []
+                cells += [self.cnn(name, sample, positives, n_seen, number)] if self._has(positives) else []
             cells += [self.ours(name, sample, positives, n_seen)] if self._has(positives) else []
         return cells
 
-    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int) -> Cells:
+    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Cells:
         """Return the discrepancy by the paper's classifier, on fixed parts."""
         label = f"{CNN}, {positives}"
+        judge = CnnDiscriminator(PAPER, seed=self.seed + number)
 
         def compute(work: Work) -> dict[str, Estimate]:
             real = self._real(work, positives, n_seen, self.n_class)
             sides = {file: Part(stage=sample, file=file).load(work, self.form) for file in ("class", "valid", "test")}
             generated = sides["class"].take(np.arange(min(len(real), len(sides["class"]))))
             estimate = held_out_dd(
-                CnnDiscriminator(PAPER, seed=self.seed),
+                judge,
                 (real, generated),
                 (self.texts.valid.load(work, self.form), sides["valid"]),
                 (self.texts.test.load(work, self.form), sides["test"]),
@@ -168,11 +172,7 @@ class Judging:
             )
             return {label: estimate}
 
-        settings = {
-            "positives": positives,
-            "n": self.n_class,
-            "judge": CnnDiscriminator(PAPER, seed=self.seed).features,
-        }
+        settings = {"positives": positives, "n": self.n_class, "judge": judge.features}
         of_real = self._parts(positives, n_seen, settings)
         parts = (*of_real, self.texts.valid, self.texts.test, Part(stage=sample))
         return self._stage("cnn", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e6)

@@ -6,16 +6,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
+from textassay.discriminator import PAPER, CnnDiscriminator
 from textassay.estimate import Estimate, Interval
-from textassay.meta_evaluation import Cell, Curve, CurvePoint, MetricValues, ReproducedTable, beside
+from textassay.generator import presets_of
+from textassay.meta_evaluation import (
+    Cell,
+    Curve,
+    CurvePoint,
+    MetricValues,
+    Number,
+    ReproducedTable,
+    beside,
+    pooled,
+)
 from textassay.resampling import terms_interval
 from textassay.study.dd.agreement import Corpus, Measured
 from textassay.study.dd.experiment import Experiment
 from textassay.study.dd.judging import CNN, ESTIMATES, OURS, REAL
 from textassay.study.dd.published import DD, DIRECTIONS, VALID_DD, published_table
 from textassay.study.dd.scales import FAMILIES, TEMPERATURES
-from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE_NGRAM, load_estimates
+from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates
 from textassay.study.stages import Stages
 
 OUR_DD, OUR_DD_SEEN, DD_UNSEEN = "our DD, unseen text", "our DD, training text", "DD, unseen text"
@@ -25,6 +37,7 @@ _LABELS = {
     f"{OURS}, training text": OUR_DD_SEEN,
     f"{OURS}, unseen text": OUR_DD,
 }
+_NORMAL = float(stats.norm.ppf((1 + LEVEL) / 2))
 DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
 
 
@@ -32,12 +45,12 @@ DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
 class Measurements:
     """Everything measured: (generator or `REAL`, initialisation, temperature) to label to estimate.
 
-    `n_parameters` is family to trainable parameters of its generators.
+    `networks` is family to column of table 1 to the value of its generators.
     """
 
     experiment: Experiment
     estimates: Mapping[tuple[str, int, float], Mapping[str, Estimate]]
-    n_parameters: Mapping[str, int]
+    networks: Mapping[str, Mapping[str, float]]
 
     def of(self, label: str, number: int = 0, temperature: float = 1.0) -> dict[str, Estimate]:
         """Return generator to its estimate, for those that have one."""
@@ -47,6 +60,11 @@ class Measurements:
             if estimate is not None:
                 estimates[name] = estimate
         return estimates
+
+    def means(self, label: str) -> dict[str, Cell]:
+        """Return generator to the mean over its initialisations, for those that have one."""
+        runs = [self.of(label, number) for number in range(self.n_initialisations)]
+        return {name: _cell(name, label, [run[name] for run in runs if name in run]) for name in runs[0]}
 
     @property
     def labels(self) -> list[str]:
@@ -73,12 +91,27 @@ def gather(experiment: Experiment, stages: Stages) -> Measurements:
                     f"{label} {cells.stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()
                 }
             estimates.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
-    sizes = {}
+    networks = {}
     for family, names in experiment.families.items():
         done = stages.done(experiment.trained[names[-1]])
         if done is not None:
-            sizes[family] = int(done.result["n_parameters"])
-    return Measurements(experiment, estimates, sizes)
+            network = presets_of(FAMILIES[family])[experiment.preset]
+            networks[family] = _of_table_1(done.result["n_parameters"], network["width"], network) | {
+                "layers": float(network["layers"]),
+                "hidden size": float(network["width"]),
+            }
+    return Measurements(experiment, estimates, networks)
+
+
+def _of_table_1(n_parameters: int, dimension: int, network: Mapping[str, Any]) -> dict[str, float]:
+    """Return what table 1 has of every network, by column; the parameters as printed, with both moments of Adam."""
+    return {
+        "parameters": 3 * n_parameters / 1e6,
+        "embedding size": float(dimension),
+        "dropout": network["dropout"],
+        "learning rate": network["recipe"].learning_rate,
+        "batch": float(network["batch_size"]),
+    }
 
 
 def measured_values(measurements: Measurements, corpus: Corpus) -> Measured:
@@ -94,14 +127,15 @@ def measured_values(measurements: Measurements, corpus: Corpus) -> Measured:
         else:
             values[label] = [MetricValues.of_estimates(each, name=label, better=better) for each in runs]
         if label == DD:
-            on_valid = {
-                name: (
-                    float(estimate.details["validation"]["value"]),
-                    _interval(estimate.details["validation"]),
+            on_valid = [
+                {name: estimate.details["validation"] for name, estimate in estimates.items()} for estimates in runs
+            ]
+            values[VALID_DD] = [
+                MetricValues.independent(
+                    VALID_DD, "lower", {name: (float(one["value"]), _interval(one)) for name, one in each.items()}
                 )
-                for name, estimate in measurements.of(label).items()
-            }
-            values[VALID_DD] = [MetricValues.independent(VALID_DD, "lower", on_valid)]
+                for each in on_valid
+            ]
     dds = tuple(label for label in DDS if label in values)
     return Measured(corpus, measurements.experiment.families, values, dds)
 
@@ -129,36 +163,49 @@ def tables(measurements: Measurements, corpus: Corpus, *, differs: str) -> tuple
 
 def _cells(measurements: Measurements) -> Iterator[Cell]:
     """Yield our cells under the names of the published columns, generator by generator."""
-    for family, count in measurements.n_parameters.items():
-        yield Cell(family, "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
-    network = next(iter(measurements.of(DD).values()), None)
-    if network is not None:
-        count = network.details["chosen"]["n_parameters"]
-        yield Cell("CNN", "parameters", 3 * count / 1e6, differs="with both moments of Adam, as printed")
+    networks = dict(measurements.networks)
+    classified = next(iter(measurements.of(DD).values()), None)
+    if classified is not None:
+        judge = CnnDiscriminator(PAPER)
+        settings = {"dropout": judge.dropout, "recipe": judge.recipe, "batch_size": judge.batch_size}
+        networks["CNN"] = _of_table_1(classified.details["chosen"]["n_parameters"], judge.dimension, settings)
+    for family, columns in networks.items():
+        for column, value in columns.items():
+            differs = "with both moments of Adam, as printed" if column == "parameters" else ""
+            yield Cell(family, column, value, differs=differs)
     for name in measurements.experiment.generators:
         for label in measurements.labels:
-            runs = [
-                measurements.of(label, number)[name]
-                for number in range(measurements.n_initialisations)
-                if name in measurements.of(label, number)
-            ]
+            estimates = (measurements.of(label, number) for number in range(measurements.n_initialisations))
+            runs = [each[name] for each in estimates if name in each]
             if runs:
                 yield _cell(name, label, runs)
             if label == DD and runs:
-                details = runs[0].details
-                yield Cell(name, "accuracy", details["accuracy"])
-                yield _plain_cell(name, VALID_DD, details["validation"])
-                yield Cell(name, "valid accuracy", details["validation"]["accuracy"])
+                yield _mean_cell(name, "accuracy", [run.details["accuracy"] for run in runs])
+                on_valid = [run.details["validation"] for run in runs]
+                ends = [on_valid[0][end] if len(runs) == 1 else None for end in ("low", "high")]
+                yield _mean_cell(name, VALID_DD, [one["value"] for one in on_valid], *ends)
+                yield _mean_cell(name, "valid accuracy", [one["accuracy"] for one in on_valid])
     for label, estimate in measurements.estimates.get((REAL, 0, 1.0), {}).items():
         yield _cell(REAL, label, [estimate])
 
 
 def _cell(row: str, label: str, runs: Sequence[Estimate]) -> Cell:
-    values = [run.value for run in runs]
+    return _mean_cell(row, label, [run.value for run in runs], *_ends(label, runs))
+
+
+def _mean_cell(row: str, label: str, values: Sequence[float], low: Number = None, high: Number = None) -> Cell:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    interval = runs[0].interval if len(runs) == 1 else None
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
     return Cell(row, label, float(np.mean(values)), low, high, differs=_DIFFERS.get(label, ""), spread=spread)
+
+
+def _ends(label: str, runs: Sequence[Estimate]) -> tuple[Number, Number]:
+    """Return the interval of the mean over initialisations: their spread, and the error of the real text they share."""
+    if len(runs) == 1 or any(run.interval is None for run in runs):
+        interval = runs[0].interval
+        return (None, None) if interval is None or len(runs) > 1 else (interval.low, interval.high)
+    mean = pooled([MetricValues.of_estimates({"": run}, name=label, better="lower") for run in runs])
+    middle, arm = float(mean.values[0]), float(_NORMAL * np.sqrt(mean.covariance[0, 0]))
+    return middle - arm, middle + arm
 
 
 _DIFFERS = {
@@ -167,10 +214,6 @@ _DIFFERS = {
     LM: "a model of the same architecture, trained on all real text from another seed",
     LM_SELF: "the generator itself, as the published code has it",
 }
-
-
-def _plain_cell(row: str, label: str, values: Mapping[str, Any]) -> Cell:
-    return Cell(row, label, values["value"], values["low"], values["high"])
 
 
 def memorisation(measurements: Measurements) -> ReproducedTable | None:
@@ -191,7 +234,7 @@ def memorisation(measurements: Measurements) -> ReproducedTable | None:
     note = (
         "Where a generator repeats sentences it was trained on, these cannot be told from real ones among the same "
         "sentences: the difference is what that hides."
-    )
+    ) + (" Of the first initialisation." if measurements.n_initialisations > 1 else "")
     return ReproducedTable(
         "memorisation", "Discrepancy from unseen text and from the training text", tuple(cells), note=note
     )
@@ -214,16 +257,21 @@ def _difference(row: str, column: str, first: Estimate, second: Estimate) -> Cel
 def curves(measurements: Measurements) -> tuple[Curve, ...]:
     """Return the lines of figures 2 and 3, of DD against the exact discrepancy, and of DD against training text."""
     all_curves: list[Curve] = []
+    reverse = _reverse(measurements)
     for family, names in measurements.experiment.families.items():
         for name in names:
-            at = [(t, measurements.estimates.get((name, 0, t), {})) for t in TEMPERATURES]
-            for figure, x, y in (("bleu", "BLEU-5", "self-BLEU-5"), ("lm", LM, REVERSE_NGRAM)):
-                points = tuple(_point(t, e[x], e[y]) for t, e in at if x in e and y in e)
+            at = [
+                (t, {label: _cell(name, label, [one]) for label, one in estimates.items()})
+                for t in TEMPERATURES
+                if (estimates := measurements.estimates.get((name, 0, t), {}))
+            ]
+            for figure, x, y in (("bleu", "BLEU-5", "self-BLEU-5"), ("lm", LM, reverse)):
+                points = tuple(_point(t, cells[x], cells[y]) for t, cells in at if x in cells and y in cells)
                 all_curves.append(Curve(figure, name, family, x, y, points))  # type: ignore[arg-type]
-            points = tuple(_point(t, t, e["FED"]) for t, e in at if "FED" in e)
+            points = tuple(_point(t, t, cells["FED"]) for t, cells in at if "FED" in cells)
             all_curves.append(Curve("fed", name, family, "temperature", "FED", points))
-        for label in (*DDS, VALID_DD):
-            values, exact = measurements.of(label), measurements.of(EXACT)
+        for label in DDS:
+            values, exact = measurements.means(label), measurements.means(EXACT)
             if not values:
                 continue
             sizes = measurements.experiment.generators
@@ -235,19 +283,16 @@ def curves(measurements: Measurements) -> tuple[Curve, ...]:
     return tuple(curve for curve in all_curves if curve.points)
 
 
-def _point(at: float | None, x: Estimate | float, y: Estimate, label: str = "") -> CurvePoint:
-    (x_low, x_high), (y_low, y_high) = (
-        (None, None)
-        if not isinstance(side, Estimate) or side.interval is None
-        else (side.interval.low, side.interval.high)
-        for side in (x, y)
-    )
-    return CurvePoint(at, float(x), float(y), x_low, x_high, y_low, y_high, label)
+def _point(at: float | None, x: Cell | float, y: Cell, label: str = "") -> CurvePoint:
+    x_value, *x_ends = (x.ours, x.low, x.high) if isinstance(x, Cell) else (x, None, None)
+    assert x_value is not None
+    assert y.ours is not None
+    return CurvePoint(at, x_value, y.ours, *x_ends, y.low, y.high, label)
 
 
 def temperature_table(measurements: Measurements) -> ReproducedTable:
     """Return the values of the temperature sweep; temperatures are those logits are divided by."""
-    labels = ("BLEU-5", "self-BLEU-5", LM, REVERSE_NGRAM, "FED")
+    labels = ("BLEU-5", "self-BLEU-5", LM, *dict.fromkeys((_reverse(measurements), REVERSE_NGRAM)), "FED")
     cells = [
         _cell(f"{name} at {temperature:g}", label, [measurements.estimates[name, 0, temperature][label]])
         for name in measurements.experiment.generators
@@ -259,6 +304,13 @@ def temperature_table(measurements: Measurements) -> ReproducedTable:
         "Logits are divided by the temperature; the published code multiplies by what it calls temperature (1/T here)."
     )
     return ReproducedTable("temperatures", "Temperature sweep (figures 2 and 3)", tuple(cells), note=note)
+
+
+def _reverse(measurements: Measurements) -> str:
+    """Return which reverse score the sweep shows: by networks, where they were trained at every temperature."""
+    swept = [measurements.estimates.get((name, 0, t), {}) for name in measurements.experiment.generators
+             for t in TEMPERATURES]  # fmt: skip
+    return REVERSE if all(REVERSE in estimates for estimates in swept) else REVERSE_NGRAM
 
 
 def _interval(values: Mapping[str, Any]) -> Interval | None:

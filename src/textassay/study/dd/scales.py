@@ -41,9 +41,9 @@ class Scale:
     preset: str  # Of the networks; `original`: of the one that writes the synthetic text
     original: str
     networks_unseen: bool  # Whether the paper's classifier, too, is trained on unseen text, and not ours alone
-    reverse_network: bool  # Whether the reverse language model score at temperature 1 is also that of a network
+    reverse_network: bool  # Whether the reverse language model score is also that of a network
     min_count: int  # Tokens that stand fewer times in the training text are ``<unk>``
-    initialisations: int  # Of each generator; those after the first are measured by BLEU and FED alone
+    initialisations: int  # Of each generator; at other temperatures than 1, the first alone is measured
     precision: str = "float32"  # In which generators are trained; see `Recipe`
     most_judged: int | None = None  # Most sentences a side that our classifier is given; none for no limit
 
