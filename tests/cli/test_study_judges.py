@@ -67,7 +67,18 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
         (("judges", "--judgements", "judged.csv"), "missing option '--out'"),
         (("judges", "--judgements", "nowhere.csv", "--out", "out"), "nowhere.csv does not exist"),
         (("judges", "--judgements", "real.txt", "--out", "out"), "real.txt holds no judgements"),
-        (("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"), "unknown option '--real'"),
+        (
+            ("judges", "--judgements", "judged.csv", "--real", "real.txt", "--out", "out"),
+            "--generated and --real go together",
+        ),
+        (
+            ("judges", "--judgements", "judged.csv", "--generated", "nowhere", "--real", "real.txt", "--out", "out"),
+            "--generated must be a folder",
+        ),
+        (
+            ("judges", "--judgements", "judged.csv", "--generated", ".", "--real", "real.txt", "--out", "out"),
+            "no texts of Scheduled Sampling, gan: each generator needs a file NAME.txt",
+        ),
         (("judges", "--judgements", "judged.csv", "--lowercase", "--out", "out"), "unknown option '--lowercase'"),
         (("dd-real", "--judgements", "judged.csv", "--out", "out"), "unknown option '--judgements'"),
         (("judges", "--judgements", "judged.csv", "--out", "out", "--only", "train"), "unknown stage 'train'"),

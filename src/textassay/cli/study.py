@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -187,16 +188,30 @@ class DdSynthetic(_DdStudy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judges(Study):
+class Judges(Files, Study):
     """Find which evaluators agree with people about texts that they judged."""
 
     judgements: Annotated[Path, option("People's judgements of real or fake, with the texts.", "FILE")]
+    generated: Annotated[
+        Path | None, option("Other texts of the generators to train classifiers on, a file NAME.txt each.", "DIR")
+    ] = None
+    real: Annotated[str | None, option("Other real texts to train classifiers on.", "FILE")] = None
+    train: Annotated[str | None, option("The generators' training text, for BLEU against it.", "FILE")] = None
     seeds: Annotated[int | None, option("Deal the texts K times; as the scale says by default.", "K"), _DRAWS] = None
+
+    def check(self) -> None:
+        """Raise where only one side has other texts, or there is no such folder."""
+        if (self.generated is None) != (self.real is None):
+            raise OptionError("--generated and --real go together: classifiers learn from both sides")
+        if self.generated is not None and not self.generated.is_dir():
+            raise OptionError(
+                f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}"
+            )
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
         from textassay.human import is_batch, read_columns, read_judgements, read_mechanical_turk
-        from textassay.study import JUDGES_SCALES, JudgesStudy
+        from textassay.study import JUDGES_SCALES, JudgesStudy, other_texts
         from textassay.training import require_neural
 
         check_writable(self.out)
@@ -205,12 +220,18 @@ class Judges(Study):
         if ".json" not in self.judgements.suffixes and is_batch(read_columns(self.judgements)):
             kept = read_mechanical_turk(self.judgements, attention_checks=False)
             unchecked = kept if len(kept) != len(judgements) else None
+        other = None
+        if self.generated is not None and self.real is not None:
+            files = {path.stem: self.read_file(str(path)).texts for path in sorted(self.generated.glob("*.txt"))}
+            other = partial(other_texts, real=self.read_file(self.real).texts, generated=files)
         size = JUDGES_SCALES[self.scale]
         if size.networks:
             require_neural(f"the study judges at --scale {self.scale}")
         return JudgesStudy(
-            judgements, size, self.out, unchecked=unchecked, seed=self.seed, partitions=self.seeds, progress=progress
-        )
+            judgements, size, self.out, unchecked=unchecked, other=other,
+            train=() if self.train is None else self.read_file(self.train).texts,
+            seed=self.seed, partitions=self.seeds, progress=progress,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

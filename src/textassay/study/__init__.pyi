@@ -18,6 +18,7 @@ from textassay.study.gan_as_lm.text import read_gan_text as read_gan_text
 from textassay.study.generators.scales import GENERATORS_SCALES as GENERATORS_SCALES
 from textassay.study.generators.study import GeneratorsStudy as GeneratorsStudy
 from textassay.study.generators.texts import read_generators_texts as read_generators_texts
+from textassay.study.judges.evaluators import other_texts as other_texts
 from textassay.study.judges.study import JUDGES_SCALES as JUDGES_SCALES
 from textassay.study.judges.study import JudgesStudy as JudgesStudy
 from textassay.study.measures import exact_estimate as exact_estimate

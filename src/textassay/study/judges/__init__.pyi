@@ -5,11 +5,13 @@ from textassay.study.judges.evaluators import METRICS as METRICS
 from textassay.study.judges.evaluators import WITH_ALL as WITH_ALL
 from textassay.study.judges.evaluators import JudgedTexts as JudgedTexts
 from textassay.study.judges.evaluators import JudgesScale as JudgesScale
+from textassay.study.judges.evaluators import OtherTexts as OtherTexts
 from textassay.study.judges.evaluators import classifier_evaluation as classifier_evaluation
 from textassay.study.judges.evaluators import classifier_stages as classifier_stages
 from textassay.study.judges.evaluators import judged_texts as judged_texts
 from textassay.study.judges.evaluators import metric_evaluation as metric_evaluation
 from textassay.study.judges.evaluators import metric_stages as metric_stages
+from textassay.study.judges.evaluators import other_texts as other_texts
 from textassay.study.judges.findings import check_findings as check_findings
 from textassay.study.judges.published import ALL as ALL
 from textassay.study.judges.published import BLEU_TRAIN as BLEU_TRAIN

@@ -2,8 +2,8 @@
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 3.2 to 3.5.
-Departs from it: classifiers are cross-fitted on the judged texts, on one or several partitions, since there is no other
-text of these generators; nearest texts are by TF-IDF.
+Departs from it: without other text of these writers, classifiers are cross-fitted on the judged texts, on one or
+several partitions; nearest texts are by TF-IDF.
 """
 
 import hashlib
@@ -16,13 +16,24 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import Discriminator, RandomSearchDiscriminator, make_discriminator, meta_evaluate
+from textassay.discriminator import (
+    Discriminator,
+    Parts,
+    RandomSearchDiscriminator,
+    make_discriminator,
+    meta_evaluate,
+    meta_evaluate_parts,
+    stratified_folds,
+    text_clusters,
+)
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
 from textassay.human import Judgements
 from textassay.meta_evaluation import Evaluation
 from textassay.metric import Shared, parse_metric
+from textassay.seeding import stream
 from textassay.study.judges.published import (
+    BLEU_TRAIN,
     CLASSIFIERS,
     DIVERSITY,
     GENERATORS,
@@ -63,9 +74,11 @@ _CATALOGUE: Mapping[str, str] = {  # classifiers as the tables call them, and as
 # Closer to real text is better, by the catalogue; the paper calls any diversity better.
 DIRECTIONS: Mapping[str, Better] = {
     SELF_BLEU: "lower",
+    BLEU_TRAIN: "higher",
     **dict.fromkeys((DIVERSITY, "distinct-1", "distinct-2"), "higher"),
 }
 _NETWORKS = CLASSIFIERS[:3]
+_TRAIN = "(training text)"
 SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 15, "XGBoost": 4}
 
 
@@ -92,15 +105,79 @@ class JudgedTexts:
     real: Corpus
     generated: Mapping[str, Corpus]
     majority: Evaluation  # People's majority: share of each generator's texts, and of which texts, that passed for real
+    train: Corpus | None = None  # What the generators learnt from
 
     @property
     def key(self) -> str:
         """Hash of all texts and their writers."""
-        texts = {name: list(corpus.texts) for name, corpus in {"": self.real, **self.generated}.items()}
-        return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+        return _hash({"": self.real, **self.generated})
 
 
-def judged_texts(judgements: Judgements, *, votes: int) -> JudgedTexts:
+def _hash(corpora: Mapping[str, Corpus]) -> str:
+    texts = {name: list(corpus.texts) for name, corpus in corpora.items()}
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
+_VALID_PARTS = 8  # a validation text to seven of training, as the paper's D-valid and D-train
+
+
+@dataclass(frozen=True, eq=False)
+class OtherTexts:
+    """Texts of the writers of judged texts that nobody judged; no judged text is among them."""
+
+    real: Corpus
+    generated: Mapping[str, Corpus]
+    judged_real: Corpus  # The judged texts, over the same vocabulary
+    judged: Mapping[str, Corpus]
+    n_dropped: int  # Texts that were judged, too
+
+    @property
+    def key(self) -> str:
+        """Hash of all texts and their writers."""
+        return _hash({"": self.real, **self.generated})
+
+    def parts(self, seed: int) -> dict[str, Parts]:
+        """Return what classifiers learn from, choose by and judge, of real text (``(real)``) and of each generator."""
+        others, judged = [self.real, *self.generated.values()], [self.judged_real, *self.judged.values()]
+        folds = stratified_folds(text_clusters(others), _VALID_PARTS, stream(seed, "study", "judges", "valid"))
+        return {
+            name: Parts(other.take(np.flatnonzero(fold != 0)), other.take(np.flatnonzero(fold == 0)), test)
+            for name, other, fold, test in zip(("(real)", *self.generated), others, folds, judged, strict=True)
+        }
+
+
+def other_texts(judged: JudgedTexts, real: Sequence[str], generated: Mapping[str, Sequence[str]]) -> OtherTexts:
+    """Return other texts of the writers of `judged`, without those that equal a judged one but for case and spacing."""
+    named = {short_name(name): texts for name, texts in generated.items()}
+    missing = [name for name in judged.generated if name not in named]
+    unknown = [name for name in named if name not in judged.generated]
+    if missing or unknown:
+        what = f"no texts of {', '.join(missing)}" if missing else f"no judgements of {', '.join(unknown)}"
+        raise InputError(f"{what}: each generator needs a file NAME.txt; generators: {', '.join(judged.generated)}")
+    names = ("", *judged.generated)
+    texts = {f"judged {name}": list((judged.generated[name] if name else judged.real).texts) for name in names}
+    texts |= {f"other {name}": list(named[name] if name else real) for name in names}
+    equal = text_clusters(list(corpora_from_texts(texts, lowercase=True, normalize=True).values()))
+    known = np.concatenate(equal[: len(names)])
+    corpora = list(corpora_from_texts(texts).values())
+    kept = {
+        name: corpus.take(np.flatnonzero(~np.isin(own, known)))
+        for name, corpus, own in zip(names, corpora[len(names) :], equal[len(names) :], strict=True)
+    }
+    empty = [name or "real text" for name, corpus in kept.items() if not len(corpus)]
+    if empty:
+        raise InputError(f"classifiers need texts that were not judged, of {', '.join(empty)} there are none")
+    n_dropped = sum(map(len, corpora[len(names) :])) - sum(map(len, kept.values()))
+    return OtherTexts(
+        real=kept.pop(""),
+        generated=kept,
+        judged_real=corpora[0],
+        judged=dict(zip(names[1:], corpora[1 : len(names)], strict=True)),
+        n_dropped=n_dropped,
+    )
+
+
+def judged_texts(judgements: Judgements, *, votes: int, train: Sequence[str] = ()) -> JudgedTexts:
     """Return the texts that were judged, generator by generator; majorities are those of texts with `votes` votes."""
     if judgements.scale != "real-or-fake":
         raise InputError("the study needs judgements of real or fake, not ratings")
@@ -113,12 +190,13 @@ def judged_texts(judgements: Judgements, *, votes: int) -> JudgedTexts:
         raise InputError("the study needs the judged texts: some items have none")
     renamed = replace(judgements, items=tuple(items))
     texts = {name or "": [item.text for item in items if item.generator == name] for name in (None, *names)}
-    corpora = corpora_from_texts(texts)
+    corpora = corpora_from_texts({**texts, **({_TRAIN: list(train)} if train else {})})
     return JudgedTexts(
         judgements=renamed,
         real=corpora[""],
         generated={name: corpora[name] for name in names},
         majority=Evaluation.of_judgements(renamed, by="majority", votes=votes).select(names),
+        train=corpora.get(_TRAIN),
     )
 
 
@@ -136,6 +214,8 @@ def metric_stages(judged: JudgedTexts, *, seed: int) -> dict[str, Stage]:
     if all(mask.any() for mask in fake.values()):
         for name in OVERLAPS:
             stages[f"{name}, judged fake"] = _metric_stage(judged, f"{name}, judged fake", METRICS[name], fake, seed)
+    if judged.train is not None:
+        stages[BLEU_TRAIN] = _metric_stage(judged, BLEU_TRAIN, "bleu-train(order=4)", everything, seed)
     return stages
 
 
@@ -153,10 +233,12 @@ def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation,
     return evaluation, {generator: (row["low"], row["high"]) for generator, row in rows.items()}
 
 
-def classifier_stages(judged: JudgedTexts, scale: JudgesScale, *, seed: int) -> dict[str, list[Stage]]:
+def classifier_stages(
+    judged: JudgedTexts, scale: JudgesScale, *, seed: int, other: OtherTexts | None = None
+) -> dict[str, list[Stage]]:
     """Return the stages of each classifier, one a partition of the texts."""
     return {
-        name: [_classifier_stage(judged, name, scale.trials, seed + place) for place in range(scale.partitions)]
+        name: [_classifier_stage(judged, name, scale.trials, seed + place, other) for place in range(scale.partitions)]
         for name in scale.classifiers
     }
 
@@ -179,7 +261,7 @@ def make_classifier(name: str, *, trials: int, seed: int) -> Discriminator:
 
 def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[str, BoolArray], seed: int) -> Stage:
     def run(work: Work) -> dict[str, Any]:
-        measured = parse_metric(metric, level=LEVEL)
+        measured = parse_metric(metric, level=LEVEL, **({"train": judged.train} if name == BLEU_TRAIN else {}))
         rows, better, signature = {}, "higher", ""
         shared = Shared()
         for generator, corpus in judged.generated.items():
@@ -200,15 +282,24 @@ def _metric_stage(judged: JudgedTexts, name: str, metric: str, chosen: Mapping[s
 
     masks = hashlib.sha256(b"".join(np.packbits(mask).tobytes() for mask in chosen.values())).hexdigest()[:16]
     settings = {"texts": judged.key, "chosen": masks, "metric": metric, "level": LEVEL, "seed": seed}
+    if name == BLEU_TRAIN and judged.train is not None:
+        settings["train"] = _hash({"": judged.train})
     return Stage("metric", name, settings, run)
 
 
-def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int) -> Stage:
+def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int, other: OtherTexts | None) -> Stage:
     def run(work: Work) -> dict[str, Any]:
-        meta_evaluation = meta_evaluate(
-            make_classifier(name, trials=trials, seed=seed), judged.real, judged.generated,
-            individual=name == INDIVIDUAL, level=LEVEL, seed=seed,
-        )  # fmt: skip
+        classifier, individual = make_classifier(name, trials=trials, seed=seed), name == INDIVIDUAL
+        if other is None:
+            meta_evaluation = meta_evaluate(
+                classifier, judged.real, judged.generated, individual=individual, level=LEVEL, seed=seed
+            )
+        else:
+            parts = other.parts(seed)
+            real = parts.pop("(real)")
+            meta_evaluation = meta_evaluate_parts(
+                classifier, real, parts, individual=individual, level=LEVEL, seed=seed
+            )
         accuracies = {
             **meta_evaluation.by_generator,
             "(all)": meta_evaluation.all,
@@ -225,4 +316,6 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int) ->
     if trials < 0:
         raise OptionError(f"trials must be at least 0, got {trials}")
     settings = {"texts": judged.key, "classifier": _CATALOGUE[name], "trials": trials, "level": LEVEL, "seed": seed}
+    if other is not None:
+        settings["trained on"] = other.key
     return Stage("classifier", f"{name} {seed}", settings, run, cost=SECONDS.get(name, 1.0) * max(1, trials))

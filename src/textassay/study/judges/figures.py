@@ -6,6 +6,7 @@ from textassay.meta_evaluation import Agreement, Panel, ReproducedTable, TableFi
 from textassay.study.judges.evaluators import BESIDES
 from textassay.study.judges.published import (
     ALL,
+    BLEU_TRAIN,
     CLASSIFIERS,
     DIVERSITY,
     GENERATED,
@@ -53,7 +54,8 @@ def figures_of(
         TableFigure("figure-11", "Figure 11: how often classifiers say what most people say", "percent of texts",
                     tuple(generators), _panels("figure 11", {name: name for name in ("LSTM", "SVM")})),
         TableFigure("figure-12", "Figure 12: evaluators, memorisation and diversity", tau, evaluators,
-                    (*_panels("table 8, from printed values", {"tau": "BLEU G-train, published"}),
+                    (*(_panels("table 8", {"tau": BLEU_TRAIN}) if ("table 8", "tau") in known
+                       else _panels("table 8, from printed values", {"tau": f"{BLEU_TRAIN}, published"})),
                      *_panels("table 7", {"tau": "Self-BLEU, turned"})), starred),
     ]  # fmt: skip
     return tuple(

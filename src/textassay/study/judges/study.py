@@ -2,8 +2,8 @@
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019.
-Departs from it: the judged texts are all there is of these generators, so classifiers are cross-fitted on them and
-BLEU against the training text is not measured.
+Departs from it: without other texts of the same writers, classifiers are cross-fitted on the judged ones; without the
+generators' training text, BLEU against it is not measured.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,9 @@ from textassay.study.judges.evaluators import (
     BESIDES,
     LEVEL,
     WITH_ALL,
+    JudgedTexts,
     JudgesScale,
+    OtherTexts,
     classifier_evaluation,
     classifier_stages,
     judged_texts,
@@ -42,6 +44,7 @@ from textassay.study.judges.evaluators import (
 from textassay.study.judges.figures import figures_of
 from textassay.study.judges.findings import check_findings
 from textassay.study.judges.published import (
+    BLEU_TRAIN,
     CLASSIFIERS,
     DIVERSITY,
     INDIVIDUAL,
@@ -67,7 +70,7 @@ from textassay.study.stages import Stage
 
 JUDGES_SCALES: Mapping[str, JudgesScale] = {
     "tiny": JudgesScale(networks=False, partitions=1),
-    "laptop": JudgesScale(networks=True, partitions=3),
+    "laptop": JudgesScale(networks=True, partitions=2, trials=4),
     "paper": JudgesScale(networks=True, partitions=3, trials=20),
 }
 _REAL_FROM = np.nextafter(0.5, 1.0)  # a probability of exactly 1/2 says fake, as accuracies count it
@@ -83,6 +86,8 @@ class JudgesStudy(StagedStudy):
         folder: Path,
         *,
         unchecked: Judgements | None = None,
+        other: Callable[[JudgedTexts], OtherTexts] | None = None,
+        train: Sequence[str] = (),
         seed: int = 0,
         partitions: int | None = None,
         n_resamples: int = 2_000,
@@ -90,11 +95,12 @@ class JudgesStudy(StagedStudy):
     ) -> None:
         self.scale = scale if partitions is None else replace(scale, partitions=partitions)
         self.votes = usual_votes(judgements)
-        self.judged = judged_texts(judgements, votes=self.votes)
+        self.judged = judged_texts(judgements, votes=self.votes, train=train)
+        self.other = None if other is None else other(self.judged)
         self.unchecked, self.seed, self.n_resamples = unchecked, seed, n_resamples
         super().__init__(folder, progress)
         self.metrics = metric_stages(self.judged, seed=seed)
-        self.classifiers = classifier_stages(self.judged, self.scale, seed=seed)
+        self.classifiers = classifier_stages(self.judged, self.scale, seed=seed, other=self.other)
 
     @property
     def targets(self) -> Sequence[Stage]:
@@ -121,26 +127,33 @@ class JudgesStudy(StagedStudy):
         )  # fmt: skip
         others = [*people, *(classifiers[name] for name in classifiers if name != INDIVIDUAL), *judges.values()]
         with_diversity = self._agreements(metrics[SELF_BLEU], others)
+        memorised = [metrics[name] for name in (BLEU_TRAIN,) if name in metrics]
+        with_memory = tuple(one for gold in memorised for one in self._agreements(gold, others))
         with_people = tuple(one for gold in people for one in self._agreements(gold, majority))
         with_all = [metrics[name] for name in WITH_ALL]
         of_all = tuple(one for gold in people for one in self._agreements(gold, with_all))
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
             *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
-            table_2(judged),
+            table_2(judged, self.other, seed=self.seed),
             markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
-            table_4(results),
+            table_4(results, self.other),
             *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),
             correlation_table(
                 "table 5", (*judging.agreements, *of_all), by_gold=True, spreads=_spreads(results, people),
                 differs="evaluators as in table 4 and figures 4 and 10",
             ),
             correlation_table("table 7", with_diversity, by_gold=False, differs="as above, by Self-BLEU of few texts"),
+            *(
+                correlation_table("table 8", with_memory, by_gold=False, differs="as above, by the training text given")
+                for _ in memorised
+            ),
             *from_printed_values(),
             *majority_table(majority, with_people),
             rank_table(
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
-                (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, BESIDES),
+                (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, BESIDES,
+                 *(one.name for one in memorised)),
             ),
             *reasons_table(analysis),
         ]  # fmt: skip
@@ -161,7 +174,12 @@ class JudgesStudy(StagedStudy):
             figures=figures_of(
                 tables,
                 names,
-                {"table 5": judging.agreements, "table 7": with_diversity, "figure 6": with_people},
+                {
+                    "table 5": judging.agreements,
+                    "table 7": with_diversity,
+                    "table 8": with_memory,
+                    "figure 6": with_people,
+                },
             ),
         )
 
@@ -217,9 +235,25 @@ class JudgesStudy(StagedStudy):
         missing = [name for name in CLASSIFIERS if name not in self.classifiers]
         if missing:
             lines.append(f"Not measured at this scale: {join_words(missing)}.")
+        if self.other is None:
+            lines.append(
+                "Classifiers are cross-fitted on the judged texts: no other texts of these writers were given."
+            )
+        else:
+            lines.append(
+                "Classifiers learnt from other texts of these writers and judge each text without having seen it; "
+                f"{self.other.n_dropped:,} of them were judged, too, and left out."
+            )
+        trials = self.scale.trials
+        lines.append(
+            f"Settings of classifiers: the best of {trials} at random on validation text, the usual ones among them."
+            if trials
+            else "Settings of classifiers: the usual ones, without a search."
+        )
+        if BLEU_TRAIN not in self.metrics:
+            lines.append("BLEU against the training text (tables 8 and 9) is not measured: that text is not published.")
         return (
             *lines,
-            "BLEU against the training text (tables 8 and 9) is not measured: that text is not published.",
             "Intervals of correlations are over other generators and other texts; three temperatures of one model are "
             "not three models, so these claim too much.",
             "Draws of texts take votes and classifiers as they are: other people, or other training text, may differ.",

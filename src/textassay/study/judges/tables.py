@@ -26,7 +26,15 @@ from textassay.meta_evaluation import (
 )
 from textassay.resampling import clustered_means, holm
 from textassay.seeding import stream
-from textassay.study.judges.evaluators import BESIDES, LEVEL, MEAN_WITH_ALL, METRICS, WITH_ALL, JudgedTexts
+from textassay.study.judges.evaluators import (
+    BESIDES,
+    LEVEL,
+    MEAN_WITH_ALL,
+    METRICS,
+    WITH_ALL,
+    JudgedTexts,
+    OtherTexts,
+)
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -95,13 +103,21 @@ def reasons_table(analysis: HumanAnalysis) -> list[ReproducedTable]:
     return [ReproducedTable("reasons", "Reasons that people give", tuple(cells), note=note)]
 
 
-def table_2(judged: JudgedTexts) -> ReproducedTable:
+def table_2(judged: JudgedTexts, other: OtherTexts | None = None, *, seed: int = 0) -> ReproducedTable:
     """Return how many texts there are of each generator and of people."""
-    sizes = {name: len(corpus) for name, corpus in {**judged.generated, REAL: judged.real}.items()}
-    cells = [Cell(name, column, ours=float(n)) for name, n in sizes.items() for column in ("total", "D-test")]
+    sizes = {name: {"D-test": len(corpus)} for name, corpus in {**judged.generated, REAL: judged.real}.items()}
     note = (
         "Ours are the judged texts, each tested by classifiers that learnt from the others: there is no D-train apart."
     )
+    if other is not None:
+        for name, parts in other.parts(seed).items():
+            sizes[name] |= {"D-train": len(parts.train), "D-valid": len(parts.valid)}
+        note = "D-test are the judged texts, D-train and D-valid the other texts that were given, without judged ones."
+    cells = [
+        Cell(name, column, ours=float(n))
+        for name, parts in sizes.items()
+        for column, n in {"total": sum(parts.values()), **parts}.items()
+    ]
     return beside(published_table("table 2"), cells, note=note)
 
 
@@ -133,7 +149,7 @@ def markup_table(judged: JudgedTexts, *, n_resamples: int, seed: int) -> Reprodu
     return beside(published_table("markup"), cells, note=note)
 
 
-def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> ReproducedTable:
+def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]], other: OtherTexts | None = None) -> ReproducedTable:
     """Return the accuracies of the classifiers: means over partitions, each partition a result."""
     cells = []
     for name, partitions in results.items():
@@ -141,7 +157,9 @@ def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> ReproducedTab
             values, lows, highs = (100 * np.array([one["accuracies"][row][k] for one in partitions]) for k in range(3))
             spread = float(values.std(ddof=1)) if len(values) > 1 else None
             cells.append(Cell(row, name, float(values.mean()), float(lows.mean()), float(highs.mean()), spread=spread))
-    return beside(published_table("table 4"), cells, differs=_CROSS_FITTED)
+    n = 0 if other is None else sum(map(len, other.generated.values()))
+    differs = f"of the judged texts, by classifiers of {n:,} other generated ones; the paper's of 254,926" if n else ""
+    return beside(published_table("table 4"), cells, differs=differs or _CROSS_FITTED)
 
 
 def metric_tables(
@@ -171,7 +189,13 @@ def metric_tables(
             differs=_FEW_TEXTS,
             note="Both fall with the number of texts: more n-grams come back, less is new.",
         ),
-        beside(published_table("table 9"), (), note="The training text of the generators is not published: no ours."),
+        beside(
+            published_table("table 9"),
+            cells([BLEU_TRAIN]),
+            note="Against the training text that was given."
+            if BLEU_TRAIN in evaluations
+            else "The training text of the generators is not published: no ours.",
+        ),
         rest,
     ]
 
