@@ -284,10 +284,10 @@ def curves(measurements: Measurements) -> tuple[Curve, ...]:
 
 
 def _point(at: float | None, x: Cell | float, y: Cell, label: str = "") -> CurvePoint:
-    x_value, *x_ends = (x.ours, x.low, x.high) if isinstance(x, Cell) else (x, None, None)
-    assert x_value is not None
+    across = x if isinstance(x, Cell) else Cell("", "", x)
+    assert across.ours is not None
     assert y.ours is not None
-    return CurvePoint(at, x_value, y.ours, *x_ends, y.low, y.high, label)
+    return CurvePoint(at, across.ours, y.ours, across.low, across.high, y.low, y.high, label)
 
 
 def temperature_table(measurements: Measurements) -> ReproducedTable:
