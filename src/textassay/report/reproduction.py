@@ -105,7 +105,7 @@ def _answer(findings: Sequence[CheckedFinding]) -> tuple[str, ...]:
             others.setdefault((found.id, found.statement), []).append(found.about)
     return (
         whole,
-        *(f"{name} does not hold ({join_words(on)}): {statement}" for (name, statement), on in others.items()),
+        *(f"{name} does not hold ({'; '.join(on)}): {statement}" for (name, statement), on in others.items()),
     )
 
 

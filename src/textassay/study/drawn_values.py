@@ -5,25 +5,21 @@ part fails sum to at most 1 - level; it does not where a part fails with a chanc
 else the texts are too few to tell. Values without draws, such as published ones, count as exact.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.meta_evaluation import CheckedFinding, Number, Verdict
+from textassay.study.findings import BY_CHANCES, Finding, verdict_of_chances
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Parts = Mapping[str, BoolArray]
 Outcome = tuple[Parts, Mapping[str, Number]]
 
-_UNSURE: Verdict = "not separated at this size"
-_RULE = (
-    "Holds where the chances, over draws of texts, that a part fails sum to at most 1 - level; does not where a part "
-    "fails with a chance of at least 1 - (1 - level) / parts."
-)
+_RULE = BY_CHANCES.format(draws="draws of texts", of_it="")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +68,9 @@ class DrawnValues:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A finding and how it is checked."""
+class Rule(Finding):
+    """A finding about drawn values; `where` names its parts, in a sentence or two."""
 
-    # such as "K3", and the finding as a sentence
-    id: str
-    statement: str
-    published: str  # the published result, in words
-    parts: str  # its parts, in a sentence or two
     # returns whether each part holds, by name, as measured and in each draw, shape (1 + B,), and numbers to report;
     # raises KeyError where values are missing
     check: Callable[[DrawnValues], Outcome]
@@ -100,11 +91,7 @@ def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> 
             verdict, rests = _verdict(parts, level, exact=rule.exact)
             numbers = {**rests, **extra}
         how = "Each to the last printed digit." if rule.exact else _RULE
-        checked.append(
-            CheckedFinding(
-                rule.id, rule.statement, values.about, verdict, f"{rule.parts} {how}", rule.published, numbers
-            )
-        )
+        checked.append(replace(rule, where=f"{rule.where} {how}").with_verdict(values.about, verdict, numbers))
     return tuple(checked)
 
 
@@ -116,6 +103,4 @@ def _verdict(parts: Parts, level: float, *, exact: bool) -> tuple[Verdict, dict[
     numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}
     if fails[worst] > 0:
         numbers[f"chance that this fails: {worst}"] = fails[worst]
-    if fails[worst] >= 1 - (1 - level) / len(fails):
-        return "does not hold", numbers
-    return ("holds" if math.fsum(fails.values()) <= 1 - level else _UNSURE), numbers
+    return verdict_of_chances(fails.values(), level), numbers

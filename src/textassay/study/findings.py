@@ -1,7 +1,11 @@
-"""Findings as lists of conditions: numbers that should lie between two bounds; `check_conditions` gives the verdict."""
+"""Findings of papers and their verdicts.
+
+What a finding says is checked in one of two ways: by conditions, numbers with errors that should lie between two bounds
+(`check_conditions`), or by parts that are true or false of each of many draws (`verdict_of_chances`).
+"""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +18,11 @@ _HOW = (
     "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
     "there are, lies wholly outside."
 )
+BY_CHANCES = (
+    "Holds where the chances, over {draws}, that a part {of_it}fails sum to at most 1 - level; does not where a part "
+    "fails with a chance of at least 1 - (1 - level) / parts."
+)
+UNSURE: Verdict = "not separated at this size"
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,14 @@ def check_conditions(conditions: Iterable[Condition], level: float) -> tuple[Ver
     if any(high <= one.lower or low >= one.upper for one, (low, high) in zip(parts, wide, strict=True)):
         return "does not hold", numbers
     inside = all(one.lower < low and high < one.upper for one in parts for low, high in [one.interval(level)])
-    return ("holds" if inside else "not separated at this size"), numbers
+    return ("holds" if inside else UNSURE), numbers
+
+
+def verdict_of_chances(fails: Collection[float], level: float) -> Verdict:
+    """Return the verdict on parts that should all hold, from the chance of each to fail, over draws."""
+    if max(fails) >= 1 - (1 - level) / len(fails):
+        return "does not hold"
+    return "holds" if math.fsum(fails) <= 1 - level else UNSURE
 
 
 @dataclass(frozen=True)

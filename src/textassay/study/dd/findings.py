@@ -26,6 +26,7 @@ from textassay.meta_evaluation import (
 )
 from textassay.study.dd.agreement import Corpus, Measured
 from textassay.study.dd.published import DD, EXACT, VALID_DD
+from textassay.study.findings import BY_CHANCES, UNSURE, Finding, verdict_of_chances
 
 FloatArray = npt.NDArray[np.float64]
 Outcome = tuple[Verdict, dict[str, Number]]
@@ -33,13 +34,9 @@ Outcome = tuple[Verdict, dict[str, Number]]
 _RIVALS = ("BLEU-5", "LM score", "FED")  # of tables 4 and 5
 _OF_TABLE_7 = tuple(f"{kind}BLEU-{order}" for kind in ("", "self-") for order in (2, 3, 4))
 _UNINFORMATIVE = 0.2  # of tau: six of ten pairs in one order, four in the other
-_UNSURE: Verdict = "not separated at this size"
 _NOT_MEASURED: Outcome = ("not measured", {})
 _ORDER = "Holds where all simultaneous intervals lie above 0, does not where one lies below 0."
-_TAUS = (
-    "Holds where the chances, over draws, that a part of it fails sum to at most 1 - level; does not where a part "
-    "fails with a chance of at least 1 - (1 - level) / parts."
-)
+_TAUS = BY_CHANCES.format(draws="draws", of_it="of it ")
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,7 @@ class _Study:
         """Return the verdict on differences, low and high, shape (m, 3), that should lie above 0."""
         if any(_is_wrong(low, high) for _, low, high in rows.tolist()):
             return "does not hold"
-        return "holds" if np.all(rows[:, 1] > 0) else _UNSURE
-
-    def taken(self, fails: Iterable[float]) -> Verdict:
-        """Return the verdict on a relation, from the chance of each part to fail."""
-        chances = list(fails)
-        if max(chances) >= 1 - (1 - self.level) / len(chances):
-            return "does not hold"
-        return "holds" if sum(chances) <= 1 - self.level else _UNSURE
+        return "holds" if np.all(rows[:, 1] > 0) else UNSURE
 
 
 def check_findings(
@@ -95,7 +85,7 @@ def check_findings(
         for dd in dds if rule.of_dd else dds[:1]:
             verdict, numbers = rule.check(_Study(dd, corpora, taus, level))
             about = f"{dd}, {rule.about}" if rule.of_dd else rule.about
-            checked.append(CheckedFinding(rule.id, rule.statement, about, verdict, rule.rule, rule.published, numbers))
+            checked.append(rule.with_verdict(about, verdict, numbers))
     return tuple(checked)
 
 
@@ -126,7 +116,7 @@ def _monotone_in_exact(study: _Study) -> Outcome:
         "told apart by exact DD": sum(pair.separated for pair in gold.values()),
         f"told apart by {study.dd}": sum(pair.separated for pair in own.values()),
     }
-    verdict: Verdict = "does not hold" if wrong else "holds" if len(right) == len(pairs) else _UNSURE
+    verdict: Verdict = "does not hold" if wrong else "holds" if len(right) == len(pairs) else UNSURE
     return verdict, numbers
 
 
@@ -164,7 +154,7 @@ def _highest_tau(study: _Study) -> Outcome:
             for name, tau in rivals.items():
                 numbers[f"{name}, {corpus}, {family}"] = tau.value
                 fails.append(_chance_above(tau, own))
-    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+    return (verdict_of_chances(fails, study.level), numbers) if fails else _NOT_MEASURED
 
 
 def _language_model_ties(study: _Study) -> Outcome:
@@ -178,7 +168,7 @@ def _language_model_ties(study: _Study) -> Outcome:
             numbers |= {f"{corpus}, {family}": other.value}
             below = _chance_above(own, other)
             fails.append(below if family == "GPT-2" else 1 - below)
-    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+    return (verdict_of_chances(fails, study.level), numbers) if fails else _NOT_MEASURED
 
 
 def _uninformative_bleu(study: _Study) -> Outcome:
@@ -186,7 +176,12 @@ def _uninformative_bleu(study: _Study) -> Outcome:
     if tau is None:
         return _NOT_MEASURED
     share = sum(s for value, s in zip(tau.values, tau.shares, strict=True) if abs(value) > _UNINFORMATIVE + 1e-9)
-    return study.taken([share]), {"tau": tau.value, "low": tau.low, "high": tau.high, "share beyond 0.2": share}
+    return verdict_of_chances([share], study.level), {
+        "tau": tau.value,
+        "low": tau.low,
+        "high": tau.high,
+        "share beyond 0.2": share,
+    }
 
 
 def _narrow_fed(study: _Study) -> Outcome:
@@ -205,7 +200,7 @@ def _narrow_fed(study: _Study) -> Outcome:
         "neighbours": len(rows),
         "neighbours told apart": n_apart,
     }
-    return ("holds" if n_ties else "does not hold" if n_apart == len(rows) else _UNSURE), numbers
+    return ("holds" if n_ties else "does not hold" if n_apart == len(rows) else UNSURE), numbers
 
 
 def _families(corpus: str) -> Callable[[_Study], Outcome]:
@@ -234,7 +229,7 @@ def _far_below(study: _Study) -> Outcome:
     shares = own.values / exact.select(own.generators).values
     pearson = correlation(own.values, exact.select(own.generators).values, "pearson").value
     verdicts = (study.order(rows), order)
-    verdict: Verdict = _UNSURE if "does not hold" not in verdicts else "does not hold"
+    verdict: Verdict = UNSURE if "does not hold" not in verdicts else "does not hold"
     verdict = "holds" if set(verdicts) == {"holds"} else verdict
     return verdict, {
         "least share of exact DD": float(shares.min()),
@@ -266,7 +261,7 @@ def _no_perfect_bleu(study: _Study) -> Outcome:
         perfect = [t.share_at_least(1.0) + sum(_shares_where(t, lambda x: x <= -1 + 1e-9)) for t in known]
         fails.append(float(np.prod(perfect)))
         numbers |= {f"{metric}, {tau.group}": tau.value for tau in known}
-    return (study.taken(fails), numbers) if fails else _NOT_MEASURED
+    return (verdict_of_chances(fails, study.level), numbers) if fails else _NOT_MEASURED
 
 
 def _is_wrong(low: float, high: float) -> bool:
@@ -310,48 +305,123 @@ def _shares_where(tau: TauDistribution, condition: Callable[[float], bool]) -> l
 
 
 @dataclass(frozen=True)
-class _Rule:
-    """A finding: its id, what it says and of what, whether of each discrepancy, how it is checked."""
+class _Rule(Finding):
+    """A finding: what it is about, whether of each discrepancy, how it is checked."""
 
-    id: str
-    statement: str
     about: str
-    published: str
-    rule: str
     check: Callable[[_Study], Outcome]
     of_dd: bool = True
 
 
 _BOTH = "real and synthetic text"
 _RULES = (
-    _Rule("F1", "DD puts all generators in the order of the exact discrepancy.", "synthetic text", "tau 1.0",
-          "Holds where every two neighbours by exact DD are told apart by both, in one order; does not where both tell "
-          "two apart in opposite orders. Intervals are simultaneous.", _monotone_in_exact),
-    _Rule("F2", "Test DD puts each family in the order of its training text.", "real text", "tau 1.0 and 1.0", _ORDER,
-          _by_volume(lambda study: study.dd, steps=False)),
-    _Rule("F3", "Validation DD does, too.", "valid DD, real text", "tau 1.0 and 1.0", _ORDER,
-          _by_volume(lambda study: VALID_DD, steps=False), of_dd=False),
-    _Rule("F4", "No other metric has a higher tau than DD, in any group of generators.", _BOTH, "true", _TAUS,
-          _highest_tau),
-    _Rule("F5", "The LM score is as good as DD for GPT-2, and only there.", _BOTH, "tau 1.0 for GPT-2", _TAUS,
-          _language_model_ties),
-    _Rule("F6", "BLEU-5 says nothing of the order of the LSTMs.", "BLEU-5, real text", "tau 0.0",
-          f"|tau| at most {_UNINFORMATIVE}. {_TAUS}", _uninformative_bleu, of_dd=False),
-    _Rule("F7", "FED hardly varies between the generators, and ties.", "FED, synthetic text",
-          "range 0.006; 8 of 10 tie with another in three decimals",
-          "Holds where values tie in three decimals, does not where every two neighbours by FED are told apart.",
-          _narrow_fed, of_dd=False),
-    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "real text", "true at all five sizes", _ORDER,
-          _families("real")),
-    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "synthetic text", "true at all five sizes", _ORDER,
-          _families("synthetic")),
-    _Rule("F9", "DD is below half of the exact discrepancy for every generator, and yet rises with it.",
-          "synthetic text", "0.192 to 0.442 against 0.935 to 0.994; Pearson 0.924",
-          f"Both parts. {_ORDER}", _far_below),
-    _Rule("F10", "Less training text means a higher test DD, at every step.", "real text", "true, both families",
-          _ORDER, _by_volume(lambda study: study.dd, steps=True)),
-    _Rule("F11", "No BLEU or self-BLEU of order 2 to 4 has |tau| = 1 in both families.", "real text",
-          "true; at most 0.949", _TAUS, _no_perfect_bleu, of_dd=False),
-    _Rule("I3", "DD is never above the exact discrepancy, which no classifier can exceed.", "synthetic text",
-          "true", "Does not hold where a simultaneous interval of the difference lies below 0.", _never_above),
-)  # fmt: skip
+    _Rule(
+        "F1",
+        "DD puts all generators in the order of the exact discrepancy.",
+        "tau 1.0",
+        "Holds where every two neighbours by exact DD are told apart by both, in one order; does not where both tell "
+        "two apart in opposite orders. Intervals are simultaneous.",
+        "synthetic text",
+        _monotone_in_exact,
+    ),
+    _Rule(
+        "F2",
+        "Test DD puts each family in the order of its training text.",
+        "tau 1.0 and 1.0",
+        _ORDER,
+        "real text",
+        _by_volume(lambda study: study.dd, steps=False),
+    ),
+    _Rule(
+        "F3",
+        "Validation DD does, too.",
+        "tau 1.0 and 1.0",
+        _ORDER,
+        "valid DD, real text",
+        _by_volume(lambda study: VALID_DD, steps=False),
+        of_dd=False,
+    ),
+    _Rule(
+        "F4",
+        "No other metric has a higher tau than DD, in any group of generators.",
+        "true",
+        _TAUS,
+        _BOTH,
+        _highest_tau,
+    ),
+    _Rule(
+        "F5",
+        "The LM score is as good as DD for GPT-2, and only there.",
+        "tau 1.0 for GPT-2",
+        _TAUS,
+        _BOTH,
+        _language_model_ties,
+    ),
+    _Rule(
+        "F6",
+        "BLEU-5 says nothing of the order of the LSTMs.",
+        "tau 0.0",
+        f"|tau| at most {_UNINFORMATIVE}. {_TAUS}",
+        "BLEU-5, real text",
+        _uninformative_bleu,
+        of_dd=False,
+    ),
+    _Rule(
+        "F7",
+        "FED hardly varies between the generators, and ties.",
+        "range 0.006; 8 of 10 tie with another in three decimals",
+        "Holds where values tie in three decimals, does not where every two neighbours by FED are told apart.",
+        "FED, synthetic text",
+        _narrow_fed,
+        of_dd=False,
+    ),
+    _Rule(
+        "F8",
+        "With equal training text GPT-2 has the lower DD.",
+        "true at all five sizes",
+        _ORDER,
+        "real text",
+        _families("real"),
+    ),
+    _Rule(
+        "F8",
+        "With equal training text GPT-2 has the lower DD.",
+        "true at all five sizes",
+        _ORDER,
+        "synthetic text",
+        _families("synthetic"),
+    ),
+    _Rule(
+        "F9",
+        "DD is below half of the exact discrepancy for every generator, and yet rises with it.",
+        "0.192 to 0.442 against 0.935 to 0.994; Pearson 0.924",
+        f"Both parts. {_ORDER}",
+        "synthetic text",
+        _far_below,
+    ),
+    _Rule(
+        "F10",
+        "Less training text means a higher test DD, at every step.",
+        "true, both families",
+        _ORDER,
+        "real text",
+        _by_volume(lambda study: study.dd, steps=True),
+    ),
+    _Rule(
+        "F11",
+        "No BLEU or self-BLEU of order 2 to 4 has |tau| = 1 in both families.",
+        "true; at most 0.949",
+        _TAUS,
+        "real text",
+        _no_perfect_bleu,
+        of_dd=False,
+    ),
+    _Rule(
+        "I3",
+        "DD is never above the exact discrepancy, which no classifier can exceed.",
+        "true",
+        "Does not hold where a simultaneous interval of the difference lies below 0.",
+        "synthetic text",
+        _never_above,
+    ),
+)
