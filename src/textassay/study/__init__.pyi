@@ -1,7 +1,7 @@
-from textassay.study.dd.scales import SCALES as SCALES
-from textassay.study.dd.study import STUDIES as STUDIES
-from textassay.study.dd.study import DdStudy as DdStudy
-from textassay.study.dd.text import split_text as split_text
+from textassay.study.dd.experiment import split_text as split_text
+from textassay.study.dd.published import SCALES as SCALES
+from textassay.study.dd.results import STUDIES as STUDIES
+from textassay.study.dd.results import DdStudy as DdStudy
 from textassay.study.drawn_values import DrawnValues as DrawnValues
 from textassay.study.draws import as_written as as_written
 from textassay.study.draws import load_draws as load_draws

@@ -1,4 +1,7 @@
-"""The findings of the paper on distributional discrepancy, checked on any values: the published ones, or ours.
+"""Agreement of each metric's order with the truth, and the paper's findings, checked on published values or on ours.
+
+Kendall's tau is taken inside each family and on synthetic text over all generators, too (tables 4 and 5); gold is by
+training text or exact discrepancy.
 
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 5 and 6.
 Departs from it: a finding holds only where it does beyond the error of the values. Findings about orders look at
@@ -8,25 +11,133 @@ differences with simultaneous intervals, findings about Kendall's tau at its dis
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from textassay.errors import InputError
 from textassay.meta_evaluation import (
     BY_VOLUME,
+    Cell,
     CheckedFinding,
     MetricValues,
     Neighbours,
     Number,
     TauDistribution,
     Verdict,
+    agreement,
     correlation,
     differences,
+    gold_by_volume,
     pooled,
 )
-from textassay.study.dd.agreement import Corpus, Measured
-from textassay.study.dd.published import DD, EXACT, VALID_DD
+from textassay.study.dd.published import (
+    DD,
+    EXACT,
+    FAMILIES,
+    VALID_DD,
+    group_name,
+    published_table,
+    published_tau,
+    published_values,
+)
 from textassay.study.findings import BY_CHANCES, UNSURE, Finding, verdict_of_chances
+
+Corpus = Literal["real", "synthetic"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The values of all generators on one corpus."""
+
+    corpus: Corpus  # "real" or "synthetic"
+    # Family to its generators, from the least training text to the most; the same shares in every family
+    families: Mapping[str, Sequence[str]]
+    # Label, such as "BLEU-5", to values, one item a training seed; `EXACT` holds the exact discrepancies. A metric may
+    # lack some generators.
+    values: Mapping[str, Sequence[MetricValues]]
+    dds: tuple[str, ...] = (DD,)  # The labels that are discrepancies found by a classifier, the paper's first
+
+    @property
+    def gold(self) -> Sequence[MetricValues]:
+        """The gold order: on real text by training text, inside a family; on synthetic text by exact discrepancy."""
+        if self.corpus == "real":
+            places = {name: place for names in self.families.values() for place, name in enumerate(names, start=1)}
+            return [gold_by_volume(places)]
+        if EXACT not in self.values:
+            raise InputError("the order on synthetic text needs the exact discrepancy, which was not measured")
+        return self.values[EXACT]
+
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Return the generators whose order the gold gives: those of each family and, on synthetic text, all."""
+        groups = {family: tuple(names) for family, names in self.families.items()}
+        if self.corpus == "synthetic":
+            groups["all"] = tuple(chain.from_iterable(self.families.values()))
+        return groups
+
+
+def agreements(
+    measured: Measured, *, level: float = 0.95, n_draws: int = 10_000, seed: int = 0
+) -> tuple[TauDistribution, ...]:
+    """Return tau of every metric in every group of generators, with its distribution, metric by metric.
+
+    A metric that lacks some generators of a group is compared on those it has, as the group's name says ("4 LSTM"), and
+    not at all where those are fewer than two.
+    """
+    gold, taus = measured.gold, []
+    for metric, runs in measured.values.items():
+        for family, names in measured.groups().items():
+            known = [name for name in names if all(name in run.generators for run in (*runs, *gold))]
+            if metric == EXACT or len(known) < 2:
+                continue
+            group = f"all {len(known)}" if family == "all" else group_name(family, len(known))
+            taus.append(
+                agreement(
+                    [run.select(known) for run in runs],
+                    [run.select(known) for run in (gold if len(runs) == len(gold) else gold[:1])],
+                    group=group,
+                    published=published_tau(measured.corpus, metric, group),
+                    level=level,
+                    n_draws=n_draws,
+                    seed=seed,
+                )
+            )
+    return tuple(taus)
+
+
+def tau_cells(taus: Iterable[TauDistribution], *, differs: Mapping[str, str] | None = None) -> list[Cell]:
+    """Return the taus as cells of table 4 or 5; `differs` is metric to what of it is made in another way."""
+    notes = differs or {}
+    return [Cell(t.metric, t.group, t.value, t.low, t.high, differs=notes.get(t.metric, "")) for t in taus]
+
+
+def published_measured() -> tuple[Measured, Measured]:
+    """Return what the paper prints on real and on synthetic text, as values without errors."""
+    table_7 = published_table("table 7").columns
+    real = {name: [published_values("table 3", name)] for name in (DD, VALID_DD)}
+    real |= {name: [published_values("table 7", name)] for name in table_7}
+    synthetic = {name: [published_values("table 2", name)] for name in (EXACT, DD)}
+    synthetic["FED"] = [published_values("table 6", "FED")]
+    return Measured("real", FAMILIES, real), Measured("synthetic", FAMILIES, synthetic)
+
+
+def published_agreements() -> tuple[TauDistribution, ...]:
+    """Return the taus that follow from printed values, and the printed ones of metrics whose values are not printed."""
+    taus = [tau for measured in published_measured() for tau in agreements(measured, n_draws=1)]
+    there = {(tau.metric, tau.group, tau.gold) for tau in taus}
+    for table, gold in (("table 4", BY_VOLUME), ("table 5", EXACT)):
+        for cell in published_table(table).cells():
+            if (cell.row, cell.column, gold) not in there and cell.published is not None:
+                taus.append(_certain(cell.row, cell.column, gold, cell.published))
+    return tuple(taus)
+
+
+def _certain(metric: str, group: str, gold: str, tau: float) -> TauDistribution:
+    """Return a tau without a distribution."""
+    return TauDistribution(metric, group, gold, tau, tau, tau, tau, tau, 0.95, (tau,), (1.0,), (tau,), 1)
+
 
 FloatArray = npt.NDArray[np.float64]
 Outcome = tuple[Verdict, dict[str, Number]]
@@ -315,113 +426,35 @@ class _Rule(Finding):
 
 _BOTH = "real and synthetic text"
 _RULES = (
-    _Rule(
-        "F1",
-        "DD puts all generators in the order of the exact discrepancy.",
-        "tau 1.0",
-        "Holds where every two neighbours by exact DD are told apart by both, in one order; does not where both tell "
-        "two apart in opposite orders. Intervals are simultaneous.",
-        "synthetic text",
-        _monotone_in_exact,
-    ),
-    _Rule(
-        "F2",
-        "Test DD puts each family in the order of its training text.",
-        "tau 1.0 and 1.0",
-        _ORDER,
-        "real text",
-        _by_volume(lambda study: study.dd, steps=False),
-    ),
-    _Rule(
-        "F3",
-        "Validation DD does, too.",
-        "tau 1.0 and 1.0",
-        _ORDER,
-        "valid DD, real text",
-        _by_volume(lambda study: VALID_DD, steps=False),
-        of_dd=False,
-    ),
-    _Rule(
-        "F4",
-        "No other metric has a higher tau than DD, in any group of generators.",
-        "true",
-        _TAUS,
-        _BOTH,
-        _highest_tau,
-    ),
-    _Rule(
-        "F5",
-        "The LM score is as good as DD for GPT-2, and only there.",
-        "tau 1.0 for GPT-2",
-        _TAUS,
-        _BOTH,
-        _language_model_ties,
-    ),
-    _Rule(
-        "F6",
-        "BLEU-5 says nothing of the order of the LSTMs.",
-        "tau 0.0",
-        f"|tau| at most {_UNINFORMATIVE}. {_TAUS}",
-        "BLEU-5, real text",
-        _uninformative_bleu,
-        of_dd=False,
-    ),
-    _Rule(
-        "F7",
-        "FED hardly varies between the generators, and ties.",
-        "range 0.006; 8 of 10 tie with another in three decimals",
-        "Holds where values tie in three decimals, does not where every two neighbours by FED are told apart.",
-        "FED, synthetic text",
-        _narrow_fed,
-        of_dd=False,
-    ),
-    _Rule(
-        "F8",
-        "With equal training text GPT-2 has the lower DD.",
-        "true at all five sizes",
-        _ORDER,
-        "real text",
-        _families("real"),
-    ),
-    _Rule(
-        "F8",
-        "With equal training text GPT-2 has the lower DD.",
-        "true at all five sizes",
-        _ORDER,
-        "synthetic text",
-        _families("synthetic"),
-    ),
-    _Rule(
-        "F9",
-        "DD is below half of the exact discrepancy for every generator, and yet rises with it.",
-        "0.192 to 0.442 against 0.935 to 0.994; Pearson 0.924",
-        f"Both parts. {_ORDER}",
-        "synthetic text",
-        _far_below,
-    ),
-    _Rule(
-        "F10",
-        "Less training text means a higher test DD, at every step.",
-        "true, both families",
-        _ORDER,
-        "real text",
-        _by_volume(lambda study: study.dd, steps=True),
-    ),
-    _Rule(
-        "F11",
-        "No BLEU or self-BLEU of order 2 to 4 has |tau| = 1 in both families.",
-        "true; at most 0.949",
-        _TAUS,
-        "real text",
-        _no_perfect_bleu,
-        of_dd=False,
-    ),
-    _Rule(
-        "I3",
-        "DD is never above the exact discrepancy, which no classifier can exceed.",
-        "true",
-        "Does not hold where a simultaneous interval of the difference lies below 0.",
-        "synthetic text",
-        _never_above,
-    ),
-)
+    _Rule("F1", "DD puts all generators in the order of the exact discrepancy.", "tau 1.0",
+          "Holds where every two neighbours by exact DD are told apart by both, in one order; does not where both "
+          "tell two apart in opposite orders. Intervals are simultaneous.", "synthetic text", _monotone_in_exact),
+    _Rule("F2", "Test DD puts each family in the order of its training text.", "tau 1.0 and 1.0", _ORDER, "real text",
+          _by_volume(lambda study: study.dd, steps=False)),
+    _Rule("F3", "Validation DD does, too.", "tau 1.0 and 1.0", _ORDER, "valid DD, real text",
+          _by_volume(lambda study: VALID_DD, steps=False), of_dd=False),
+    _Rule("F4", "No other metric has a higher tau than DD, in any group of generators.", "true", _TAUS, _BOTH,
+          _highest_tau),
+    _Rule("F5", "The LM score is as good as DD for GPT-2, and only there.", "tau 1.0 for GPT-2", _TAUS, _BOTH,
+          _language_model_ties),
+    _Rule("F6", "BLEU-5 says nothing of the order of the LSTMs.", "tau 0.0",
+          f"|tau| at most {_UNINFORMATIVE}. {_TAUS}", "BLEU-5, real text", _uninformative_bleu, of_dd=False),
+    _Rule("F7", "FED hardly varies between the generators, and ties.",
+          "range 0.006; 8 of 10 tie with another in three decimals",
+          "Holds where values tie in three decimals, does not where every two neighbours by FED are told apart.",
+          "FED, synthetic text", _narrow_fed, of_dd=False),
+    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "true at all five sizes", _ORDER, "real text",
+          _families("real")),
+    _Rule("F8", "With equal training text GPT-2 has the lower DD.", "true at all five sizes", _ORDER,
+          "synthetic text", _families("synthetic")),
+    _Rule("F9", "DD is below half of the exact discrepancy for every generator, and yet rises with it.",
+          "0.192 to 0.442 against 0.935 to 0.994; Pearson 0.924", f"Both parts. {_ORDER}", "synthetic text",
+          _far_below),
+    _Rule("F10", "Less training text means a higher test DD, at every step.", "true, both families", _ORDER,
+          "real text", _by_volume(lambda study: study.dd, steps=True)),
+    _Rule("F11", "No BLEU or self-BLEU of order 2 to 4 has |tau| = 1 in both families.", "true; at most 0.949", _TAUS,
+          "real text", _no_perfect_bleu, of_dd=False),
+    _Rule("I3", "DD is never above the exact discrepancy, which no classifier can exceed.", "true",
+          "Does not hold where a simultaneous interval of the difference lies below 0.", "synthetic text",
+          _never_above),
+)  # fmt: skip

@@ -1,14 +1,24 @@
-"""Results of the experiment on distributional discrepancy, beside the published ones."""
+"""The studies ``dd-real`` and ``dd-synthetic``: what was measured, beside the published, and how well orders agree.
+
+Kendall's tau is taken inside each family and on synthetic text over all generators, too; gold is by training text or
+exact discrepancy.
+
+Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", tables 1 to 7, figures 2
+and 3.
+"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
 from textassay.discriminator import PAPER, CnnDiscriminator
+from textassay.errors import unknown_name
 from textassay.estimate import Estimate, Interval
 from textassay.generator import presets_of
 from textassay.meta_evaluation import (
@@ -18,17 +28,37 @@ from textassay.meta_evaluation import (
     MetricValues,
     Number,
     ReproducedTable,
+    Reproduction,
     beside,
     pooled,
 )
 from textassay.resampling import terms_interval
-from textassay.study.dd.agreement import Corpus, Measured
-from textassay.study.dd.experiment import Experiment
-from textassay.study.dd.judging import CNN, ESTIMATES, OURS, REAL
-from textassay.study.dd.published import DD, DIRECTIONS, VALID_DD, published_table
-from textassay.study.dd.scales import FAMILIES, TEMPERATURES
-from textassay.study.measures import EXACT, LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates
-from textassay.study.stages import Stages
+from textassay.study.dd.experiment import (
+    CNN,
+    ESTIMATES,
+    OURS,
+    REAL,
+    Experiment,
+    StudyText,
+    build,
+    real_texts,
+    synthetic_texts,
+)
+from textassay.study.dd.findings import Corpus, Measured, agreements, check_findings, of_this_text, tau_cells
+from textassay.study.dd.published import (
+    DD,
+    DIRECTIONS,
+    EXACT,
+    FAMILIES,
+    KINDS,
+    TEMPERATURES,
+    VALID_DD,
+    Scale,
+    published_table,
+)
+from textassay.study.measures import LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage, Stages
 
 OUR_DD, OUR_DD_SEEN, DD_UNSEEN = "our DD, unseen text", "our DD, training text", "DD, unseen text"
 _LABELS = {
@@ -95,7 +125,7 @@ def gather(experiment: Experiment, stages: Stages) -> Measurements:
     for family, names in experiment.families.items():
         done = stages.done(experiment.trained[names[-1]])
         if done is not None:
-            network = presets_of(FAMILIES[family])[experiment.preset]
+            network = presets_of(KINDS[family])[experiment.preset]
             networks[family] = _of_table_1(done.result["n_parameters"], network["width"], network) | {
                 "layers": float(network["layers"]),
                 "hidden size": float(network["width"]),
@@ -316,3 +346,122 @@ def _reverse(measurements: Measurements) -> str:
 def _interval(values: Mapping[str, Any]) -> Interval | None:
     low, high = values["low"], values["high"]
     return None if low is None or not math.isfinite(low) else Interval(low, high, LEVEL, "newcombe")
+
+
+_CUT = " samples were cut at "  # a warning; the table of drawn sentences has the shares
+STUDIES: Mapping[str, Corpus] = {"dd-real": "real", "dd-synthetic": "synthetic"}
+
+
+class DdStudy(StagedStudy):
+    """One of the two studies."""
+
+    def __init__(
+        self,
+        name: str,
+        text: StudyText,
+        scale: Scale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        initialisations: int | None = None,
+        positives: Literal["everything", "fraction"] = "everything",
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        if name not in STUDIES:
+            raise unknown_name("study", name, STUDIES)
+        self.name, self.text, self.scale, self.seed, self.positives = name, text, scale, seed, positives
+        super().__init__(folder, progress)
+        synthetic = STUDIES[name] == "synthetic"
+        self.texts = synthetic_texts(text, scale, seed=seed) if synthetic else real_texts(text)
+        self.initialisations = scale.initialisations if initialisations is None else initialisations
+        self.experiment: Experiment = build(
+            self.texts,
+            scale,
+            text.form,
+            longest=text.longest,
+            seed=seed,
+            initialisations=self.initialisations,
+            positives=positives,
+        )
+
+    @property
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
+
+    def result(self) -> Reproduction:
+        """Return the results; all stages must be done."""
+        corpus = STUDIES[self.name]
+        measurements = gather(self.experiment, self.stages)
+        measured = measured_values(measurements, corpus)
+        taus = agreements(measured, level=LEVEL, seed=self.seed)
+        differs = f"another corpus and, at scale {self.scale.name}, other sizes and networks"
+        differences = {
+            "FED": "another encoder",
+            LM: "a model from another seed",
+            OUR_DD: "our classifier, on text that no generator saw",
+        }
+        of_taus = published_table({"real": "table 4", "synthetic": "table 5"}[corpus])
+        memory = memorisation(measurements)
+        return Reproduction(
+            title=f"Distributional Discrepancy on {corpus} text",
+            settings=self._settings(),
+            tables=(
+                *tables(measurements, corpus, differs=differs),
+                beside(of_taus, tau_cells(taus, differs=differences), differs=differs),
+                *([] if memory is None else [memory]),
+                temperature_table(measurements),
+                *self._sampled(measurements),
+            ),
+            findings=of_this_text(check_findings([measured], taus, level=LEVEL), corpus),
+            taus=taus,
+            curves=curves(measurements),
+            notes=tuple(self._notes()),
+            seconds=self.seconds(),
+        )
+
+    def _settings(self) -> dict[str, object]:
+        text = self.text
+        return {
+            "study": self.name,
+            "scale": self.scale.name,
+            **{name: value for name, value in asdict(self.scale).items() if name != "name"},
+            "initialisations": self.initialisations,
+            "positives": self.positives,
+            "seed": self.seed,
+            "version": version("textassay"),
+            "tokenizer": text.form.tokenizer.name,
+            "vocabulary": len(text.form.vocabulary),
+            "longest": text.longest,
+            "train": text.train.fingerprint,
+            "valid": text.valid.fingerprint,
+            "test": text.test.fingerprint,
+            "unk_rate_train": text.unk_rates[0],
+            "unk_rate_test": text.unk_rates[1],
+        }
+
+    def _sampled(self, measurements: Measurements) -> list[ReproducedTable]:
+        """Return what is known of the sentences that were drawn: unknown tokens, cut sentences, lengths."""
+        cells = []
+        for name, stage in measurements.experiment.drawn.items():
+            done = self.stages.done(stage)
+            if done is not None:
+                statistics = done.result["test"]
+                cells += [
+                    Cell(name, key.replace("_", " "), statistics[key])
+                    for key in ("unk_rate", "cut_share", "mean_length")
+                ]
+        return [ReproducedTable("drawn", "Test sentences of the generators", tuple(cells))]
+
+    def _notes(self) -> list[str]:
+        text, scale = self.text, self.scale
+        notes = []
+        if text.n_cut:
+            notes.append(
+                f"{text.n_cut} sentences were cut after {text.longest} tokens, the longest of the training text."
+            )
+        if self.texts.unseen is None:
+            notes.append("There is no real text that no generator saw, beyond validation and test text, at this scale.")
+        if scale.preset != "paper":
+            notes.append(f"Networks are those of the preset {scale.preset}, not the paper's.")
+        return [*notes, *self.warning_notes(but=_CUT)]
