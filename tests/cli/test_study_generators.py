@@ -8,7 +8,7 @@ import pytest
 from made_up import sentences
 from made_up_generators import WRITERS, made_up_world
 from textassay.study.generators import ORACLE, REAL
-from textassay.study.generators import study as generators_study
+from textassay.study.generators import results as generators_study
 
 NAME = ("study", "generators")
 

@@ -8,7 +8,7 @@ import pytest
 
 from made_up import sentences, shuffled
 from textassay.study.judges import JudgesScale
-from textassay.study.judges import study as judges_study
+from textassay.study.judges import results as judges_study
 
 
 class _Few(JudgesScale):

@@ -241,7 +241,7 @@ def _exposure_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _judges_study(folder: Path) -> Iterator[None]:
     from textassay.study.judges import JudgesScale
-    from textassay.study.judges import study as judges_study
+    from textassay.study.judges import results as judges_study
 
     class Few(JudgesScale):
         @property
@@ -256,7 +256,7 @@ def _judges_study(folder: Path) -> Iterator[None]:
 def _generators_study(folder: Path) -> Iterator[None]:
     from made_up_generators import made_up_world
     from textassay.study.generators import ORACLE, REAL
-    from textassay.study.generators import study as generators_study
+    from textassay.study.generators import results as generators_study
 
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = "".join(f"{line}\n" for line in sentences(8000, 1))

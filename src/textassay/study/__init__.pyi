@@ -15,12 +15,12 @@ from textassay.study.findings import difference as difference
 from textassay.study.gan_as_lm.scales import GAN_SCALES as GAN_SCALES
 from textassay.study.gan_as_lm.study import GanStudy as GanStudy
 from textassay.study.gan_as_lm.text import read_gan_text as read_gan_text
-from textassay.study.generators.scales import GENERATORS_SCALES as GENERATORS_SCALES
-from textassay.study.generators.study import GeneratorsStudy as GeneratorsStudy
+from textassay.study.generators.results import GeneratorsStudy as GeneratorsStudy
+from textassay.study.generators.texts import GENERATORS_SCALES as GENERATORS_SCALES
 from textassay.study.generators.texts import read_generators_texts as read_generators_texts
-from textassay.study.judges.evaluators import other_texts as other_texts
-from textassay.study.judges.study import JUDGES_SCALES as JUDGES_SCALES
-from textassay.study.judges.study import JudgesStudy as JudgesStudy
+from textassay.study.judges.experiment import other_texts as other_texts
+from textassay.study.judges.results import JUDGES_SCALES as JUDGES_SCALES
+from textassay.study.judges.results import JudgesStudy as JudgesStudy
 from textassay.study.measures import exact_estimate as exact_estimate
 from textassay.study.measures import measured as measured
 from textassay.study.measures import model_cost as model_cost

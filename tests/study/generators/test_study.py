@@ -25,7 +25,7 @@ from textassay.study.generators import (
     GeneratorsTexts,
     table_id,
 )
-from textassay.study.generators import study as generators_study
+from textassay.study.generators import results as generators_study
 from textassay.study.judges import published_table
 from whose_values import assert_nothing_published_is_ours
 

@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
 from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
-from textassay.study.generators.judging import DD
-from textassay.study.generators.orders import TOTAL_VARIATION, VOLUME
-from textassay.study.generators.results import FLOOR
+from textassay.study.generators.experiment import DD
+from textassay.study.generators.texts import FLOOR, TOTAL_VARIATION, VOLUME
 from textassay.study.judges.findings import RULES as JUDGES_RULES
 from textassay.study.judges.published import CLASSIFIERS, DIVERSITY, INDIVIDUAL, OVERLAPS, SELF_BLEU
 

@@ -46,9 +46,15 @@ from textassay.generator import (
     save_model,
 )
 from textassay.storage import atomic_write
-from textassay.study.generators.results import WorldTexts, stage_kind
-from textassay.study.generators.scales import Recipes
-from textassay.study.generators.texts import clauses, in_context, learnt_attributes, written
+from textassay.study.generators.texts import (
+    Recipes,
+    WorldTexts,
+    clauses,
+    in_context,
+    learnt_attributes,
+    stage_kind,
+    written,
+)
 from textassay.study.network_stages import MODEL, first_share, seed_for, tell_step
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
@@ -79,7 +85,7 @@ class Trainings:
     # Of the world
     texts: WorldTexts
     recipes: Recipes
-    context_count: int  # See `textassay.study.generators.scales.WorldScale`
+    context_count: int  # See `textassay.study.generators.texts.WorldScale`
     precision: str  # In which networks learn by maximum likelihood
     seed: int  # Of everything random; each stage has one of its own
     sentiment: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Part to labels; empty where there are none
