@@ -239,7 +239,11 @@ class ExposureBias(Study):
     """Measure whether language and translation models are worse after their own words than after real ones."""
 
     data: Annotated[Path, option(_TEXTS, "DIR")]
-    seeds: Annotated[int | None, option("Draw K times; as the scale says by default.", "K"), _DRAWS] = None
+    seeds: Annotated[
+        int | None,
+        option("Draw K times, at laptop and paper from K trainings; as the scale says by default.", "K"),
+        _DRAWS,
+    ] = None
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts; what one that is not there would give is not measured."""

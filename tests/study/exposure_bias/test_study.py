@@ -14,7 +14,7 @@ from scipy import stats
 from made_up import WORDS, sentences
 from made_up_exposure import make_exposure_results
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.estimate import Estimate
+from textassay.estimate import Estimate, Interval
 from textassay.execution import workers
 from textassay.exposure import DISTANCES, BleuRun, cgd_curve, eb_bleu_of_runs, eb_c
 from textassay.generator import Quantity, load_model
@@ -33,8 +33,10 @@ from textassay.study.exposure_bias import (
     ExposureScale,
     ExposureStudy,
     TranslationResults,
+    by_training,
     exposure_reproduction,
     exposure_tables,
+    mean_of_trainings,
     read_exposure_texts,
 )
 from textassay.study.stages import Stage
@@ -220,11 +222,67 @@ def test_the_report_round_trips_and_the_same_again_computes_nothing(study: Expos
         again.compute(["ebc"])
 
 
+def test_models_trained_several_times_have_seeds_and_draws_of_their_own(data: Path, tmp_path: Path) -> None:
+    once, thrice = (
+        _made(data, tmp_path, scale=replace(MICRO, retrained=retrained, runs=3, bleu_runs=6))
+        for retrained in (False, True)
+    )
+    keys = {stage.key for stage in thrice.all_stages()}
+    first = [stage for stage in once.all_stages() if stage.kind == "train"]
+    assert {stage.key for stage in first} <= keys, "the first trainings are the same"
+    seeds = [
+        stage.settings["seed"] for stage in thrice.all_stages() if stage.kind == "train" and stage.settings.get("seed")
+    ]
+    assert len(set(seeds)) == len(seeds)
+    for text, model in (("wikitext2", "Transformer-XL"), ("yelp", "LSTM")):
+        runs = thrice.experiment.bleu[text][model]
+        trained = [stage.inputs[0].key for stage in runs]
+        assert len(runs) == 6
+        assert len(set(trained)) == 3
+        assert trained[:3] == trained[3:]
+        assert len(thrice.experiment.held_out_perplexity[text][model]) == 3
+    for models in (thrice.experiment.synthetic, thrice.experiment.others):
+        for kinds in models.values():
+            assert len({stage.inputs[0].key for stage in kinds["model"]}) == 3
+            texts = {stage.inputs[0].inputs[0].key for stage in kinds["model"]}
+            assert len(texts) == 3, "each learns from draws of its own"
+
+
+def test_runs_of_one_training_are_averaged() -> None:
+    runs = [
+        BleuRun((5,), {"data": np.array([value])}, {"data": np.array([error])}, 10, 10)
+        for value, error in ((0.1, 0.3), (0.2, 0.0), (0.3, 0.4), (0.6, 0.0))
+    ]
+    first, second = by_training(runs, 2)  # runs 1 and 3, 2 and 4
+    assert first.scores["data"].item() == pytest.approx(0.2)
+    assert first.errors["data"].item() == pytest.approx(0.25)
+    assert second.scores["data"].item() == pytest.approx(0.4)
+    assert by_training(runs, None) == tuple(runs)
+
+
+def test_the_interval_of_a_mean_over_trainings_covers_trainings_and_the_text() -> None:
+    rng = np.random.default_rng(0)
+    z = stats.norm.ppf(0.975)
+    covered = 0
+    for _ in range(2000):
+        on_this_text = 100 + 2 * rng.normal()
+        values = on_this_text + 3 * rng.normal(size=3)
+        quantities = [Quantity(v, Interval(v - 2 * z, v + 2 * z, 0.95, "normal")) for v in values]
+        interval = mean_of_trainings(quantities).interval
+        assert interval is not None
+        covered += interval.low <= 100 <= interval.high
+    assert 0.945 <= covered / 2000 <= 0.99
+    one = Quantity(3.0, None)
+    assert mean_of_trainings([one]) is one
+    assert mean_of_trainings([one, Quantity(5.0, None)]) == Quantity(4.0, None)
+
+
 @pytest.mark.feature("EB-38")
 def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(data: Path, tmp_path: Path) -> None:
     """Ours are those of the models that were trained, computed here again; they do not depend on what is printed."""
     made = _made(data, tmp_path, scale=replace(MICRO, translation=Network("tiny", {"max_epochs": 20, "width": 32})))
-    trained, translation = made.experiment.held_out_perplexity["wikitext2"], made.experiment.translation
+    trained = {model: stages[0] for model, stages in made.experiment.held_out_perplexity["wikitext2"].items()}
+    translation = made.experiment.translation
     assert translation is not None
     assert MADE_UP.translation is not None
     with workers(1):

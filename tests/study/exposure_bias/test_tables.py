@@ -133,8 +133,8 @@ def test_curves_are_those_of_the_measures_with_averages_without_the_empty_prefix
 
 def test_samples_of_translation_come_with_source_and_reference() -> None:
     samples = exposure_samples(MADE)
-    assert set(samples) == {"LSTM on wikitext2", "translation"}
-    told = [(one.kind, one.prefix) for one in samples["translation"]]
+    assert set(samples) == {"LSTM on wikitext2", "translation, as in table 5"}
+    told = [(one.kind, one.prefix) for one in samples["translation, as in table 5"]]
     assert told == [("source", ""), ("reference", ""), ("NORMAL", ""), ("DATA3", "a dog is"), ("UNREL3", "two men are"),
                     ("RAND3", "x y z")]  # fmt: skip
 

@@ -35,7 +35,9 @@ from textassay.study.exposure_bias.texts import read_exposure_texts as read_expo
 from textassay.study.exposure_bias.values import EB_C as EB_C
 from textassay.study.exposure_bias.values import after_words as after_words
 from textassay.study.exposure_bias.values import bleu_values as bleu_values
+from textassay.study.exposure_bias.values import by_training as by_training
 from textassay.study.exposure_bias.values import deviation_values as deviation_values
+from textassay.study.exposure_bias.values import mean_of_trainings as mean_of_trainings
 from textassay.study.exposure_bias.values import mean_over as mean_over
 from textassay.study.exposure_bias.values import published_bleu as published_bleu
 from textassay.study.exposure_bias.values import trend_over as trend_over

@@ -55,9 +55,9 @@ class ExposureExperiment:
     others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     # Model of `others` to where it is trained, first of several
     adversarial: dict[str, Stage] = field(default_factory=dict)
-    # Model to text; text to model
-    perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
-    held_out_perplexity: dict[str, dict[str, Stage]] = field(default_factory=dict)
+    # Model to text, and text to model, to trainings
+    perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    held_out_perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     # By title
     eb_dd: dict[str, Stage] = field(default_factory=dict)
     switching: dict[str, Stage] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class ExposureExperiment:
         for models in (self.synthetic, self.others):
             stages += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
         for table in (self.perplexity, self.held_out_perplexity):
-            stages += [stage for row in table.values() for stage in row.values()]
+            stages += [stage for row in table.values() for trained in row.values() for stage in trained]
         stages += [*self.adversarial.values(), *self.eb_dd.values(), *self.switching.values()]
         return stages if self.translation is None else [*stages, self.translation.quality, self.translation.bias]
 
@@ -108,24 +108,24 @@ class _Plan:
         if name == "wikitext2":
             title = f"{name} {_TRANSFORMER}"
             subjects[_TRANSFORMER] = self._trained(title, "transformer-xl", scale.transformer_xl, text)
-        subjects[_UNIGRAM] = Subject(f"{name} {_UNIGRAM}", counted=text.train)
+        subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
         self.experiment.bleu[name] = {
-            model: tuple(self._bleu(name, text, subject, run) for run in range(scale.bleu_runs))
-            for model, subject in subjects.items()
+            model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))
+            for model, trained in subjects.items()
         }
         self.experiment.held_out_perplexity[name] = {
-            model: self._perplexity(subject, "unseen text", Part(text.unseen), text.form)
-            for model, subject in subjects.items()
+            model: self._perplexity(trained, "unseen text", Part(text.unseen), text.form)
+            for model, trained in subjects.items()
         }
         if name in _SWITCHED:
             model = _TRANSFORMER if name == "wikitext2" else _LSTM
             title = f"{model} on {name}"
             self.experiment.switching[title] = switching_stage(
-                title, subjects[model], text.unseen, kinds=_SWITCHED[name], length=_PREFIX, n_tokens=2 * _PREFIX,
+                title, subjects[model][0], text.unseen, kinds=_SWITCHED[name], length=_PREFIX, n_tokens=2 * _PREFIX,
                 n=_SHOWN, seed=self.seed,
             )  # fmt: skip
         if name == "emnlp_news":
-            self._synthetic(text, subjects[_LSTM])
+            self._synthetic(text, subjects[_LSTM][0])
 
     def random_setting(self) -> None:
         """Add what is measured against a random LSTM."""
@@ -156,8 +156,10 @@ class _Plan:
             longest=_ORACLE_LENGTH, precision=self.precision,
         )  # fmt: skip
         self.experiment.perplexity |= {
-            one.title: {FRESH_SAMPLES: self._perplexity(one, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)}
-            for one in (models[0], after)
+            trained[0].title: {
+                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)
+            }
+            for trained in (models, after)
         }
 
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
@@ -165,13 +167,13 @@ class _Plan:
         scale, length = self.scale, self.scale.sentence_length["emnlp_news"]
         draws = self._drawn(DATA_MODEL, oracle, scale.n_drawn, text.longest, fresh=scale.n_fresh)
         fresh = Part(stage=draws[0], file="fresh")
-        judged = {DATA_MODEL: oracle}
+        judged = {DATA_MODEL: [oracle]}
         for title, network in zip(SYNTHETIC_MODELS, (scale.lstm_512, scale.lstm_32), strict=True):
             models = self._learners(title, network, draws, text.form, text.longest)
             corrupted = title == SYNTHETIC_MODELS[0]
             self.experiment.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
             self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
-            judged[title] = models[0]
+            judged[title] = models
         self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
         for title, contest in ((SCRATCHGAN, scale.scratchgan), (COT, scale.cot)):
             stages = [
@@ -190,16 +192,19 @@ class _Plan:
             judged[title] = self._compared(title, stages, oracle, length)
         self.experiment.perplexity |= {
             title: {
-                TEST_SET: self._perplexity(subject, TEST_SET, Part(text.unseen), text.form),
-                FRESH_SAMPLES: self._perplexity(subject, FRESH_SAMPLES, fresh, text.form),
+                TEST_SET: self._perplexity(trained, TEST_SET, Part(text.unseen), text.form),
+                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, text.form),
             }
-            for title, subject in judged.items()
+            for title, trained in judged.items()
         }
 
-    def _trained(self, title: str, kind: str, network: Network, text: FreeText) -> Subject:
-        """Return a network that learns from real text."""
+    def _trained(self, title: str, kind: str, network: Network, text: FreeText) -> list[Subject]:
+        """Return a network that learns from real text, each of its trainings."""
+        return [self._training(title, kind, network, text, number) for number in range(self.scale.trainings)]
+
+    def _training(self, title: str, kind: str, network: Network, text: FreeText, number: int) -> Subject:
         stage = training(
-            title,
+            title if number == 0 else f"{title} again {number}",
             kind,
             preset=network.preset,
             changes=network.changes,
@@ -208,7 +213,7 @@ class _Plan:
             valid=Part(text.valid),
             form=text.form,
             longest=text.longest,
-            seed=seed_for(self.seed, title),
+            seed=seed_for(self.seed, title, *([number] if number else [])),
             cost=float(len(text.train.tokens)) * (1 if kind == "lstm" else 3),
         )
         return Subject(title, stage, precision=self.precision)
@@ -251,13 +256,13 @@ class _Plan:
             models.append(Subject(title, stage, precision=self.precision))
         return models
 
-    def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> Subject:
-        """Add EB-C of a model that has two sides, trained once or anew for each run; return the first of them."""
+    def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> list[Subject]:
+        """Add EB-C of a model that has two sides, trained once or anew for each run; return its trainings."""
         models = [Subject(title, stage, precision=self.precision) for stage in stages]
         counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
         self.experiment.adversarial[title] = stages[0]
         self.experiment.others[title] = self._after(counts, models, oracle, length)
-        return models[0]
+        return models
 
     def _deviations(
         self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool
@@ -302,9 +307,11 @@ class _Plan:
             cost=float(scale.n_bleu[name] * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
-    def _perplexity(self, subject: Subject, title: str, part: Part, form: TextForm) -> Stage:
+    def _perplexity(self, trained: Sequence[Subject], title: str, part: Part, form: TextForm) -> tuple[Stage, ...]:
         n = self.scale.n_fresh if part.corpus is None else len(part.corpus)
-        return perplexity_stage(replace(subject, precision="float32"), title, part, form, cost=float(n))
+        return tuple(
+            perplexity_stage(replace(one, precision="float32"), title, part, form, cost=float(n)) for one in trained
+        )
 
     def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
         length = self.scale.sentence_length["emnlp_news"]

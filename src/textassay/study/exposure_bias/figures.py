@@ -4,7 +4,7 @@ Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language G
 tables 1, 5, 8 and 9, which hold texts.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -25,7 +25,14 @@ Intervals = Sequence[Interval | None]
 
 _WORDS = "words of the prefix"
 _TOKENS = "tokens of the prefix"
+_OF_TABLES: Mapping[str, str] = {
+    "Transformer-XL on wikitext2": ", as in tables 1 and 8",
+    "LSTM on emnlp_news": ", as in table 9",
+}
 _NOTES = (
+    "Table 4 has answers of people who choose next words, figure 6 the page that they see for translation: 'textassay "
+    "human next-word' makes it. Table 6 argues by two examples that EB-bleu says little of a model with a source, and "
+    "has nothing to measure.",
     "A verdict is about these trained models and this held-out text: what varies is what was drawn, and with models "
     "trained anew for each run also the training.",
     "Tables and figures show intervals over runs. Where the runs share one model, verdicts on EB-C and CGD rest on the "
@@ -61,7 +68,7 @@ def _together(ours: Sequence[CheckedFinding], published: Sequence[CheckedFinding
 
 def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample, ...]]:
     """Return samples after switched prefixes by title; of translation with source and reference as two more kinds."""
-    samples = dict(results.switching)
+    samples = {f"{title}{_OF_TABLES.get(title, '')}": rows for title, rows in results.switching.items()}
     if results.translation is not None and results.translation.samples:
         rows: list[SwitchedSample] = []
         seen: dict[str, None] = {}
@@ -71,7 +78,7 @@ def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample
                 rows.append(SwitchedSample("source", "", one.source))
                 rows.append(SwitchedSample("reference", "", one.reference))
             rows.append(SwitchedSample(one.mode.upper(), one.prefix, one.continuation))
-        samples["translation"] = tuple(rows)
+        samples["translation, as in table 5"] = tuple(rows)
     return samples
 
 

@@ -1,8 +1,9 @@
 """Scales of the study of exposure bias: texts, networks, sequences, runs.
 
 ``tiny`` shows in minutes that everything works. ``paper`` has the published sizes and networks, and wants a GPU and the
-published texts, named as in `textassay.study.exposure_bias.texts.FILES`. ``laptop`` is what two cores do in an
-hour; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one:
+published texts, named as in `textassay.study.exposure_bias.texts.FILES`. ``laptop`` is what two cores do in two
+hours; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one, for one training of each
+model and 3,000 pairs held back, where it has three and 10,000:
 
 - level 1, models of real text: data model 200 (10,000 tokens a second, 8 epochs of 252,000), LSTM and Transformer-XL of
   WikiText-2 170 and 150, LSTM of Yelp 70, translation data model 400 (4,200 tokens a second, 4 epochs): 990;
@@ -13,7 +14,8 @@ hour; in seconds of one quiet core that multiplies bfloat16, of which each stage
 - level 4, EB-C: 3 runs of 10,000 sequences a side of 3 models 250, damaged prefixes 150, translation 180, 1,000 a side
   of CoT and ScratchGAN 40; EB-DD 60; rounds of RankGAN 70, then its EB-C 30: 780.
 
-On a machine that others used, too, all took 6,000: about 50 minutes of two cores, with the longest of a level first.
+On a machine that others used, too, all of these took 6,000: about 50 minutes of two cores, the longest of a level
+first.
 """
 
 from collections.abc import Mapping
@@ -52,7 +54,9 @@ class ExposureScale:
     n_sequences: int
     n_damaged: int  # Sequences of corrupted, shuffled and random prefixes
     runs: int
-    retrained: bool  # Whether each run of EB-C has models of its own, trained on fresh draws
+    # Whether runs have models of their own, trained from other seeds and, on what a model writes, on fresh draws: each
+    # run of EB-C, and as many trainings of those whose EB-bleu is measured
+    retrained: bool
     # What is not trained by maximum likelihood alone: ScratchGAN and CoT on what the data model writes; the rounds of
     # RankGAN, which go on from `lstm_32` on what the random LSTM writes
     scratchgan: Contest
@@ -68,6 +72,11 @@ class ExposureScale:
     translation_lengths: tuple[int, ...]  # Prefix lengths of translation
     # In which networks are trained, draw and are measured: ``auto`` is bfloat16 where the device has it
     precision: str = "auto"
+
+    @property
+    def trainings(self) -> int:
+        """How often the models are trained whose EB-bleu is measured."""
+        return min(self.runs, self.bleu_runs) if self.retrained else 1
 
 
 _LENGTH = {"wikitext2": 50, "emnlp_news": 20, "yelp": 11}
@@ -125,13 +134,13 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         lstm_512=Network("exposure-512", {"max_epochs": 8}),
         lstm_32=Network("exposure-32", {"max_epochs": 8}),
         n_bleu={"wikitext2": 2000, "emnlp_news": 10_000, "yelp": 10_000},
-        bleu_runs=4,
+        bleu_runs=3,
         n_drawn=12_000,
         n_random=20_000,
         n_sequences=10_000,
         n_damaged=2000,
         runs=3,
-        retrained=False,
+        retrained=True,
         scratchgan=Contest(
             "tiny",
             {"width": 64, "dimension": 32},
@@ -145,9 +154,9 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_fresh=10_000,
         translation=Network("small", {"max_epochs": 4}),
         byte_pairs=4000,
-        n_held_back=3000,
+        n_held_back=10_000,
         n_drawn_pairs=12_000,
-        translation_lengths=(2, 4, 6, 8, 10),
+        translation_lengths=(5, 10, 15),
     ),
     "paper": ExposureScale(
         name="paper",
@@ -179,8 +188,8 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_fresh=10_000,
         translation=Network("paper"),
         byte_pairs=8000,
-        n_held_back=3000,
+        n_held_back=10_000,
         n_drawn_pairs=None,
-        translation_lengths=(2, 4, 6, 8, 10),
+        translation_lengths=(5, 10, 15),
     ),
 }

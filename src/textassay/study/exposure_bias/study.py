@@ -12,6 +12,7 @@ from typing import Any
 
 from textassay.estimate import Estimate
 from textassay.exposure import BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve
+from textassay.generator import Quantity
 from textassay.meta_evaluation import Reproduction
 from textassay.study.exposure_bias.experiment import build_exposure
 from textassay.study.exposure_bias.figures import exposure_reproduction
@@ -19,6 +20,7 @@ from textassay.study.exposure_bias.results import RANKGAN, ExposureResults, Forc
 from textassay.study.exposure_bias.scales import ExposureScale
 from textassay.study.exposure_bias.stages import quantity_from_dict
 from textassay.study.exposure_bias.texts import ExposureTexts
+from textassay.study.exposure_bias.values import by_training, mean_of_trainings
 from textassay.study.presets import Contest, Network
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
@@ -63,7 +65,11 @@ class ExposureStudy(StagedStudy):
         return ExposureResults(
             bleu={
                 text: {
-                    model: tuple(BleuRun.from_dict(self.outcome(stage)) for stage in runs) for model, runs in of.items()
+                    model: by_training(
+                        [BleuRun.from_dict(self.outcome(stage)) for stage in runs],
+                        self.scale.trainings if self.scale.retrained else None,
+                    )
+                    for model, runs in of.items()
                 }
                 for text, of in experiment.bleu.items()
             },
@@ -103,10 +109,13 @@ class ExposureStudy(StagedStudy):
             for model, of in models.items()
         }
 
-    def _perplexities(self, table: Mapping[str, Mapping[str, Stage]]) -> dict[str, dict[str, Any]]:
+    def _perplexities(self, table: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
         return {
-            row: {column: quantity_from_dict(self.outcome(stage)["perplexity"]) for column, stage in stages.items()}
-            for row, stages in table.items()
+            row: {
+                column: mean_of_trainings([quantity_from_dict(self.outcome(stage)["perplexity"]) for stage in trained])
+                for column, trained in columns.items()
+            }
+            for row, columns in table.items()
         }
 
     def _translation(self) -> TranslationResults | None:
@@ -157,6 +166,12 @@ class ExposureStudy(StagedStudy):
         for name, text in self.texts.free.items():
             rate = text.unseen.unk_rate
             notes.append(f"{name}: {100 * rate:.1f} % of the unseen words are <unk>, in references and prefixes alike.")
+        if self.scale.retrained:
+            notes.append(
+                f"Models whose EB-bleu is measured were trained {self.scale.trainings} times, those of EB-C "
+                f"{self.scale.runs} times, from other seeds, and on fresh draws where they learn from a model; the "
+                "data model of EB-C is the first training. Values are means over trainings, with intervals over them."
+            )
         return [*notes, *self.warning_notes()]
 
 

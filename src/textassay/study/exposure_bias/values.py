@@ -11,9 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from textassay.errors import InputError
+from textassay.estimate import Interval
 from textassay.exposure import BleuRun, PrefixRun
+from textassay.generator import Quantity
 from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row
 from textassay.study.findings import Condition
 
@@ -99,6 +102,34 @@ def bleu_values(models: Mapping[str, Sequence[BleuRun]]) -> LengthValues:
                 if kind != "data"
             }
     return _over_runs(next(iter(models.values()))[0].lengths, tables)
+
+
+def by_training(runs: Sequence[BleuRun], n_trainings: int | None) -> tuple[BleuRun, ...]:
+    """Return the mean of the runs of each training, run r of training r modulo `n_trainings`; of None, all runs."""
+    return tuple(runs) if n_trainings is None else tuple(_mean(runs[k::n_trainings]) for k in range(n_trainings))
+
+
+def _mean(runs: Sequence[BleuRun]) -> BleuRun:
+    scores = {kind: np.mean([run.scores[kind] for run in runs], axis=0) for kind in runs[0].scores}
+    errors = {
+        kind: np.sqrt(np.sum([run.errors[kind] ** 2 for run in runs], axis=0)) / len(runs) for kind in runs[0].errors
+    }
+    return replace(runs[0], scores=scores, errors=errors)
+
+
+def mean_of_trainings(quantities: Sequence[Quantity]) -> Quantity:
+    """Return the mean over trainings; its interval holds their spread (Student's) and the error of the common text."""
+    values = np.array([one.value for one in quantities])
+    intervals = [one.interval for one in quantities if one.interval is not None]
+    if len(quantities) == 1:
+        return quantities[0]
+    if len(intervals) < len(quantities) or not np.isfinite(values).all():
+        return Quantity(float(values.mean()), None)
+    level, n = intervals[0].level, len(values)
+    text = float(np.mean([(one.high - one.low) / 2 for one in intervals]))
+    arm = math.hypot(float(stats.t.ppf((1 + level) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n), text)
+    middle = float(values.mean())
+    return Quantity(middle, Interval(max(0.0, middle - arm), middle + arm, level, "t: trainings; normal: the text"))
 
 
 def published_bleu() -> LengthValues:
