@@ -6,9 +6,9 @@ from textassay.study.drawn_values import DrawnValues as DrawnValues
 from textassay.study.draws import as_written as as_written
 from textassay.study.draws import load_draws as load_draws
 from textassay.study.draws import save_draws as save_draws
-from textassay.study.exposure_bias.scales import EXPOSURE_SCALES as EXPOSURE_SCALES
-from textassay.study.exposure_bias.study import ExposureStudy as ExposureStudy
-from textassay.study.exposure_bias.texts import read_exposure_texts as read_exposure_texts
+from textassay.study.exposure_bias.experiment import read_exposure_texts as read_exposure_texts
+from textassay.study.exposure_bias.published import EXPOSURE_SCALES as EXPOSURE_SCALES
+from textassay.study.exposure_bias.results import ExposureStudy as ExposureStudy
 from textassay.study.findings import Condition as Condition
 from textassay.study.findings import check_conditions as check_conditions
 from textassay.study.findings import difference as difference

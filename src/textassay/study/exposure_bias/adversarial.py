@@ -31,8 +31,14 @@ from textassay.corpus import Corpus, TextForm
 from textassay.execution import workers
 from textassay.generator import LanguageModel, LstmModel, Quantity, RandomLstm, TiedLstm, load_generator, save_model
 from textassay.resampling import terms_interval
-from textassay.study.exposure_bias.results import COT, RANDOM_LSTM, RANDOM_ORACLE, RANKGAN, SCRATCHGAN
-from textassay.study.exposure_bias.stages import quantity_to_dict
+from textassay.study.exposure_bias.measures import (
+    COT,
+    RANDOM_LSTM,
+    RANDOM_ORACLE,
+    RANKGAN,
+    SCRATCHGAN,
+    quantity_to_dict,
+)
 from textassay.study.network_stages import MODEL, Part, seed_for
 from textassay.study.presets import Contest
 from textassay.study.stages import Stage, Work

@@ -1,14 +1,57 @@
-"""The study of exposure bias as a graph of stages that train and measure models.
+"""The study of exposure bias as a graph of stages: its texts, what is trained, and what is measured.
 
-Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 to 6.
+Of translation, the first model is trained on pairs and then serves as the data distribution, P_D: it draws a
+translation of each source, on which the second model is trained. So the next words of P_D are known exactly, and
+references of held-back sources are further samples of it.
+
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 to 6 and appendix C,
+equations (7) and (8).
+Departs from it: WikiText is parted by document, and both halves are cut into blocks of running text, which are the
+sentences; sentences of other texts are cut at one length (but those that the data model learns from). In translation
+people choose the next word there; here a known model does.
 """
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, cast
 
-from textassay.corpus import Corpus, TextForm
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus import (
+    Corpus,
+    ParallelText,
+    TextFile,
+    TextForm,
+    held_out_pairs,
+    learn_joint_form,
+    read_texts,
+    split_last,
+)
+from textassay.errors import InputError, TooFewSentencesError
+from textassay.execution import workers
+from textassay.exposure import translation_eb_c
+from textassay.generator import (
+    BEAM,
+    PREFIX_MODES,
+    TranslationModel,
+    blocks,
+    forced_prefixes,
+    make_generator,
+    presets_of,
+    save_model,
+    translate,
+    unseen_halves,
+)
+from textassay.metric import translation_bleu
+from textassay.report import join_words
+from textassay.study.draws import as_written, load_draws, save_draws
 from textassay.study.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
-from textassay.study.exposure_bias.results import (
+from textassay.study.exposure_bias.measures import (
     BLEU_MODELS,
     COT,
     DATA_MODEL,
@@ -19,9 +62,8 @@ from textassay.study.exposure_bias.results import (
     SCRATCHGAN,
     SYNTHETIC_MODELS,
     TEST_SET,
-)
-from textassay.study.exposure_bias.scales import CORRUPTION, ExposureScale
-from textassay.study.exposure_bias.stages import (
+    TEXTS,
+    TRANSLATION,
     Subject,
     bleu_stage,
     eb_c_stage,
@@ -30,11 +72,356 @@ from textassay.study.exposure_bias.stages import (
     random_oracle,
     switching_stage,
 )
-from textassay.study.exposure_bias.texts import ExposureTexts, FreeText
-from textassay.study.exposure_bias.translation import TranslationStages, translation_stages
-from textassay.study.network_stages import Part, sampling, seed_for, training
+from textassay.study.exposure_bias.published import CORRUPTION, ExposureScale
+from textassay.study.network_stages import MODEL, Part, opened, sampling, seed_for, tell_step, training
 from textassay.study.presets import Network
-from textassay.study.stages import Stage
+from textassay.study.stages import Stage, Work
+
+IntArray = npt.NDArray[np.int64]
+
+FILES: Mapping[str, tuple[str, ...]] = {  # of the folders, those without which nothing is measured
+    "wikitext2": ("valid.txt", "test.txt"),
+    "emnlp_news": ("valid.txt", "test.txt"),
+    "yelp": ("train.txt",),
+    TRANSLATION: ("train.de", "train.en", "val.de", "val.en", "test_2016_flickr.de", "test_2016_flickr.en"),
+}
+_VALIDATE = 10  # one sentence (or document) in so many chooses the epoch
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """A text that language models learn from, in three parts of one form."""
+
+    form: TextForm  # How a model reads it: the words of `train`
+    # What models learn from, and what chooses their epoch
+    train: Corpus
+    valid: Corpus
+    # Where prefixes and references come from; where it is blocks of documents, its groups are the documents
+    unseen: Corpus
+    sizes: Mapping[str, int]  # How much there is of what
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest sentence that models learn from."""
+        return int(self.train.lengths.max())
+
+
+@dataclass(frozen=True)
+class PairTexts:
+    """Pairs of sentences in one form; `references` are those of `test` as they were read."""
+
+    form: TextForm
+    train: ParallelText
+    valid: ParallelText
+    held: ParallelText
+    test: ParallelText
+    references: tuple[str, ...]
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many pairs there are."""
+        parts = {"train": self.train, "valid": self.valid, "held back": self.held, "test": self.test}
+        return {f"{name} pairs": len(pairs) for name, pairs in parts.items()}
+
+
+@dataclass(frozen=True)
+class ExposureTexts:
+    """The texts in the folder: free texts by name, pairs, and the missing ones."""
+
+    free: Mapping[str, FreeText]
+    pairs: PairTexts | None
+    missing: tuple[str, ...]
+
+
+def read_exposure_texts(folder: Path, scale: ExposureScale, *, seed: int) -> ExposureTexts:
+    """Return the texts of the study.
+
+    `folder`: holds a folder for each text; see `FILES`. A ``train.txt`` beside those of ``wikitext2`` or ``emnlp_news``
+    is read, too.
+    """
+    if not folder.is_dir():
+        raise InputError(f"no folder {folder}: --data names one that holds {', '.join(FILES)}")
+    there = [name for name in FILES if (folder / name).is_dir()]
+    if not there:
+        raise InputError(f"{folder} has none of the folders {', '.join(FILES)}")
+    for name in there:
+        lacking = [file for file in FILES[name] if not (folder / name / file).is_file()]
+        if lacking:
+            raise InputError(
+                f"{folder / name} lacks {', '.join(lacking)}: add it, or remove the folder to leave out {name}"
+            )
+    readers = {"wikitext2": _wikitext, "emnlp_news": _news, "yelp": _reviews}
+    free = {name: readers[name](folder / name, scale, seed) for name in TEXTS if name in there}
+    pairs = _pairs(folder / TRANSLATION, scale, seed) if TRANSLATION in there else None
+    return ExposureTexts(free, pairs, tuple(name for name in FILES if name not in there))
+
+
+def _wikitext(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+    """Return blocks of documents; headings and empty lines are left out, so that no two documents share a line."""
+    names = [name for name in ("train.txt", "valid.txt", "test.txt") if (folder / name).is_file()]
+    lines = [line for name in names for line in _lines(folder / name)][: scale.most["wikitext2"]]
+    kept: list[str] = []
+    documents: list[int] = []
+    document = 0
+    for line in map(str.strip, lines):
+        if line.startswith("= "):
+            document += not line.startswith("= =")
+        elif line:
+            kept.append(line)
+            documents.append(document)
+    n_documents = len(set(documents))
+    if n_documents < 4:
+        raise TooFewSentencesError(f"{folder} has {n_documents} documents ('= Title =' begins one), 4 are needed")
+    read = TextFile("wikitext2", tuple(kept), np.array(documents, dtype=np.int64))
+    seen, unseen = unseen_halves(Corpus.from_texts(read), seed=seed)
+    assert seen.groups is not None  # they came with the lines
+    numbers = np.unique(seen.groups)
+    valid = np.isin(seen.groups, numbers[-math.ceil(len(numbers) / _VALIDATE) :])
+    parts = [seen.take(np.flatnonzero(~valid)), seen.take(np.flatnonzero(valid)), unseen]
+    form = TextForm.learn(parts[0].texts, min_count=scale.min_count["wikitext2"])
+    train, choosing, far = (blocks(_in_form(part, form), scale.sentence_length["wikitext2"]) for part in parts)
+    sizes = _sizes(train, choosing, far, form) | {"documents": n_documents, "lines left out": len(lines) - len(kept)}
+    return FreeText(form, train, choosing, far, sizes)
+
+
+def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+    """Return whole sentences to learn from, and the test set without sentences that stand there."""
+    name = "train.txt" if (folder / "train.txt").is_file() else "valid.txt"
+    most = scale.most["emnlp_news"]
+    seen, test = (_lines(folder / file)[:most] for file in (name, "test.txt"))
+    first, last = split_last(len(seen), math.ceil(len(seen) / _VALIDATE))
+    form = TextForm.learn([seen[number] for number in first], min_count=scale.min_count["emnlp_news"])
+    train, valid = (as_written(form.corpus([seen[number] for number in part]), form) for part in (first, last))
+    known = set(seen)
+    far = form.corpus([line for line in test if line not in known])
+    length = scale.sentence_length["emnlp_news"]
+    n_long = int((far.lengths >= length).sum())
+    if n_long < 2:
+        raise TooFewSentencesError(f"{folder}: {n_long} test sentences have {length} tokens, 2 are needed")
+    sizes = _sizes(train, valid, far, form) | {"test sentences left out: trained on": len(test) - len(far)}
+    return FreeText(form, train, valid, far, sizes)
+
+
+def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+    """Return the beginnings of all sentences that are long enough, cut at one length."""
+    lines = _lines(folder / "train.txt")[: scale.most["yelp"]]
+    length = scale.sentence_length["yelp"]
+    beginnings = [" ".join(words[:length]) for words in map(str.split, lines) if len(words) >= length]
+    if len(beginnings) < 4:
+        raise TooFewSentencesError(f"{folder}: {len(beginnings)} sentences have {length} tokens, 4 are needed")
+    seen, unseen = unseen_halves(Corpus.from_texts(beginnings), seed=seed)
+    first, last = split_last(len(seen), math.ceil(len(seen) / _VALIDATE))
+    form = TextForm.learn(seen.take(first).texts, min_count=scale.min_count["yelp"])
+    train, valid, far = (_in_form(part, form) for part in (seen.take(first), seen.take(last), unseen))
+    sizes = _sizes(train, valid, far, form) | {"sentences left out: too short": len(lines) - len(beginnings)}
+    return FreeText(form, train, valid, far, sizes)
+
+
+def _pairs(folder: Path, scale: ExposureScale, seed: int) -> PairTexts:
+    most = scale.most[TRANSLATION]
+    read = {part: [_lines(folder / f"{part}.{side}")[:most] for side in ("de", "en")] for part in _PARTS}
+    for part, (source, target) in read.items():
+        if len(source) != len(target):
+            raise InputError(f"{folder / part}: .de has {len(source)} lines, .en {len(target)}: they must be pairs")
+    kept, out = held_out_pairs(len(read["train"][0]), scale.n_held_back, seed=seed)
+    sides = [[side[number] for number in kept] for side in read["train"]]
+    form = learn_joint_form(*sides, size=scale.byte_pairs)
+
+    def pairs(source: list[str], target: list[str]) -> ParallelText:
+        return ParallelText.from_texts(source, target, form)
+
+    held = [[side[number] for number in out] for side in read["train"]]
+    return PairTexts(
+        form,
+        pairs(*sides),
+        pairs(*read["val"]),
+        pairs(*held),
+        pairs(*read["test_2016_flickr"]),
+        tuple(read["test_2016_flickr"][1]),
+    )
+
+
+_PARTS = ("train", "val", "test_2016_flickr")
+
+
+def _lines(path: Path) -> list[str]:
+    return list(read_texts(path).texts)
+
+
+def _in_form(corpus: Corpus, form: TextForm) -> Corpus:
+    """Return `corpus` as a model of this form would write it; groups stay."""
+    written = form.corpus(TextFile("text", tuple(corpus.texts), corpus.groups))
+    rewritten = as_written(written, form)
+    return Corpus(
+        rewritten.tokens,
+        rewritten.offsets,
+        rewritten.vocabulary,
+        rewritten.texts,
+        tokenizer=rewritten.tokenizer,
+        groups=corpus.groups,
+    )
+
+
+def _sizes(train: Corpus, valid: Corpus, unseen: Corpus, form: TextForm) -> dict[str, int]:
+    parts = {"train": train, "valid": valid, "unseen": unseen}
+    sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
+    sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
+    return {**sizes, "vocabulary": len(form.vocabulary)}
+
+
+_COST = 30.0  # of a pair in training, beside a sentence elsewhere
+_CHECKPOINT = "training.safetensors"
+_SHOWN = 4  # sentences of the test set whose translations are shown: the first
+_DISTANCES = ("tv", "js", "greedy")
+_FEWEST = 30  # pairs that a length is measured on
+
+
+@dataclass(frozen=True)
+class TranslationStages:
+    """What is measured of translation: BLEU and samples of the first model, exposure bias of the second."""
+
+    quality: Stage
+    bias: Stage
+
+
+def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int) -> TranslationStages:
+    """Return the stages; nothing is computed yet."""
+    train = texts.train
+    data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
+    n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))
+    pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
+    drawn = _drawing(data, pair_sets, precision=precision, seed=seed_for(seed, "translation", "draw"))
+    own = _training("translation model", scale, texts, (drawn, pair_sets), seed=seed_for(seed, "translation", "model"))
+    return TranslationStages(
+        _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
+        _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
+    )
+
+
+def _training(
+    name: str,
+    scale: ExposureScale,
+    texts: PairTexts,
+    drawn: tuple[Stage, Mapping[str, ParallelText]] | None,
+    *,
+    seed: int,
+) -> Stage:
+    """Return the training on pairs, or on what a stage drew for their sources."""
+    network: Network = scale.translation
+
+    def run(work: Work) -> dict[str, Any]:
+        train, valid = texts.train, texts.valid
+        if drawn is not None:
+            train, valid = (
+                _with_drawn_targets(work, drawn[0], drawn[1][part], part, texts.form) for part in ("train", "valid")
+            )
+        generator = make_generator(
+            "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
+        )
+        model = cast(TranslationModel, generator)
+        checkpoint = work.folder / _CHECKPOINT
+        with workers(1):  # another number of threads sums in another order, and gives other weights
+            model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
+        save_model(generator, work.folder / MODEL, form=texts.form)
+        checkpoint.unlink(missing_ok=True)
+        return {"model": model.name, "n_parameters": model.n_parameters}
+
+    settings = {
+        "preset": f"{network.preset} {presets_of('translation')[network.preset]}",
+        "changes": dict(network.changes),
+        "precision": scale.precision,
+        "seed": seed,
+        "form": texts.form.hash,
+        "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
+    }
+    cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
+    return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
+
+
+def _drawing(data: Stage, pair_sets: Mapping[str, ParallelText], *, precision: str, seed: int) -> Stage:
+    """Return what the data model answers to sources, one file a set."""
+
+    def run(work: Work) -> dict[str, Any]:
+        model = opened(work, data, precision=precision)
+        for number, (name, pairs) in enumerate(pair_sets.items()):
+            work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
+            translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
+            save_draws(work.folder / f"{name}.npz", translations)
+        return {name: len(pairs) for name, pairs in pair_sets.items()}
+
+    sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
+    settings = {"sources": sources, "precision": precision, "seed": seed}
+    return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
+
+
+def _with_drawn_targets(work: Work, drawn: Stage, pairs: ParallelText, name: str, form: TextForm) -> ParallelText:
+    """Return the sources with what was drawn for them."""
+    return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", form))
+
+
+def _quality(data: Stage, texts: PairTexts, *, precision: str, seed: int) -> Stage:
+    """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
+
+    def run(work: Work) -> dict[str, Any]:
+        model = opened(work, data, precision=precision)
+        assert isinstance(model, TranslationModel)
+        work.tell(f"beam search, {len(texts.test)} sentences")
+        translations = translate(model, texts.test.source).corpus
+        bleu = translation_bleu(translations.texts, texts.references, seed=seed)
+        forced = {mode: forced_prefixes(mode, texts.test.target, seed=seed) for mode in PREFIX_MODES}
+        first_rows = np.arange(min(_SHOWN, len(texts.test)))
+        source = texts.test.source.take(first_rows)
+        samples = []
+        for mode, prefixes in forced.items():
+            begin = prefixes.take(first_rows)
+            whole = translate(model, source, prefix=begin).corpus
+            for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
+                shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
+                length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
+                parts = {"prefix": text[:length], "continuation": text[length:]}
+                samples.append({"number": number, "mode": mode, **parts})
+        return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
+
+    settings = {
+        "test": texts.test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN, "precision": precision,
+        "seed": seed,
+    }  # fmt: skip
+    return Stage("translate", "multi30k", settings, run, (data,), float(len(texts.test)))
+
+
+def _bias(
+    own: Stage, data: Stage, drawn: Stage, texts: PairTexts, lengths: Sequence[int], *, precision: str
+) -> Stage:  # fmt: skip
+    """Return CGD and EB-C of translation on held-back sources."""
+
+    def run(work: Work) -> dict[str, Any]:
+        model, oracle = (cast(TranslationModel, opened(work, stage, precision=precision)) for stage in (own, data))
+        pairs = _with_drawn_targets(work, drawn, texts.held, "held", texts.form)
+        work.tell(f"beam search, {len(pairs)} sentences")
+        translations = model.translations(pairs.source, width=BEAM)
+        enough = [length for length in lengths if _n_at(length, pairs.target, translations) >= _FEWEST]
+        if len(enough) < len(lengths):
+            warnings.warn(
+                f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and translation: "
+                f"{join_words([str(length) for length in lengths if length not in enough])}; left out",
+                stacklevel=2,
+            )
+        curves = translation_eb_c(
+            model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
+        )  # fmt: skip
+        return {name: curve.to_dict() for name, curve in curves.items()}
+
+    settings = {
+        "held": texts.held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
+        "fewest": _FEWEST, "precision": precision,
+    }  # fmt: skip
+    return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(texts.held)))
+
+
+def _n_at(length: int, references: Corpus, translations: Corpus) -> int:
+    """Return how many pairs have so many tokens on both sides."""
+    return int(np.count_nonzero(np.minimum(references.lengths, translations.lengths) >= length))
+
 
 _LSTM, _TRANSFORMER, _UNIGRAM = BLEU_MODELS
 _ORACLE_LENGTH = 20  # tokens that the random LSTM writes

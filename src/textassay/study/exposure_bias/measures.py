@@ -1,4 +1,4 @@
-"""Stages that measure exposure bias of language models and keep results as JSON.
+"""What the study of exposure bias measures: names, results, and the stages that measure a language model.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
 """
@@ -9,8 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from textassay.corpus import Corpus, TextForm
-from textassay.estimate import Interval
-from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes
+from textassay.estimate import Estimate, Interval
+from textassay.exposure import (
+    BleuRun,
+    EbDd,
+    PrefixRun,
+    SwitchedSample,
+    TranslationCurve,
+    eb_dd,
+    measure_bleu_run,
+    measure_run,
+    switch_prefixes,
+)
 from textassay.generator import (
     LanguageModel,
     PositionUnigram,
@@ -24,6 +34,81 @@ from textassay.generator import (
 )
 from textassay.study.network_stages import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
+
+TEXTS = ("wikitext2", "emnlp_news", "yelp")
+BLEU_MODELS = ("LSTM", "Transformer-XL", "position unigram")
+SYNTHETIC_MODELS = ("LSTM-512", "LSTM-32")  # trained on samples of the data model
+RANDOM_ORACLE = "LSTM-32 (random oracle)"  # trained on samples of a random LSTM
+DATA_MODEL, RANDOM_LSTM = "data model", "random LSTM"
+SCRATCHGAN, COT, RANKGAN = "ScratchGAN", "CoT", "RankGAN"
+OTHERS: Mapping[str, str] = {  # not trained by maximum likelihood alone, and the model that was
+    SCRATCHGAN: "LSTM-512",
+    COT: "LSTM-32",
+    RANKGAN: RANDOM_ORACLE,
+}
+TEST_SET, FRESH_SAMPLES = "EMNLP test set", "samples of the data model"
+TRANSLATION = "multi30k"
+
+
+@dataclass(frozen=True)
+class ForcedTranslation:
+    """One translation with a forced prefix."""
+
+    # The sentence and a right translation of it
+    source: str
+    reference: str
+    # Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
+    mode: str
+    # What was forced (empty for ``normal``), and what beam search made after it
+    prefix: str
+    continuation: str
+
+
+@dataclass(frozen=True)
+class TranslationResults:
+    """Results on translation.
+
+    P_D is a translation model trained on the pairs; the model under test is trained on samples of P_D for their
+    sources, and the reference of a held-back source is another sample of P_D: its next words are known exactly.
+    """
+
+    bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
+    curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
+    # Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next
+    samples: tuple[ForcedTranslation, ...]
+
+
+@dataclass(frozen=True)
+class ExposureResults:
+    """All measurements; those of missing texts are left out of the mappings."""
+
+    # Text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
+    # kinds ``data``, ``model``, ``shuffled`` and ``random``
+    bleu: Mapping[str, Mapping[str, tuple[BleuRun, ...]]]
+    # Model to kind of prefixes (``data``, ``model``, ``corrupted:RATE``, ``shuffled``, ``random``) to runs, as many of
+    # each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against the
+    # random LSTM. ``corrupted`` of LSTM-512 alone.
+    synthetic: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]]
+    # Table 7: `DATA_MODEL`, `SYNTHETIC_MODELS`, `SCRATCHGAN` and `COT` to `TEST_SET` and `FRESH_SAMPLES`;
+    # `RANDOM_ORACLE` and `RANKGAN` to `FRESH_SAMPLES`, which are the random LSTM's there
+    perplexity: Mapping[str, Mapping[str, Quantity]]
+    # Text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from
+    held_out_perplexity: Mapping[str, Mapping[str, Quantity]]
+    eb_dd: Mapping[str, EbDd]  # Title to what was found, such as ``LSTM-512 against the data model``
+    translation: TranslationResults | None  # None without ``multi30k``
+    switching: Mapping[str, tuple[SwitchedSample, ...]]  # Title, such as ``Transformer-XL on wikitext2``, to samples
+    sizes: Mapping[str, Mapping[str, int]]  # Text or part to how much there is of what, such as ``train sentences``
+    seconds: Mapping[str, float]  # Kind of stage to how long its stages took, one after the other
+    settings: Mapping[str, Any]  # All that decides the numbers, JSON-ready
+    missing: tuple[str, ...] = ()  # Texts that were not there: what needs them is not measured
+    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
+    # Model of `OTHERS` to ``data`` and ``model`` to runs, as in `synthetic`
+    others: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]] = field(default_factory=dict)
+    # `RANDOM_LSTM`, `RANDOM_ORACLE` and `RANKGAN` to the nats per token of what they draw under the random LSTM
+    oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
+    # Model of `OTHERS` to why its training ended early; those that did not are left out
+    stopped: Mapping[str, str] = field(default_factory=dict)
+
 
 BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
 
