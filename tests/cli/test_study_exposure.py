@@ -9,7 +9,7 @@ import pytest
 from made_up import sentences
 from textassay.study import Contest, Network
 from textassay.study.exposure_bias import EXPOSURE_SCALES, TEXTS
-from textassay.study.exposure_bias import scales as exposure_scales
+from textassay.study.exposure_bias import published as exposure_scales
 
 NAME = ("study", "exposure-bias")
 

@@ -8,8 +8,8 @@ Departs from it: LSTM and Transformer-XL have their names besides LS and TF. Wha
 
 Scale ``tiny`` shows in minutes that everything works. ``paper`` has the published sizes and networks, and wants a
 GPU and the published texts, named as in `textassay.study.exposure_bias.experiment.FILES`. ``laptop`` is what two cores
-do in two hours; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one, for one training of
-each model and 3,000 pairs held back, where it has three and 10,000:
+do in two hours; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one, for one training
+of each model and 3,000 pairs held back, where it has three and 10,000:
 
 - level 1, models of real text: data model 200 (10,000 tokens a second, 8 epochs of 252,000), LSTM and Transformer-XL of
   WikiText-2 170 and 150, LSTM of Yelp 70, translation data model 400 (4,200 tokens a second, 4 epochs): 990;
