@@ -12,9 +12,9 @@ from textassay.study.exposure_bias.results import ExposureStudy as ExposureStudy
 from textassay.study.findings import Condition as Condition
 from textassay.study.findings import check_conditions as check_conditions
 from textassay.study.findings import difference as difference
-from textassay.study.gan_as_lm.scales import GAN_SCALES as GAN_SCALES
-from textassay.study.gan_as_lm.study import GanStudy as GanStudy
-from textassay.study.gan_as_lm.text import read_gan_text as read_gan_text
+from textassay.study.gan_as_lm.experiment import read_gan_text as read_gan_text
+from textassay.study.gan_as_lm.published import GAN_SCALES as GAN_SCALES
+from textassay.study.gan_as_lm.results import GanStudy as GanStudy
 from textassay.study.generators.results import GeneratorsStudy as GeneratorsStudy
 from textassay.study.generators.texts import GENERATORS_SCALES as GENERATORS_SCALES
 from textassay.study.generators.texts import read_generators_texts as read_generators_texts

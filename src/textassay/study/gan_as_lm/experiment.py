@@ -1,29 +1,533 @@
-"""The study of GANs as language models as a graph of stages that train and measure.
+"""The study of GANs as language models as a graph of stages: its text, what is trained, and which costs are measured.
 
-Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, sections 4 and 5.
+Sources: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, algorithm 1, sections 4
+(text8; windows that follow one another and begin without context, of their authors' code) and 5; Yu et al., "SeqGAN:
+Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017; Guo et al., "Long Text Generation via Adversarial
+Training with Leaked Information", AAAI 2018; Press et al., "Language Generation with Recurrent Generative Adversarial
+Networks without Pre-training", 2017.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from textassay.approximation import N_STRETCHES, Mode, sizes_below
-from textassay.corpus import Corpus, cut_windows
-from textassay.study.gan_as_lm.measures import choice_stage, cost_stage, rule_stage
-from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
-from textassay.study.gan_as_lm.results import LEAKGAN, LSTM, WGAN_SOFT
-from textassay.study.gan_as_lm.scales import WGAN_WINDOW, GanScale
-from textassay.study.gan_as_lm.stages import (
-    LAST,
-    TrainedGenerator,
-    checkpoints_of,
-    leakgan_stage,
-    seqgan_stage,
-    wgan_stage,
+import numpy as np
+import numpy.typing as npt
+
+from textassay.adversarial import (
+    COLLAPSE,
+    LeakGan,
+    LeakGanRecipe,
+    Phase,
+    RoundsHistory,
+    SeqGan,
+    SeqGanRecipe,
+    WganRecipe,
+    train_in_rounds,
+    train_wgan,
 )
-from textassay.study.gan_as_lm.text import GanText, evenly_spread
-from textassay.study.network_stages import Part, seed_for, training
+from textassay.approximation import (
+    N_STRETCHES,
+    Mode,
+    ReferenceWindows,
+    RowCosts,
+    RuleCurve,
+    as_window_stepper,
+    emits_distributions,
+    expected_bias_bits,
+    has_softmax,
+    multinomial_costs,
+    one_hot_costs,
+    reference_log_probs,
+    reference_windows,
+    rule_curve,
+    sizes_below,
+    soft_costs,
+)
+from textassay.corpus import (
+    SPECIAL_TOKENS,
+    Corpus,
+    TextForm,
+    Vocabulary,
+    cut_windows,
+    read_running_text,
+    running_text,
+    split_characters,
+    symbols,
+)
+from textassay.errors import InputError, TooFewSentencesError
+from textassay.execution import workers
+from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator, save_model
+from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale
+from textassay.study.network_stages import MODEL, Part, seed_for, training
 from textassay.study.presets import Network
-from textassay.study.stages import Stage
+from textassay.study.stages import Stage, Work
+
+FILES = ("train.txt", "valid.txt", "test.txt")
+
+
+@dataclass(frozen=True)
+class GanText:
+    """Running text in one form, that of the training text; each part is one sentence."""
+
+    form: TextForm  # A character is a token
+    # What generators learn from, what chooses an epoch of those that have epochs, and what is measured on
+    train: Corpus
+    valid: Corpus
+    test: Corpus
+    sizes: Mapping[str, int]  # How much there is of what
+
+    @property
+    def n_types(self) -> int:
+        """Different characters of the training text; 27 in text8."""
+        return len(self.form.vocabulary) - len(SPECIAL_TOKENS)
+
+
+def read_gan_text(source: Path, scale: GanScale) -> GanText:
+    """Return the text of the study."""
+    if source.is_dir():
+        lacking = [name for name in FILES if not (source / name).is_file()]
+        if lacking:
+            raise InputError(f"{source} lacks {', '.join(lacking)}: --data names a folder of {', '.join(FILES)}")
+        parts = [read_running_text(source / name) for name in FILES]
+    else:
+        parts = split_characters(read_running_text(source))
+    most = (scale.n_train, scale.n_valid, scale.n_test)
+    parts = [part[:n] for part, n in zip(parts, most, strict=True)]
+    longest = max(scale.lstm_length, scale.length)
+    for name, part, least in zip(FILES, parts, (longest, longest, max(scale.window, *scale.windows)), strict=True):
+        if len(part) < scale.rule_parts * least:
+            raise TooFewSentencesError(
+                f"{source}: {name.removesuffix('.txt')} has {len(part)} characters, the scale {scale.name} needs at "
+                f"least {scale.rule_parts * least}: give more text"
+            )
+    with running_text():
+        form = TextForm.learn([parts[0]], tokenizer="chars")
+        train, valid, test = (form.corpus([part]) for part in parts)
+    sizes = {f"{name} characters": len(part) for name, part in zip(("train", "valid", "test"), parts, strict=True)}
+    return GanText(form, train, valid, test, {**sizes, "symbols": len(symbols(parts[0]))})
+
+
+def evenly_spread(text: Corpus, n_characters: int, length: int) -> Corpus:
+    """Return about `n_characters` of a text, all where it has no more: stretches of `length`, evenly spread."""
+    stretches = cut_windows(text, length)
+    n = max(1, min(len(stretches), n_characters // length))
+    return stretches.take(np.linspace(0, len(stretches) - 1, n).round().astype(np.int64))
+
+
+FloatArray = npt.NDArray[np.float64]
+
+LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
+LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
+WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
+SHORT: Mapping[str, str] = {
+    MLE: "SeqGAN, before",
+    SEQGAN: "SeqGAN",
+    WGAN: "recurrent GAN",
+    WGAN_SOFT: "recurrent GAN, soft",
+}  # what does not stand here is short as it is
+
+
+@dataclass(frozen=True)
+class TextCost:
+    """Cost of a text, or a part of it, under one generator; sums over S stretches of the text."""
+
+    window: int  # Characters of a window; each begins without context
+    mode: str  # ``multinomial``, ``onehot`` or ``soft``
+    # Draws, and what a character that was never drawn has instead of probability 0
+    n_samples: int
+    floor: float
+    # Windows; characters in none; share of scored characters that the generator does not know
+    n_windows: int
+    n_dropped: int
+    unknown_share: float
+    sizes: tuple[int, ...]  # Scored characters of each stretch, S numbers
+    # Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
+    # (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
+    sums: Mapping[str, tuple[float, ...]]
+
+    @property
+    def n_characters(self) -> int:
+        """Scored characters."""
+        return sum(self.sizes)
+
+    def mean(self, *names: str) -> float:
+        """Return the mean over characters of the sum of some of `sums`; a minus before a name subtracts it."""
+        return float(self._added(names).sum() / self.n_characters)
+
+    def terms(self, *names: str) -> FloatArray:
+        """Return S terms whose mean is `mean` and whose variance, over S, is that of it (ratio estimate)."""
+        sizes, value = np.array(self.sizes, dtype=np.float64), self.mean(*names)
+        return np.asarray(value + (self._added(names) - value * sizes) / sizes.mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all as JSON-ready values."""
+        return {
+            **{name: value for name, value in vars(self).items() if name not in ("sizes", "sums")},
+            "sizes": list(self.sizes),
+            "sums": {name: list(values) for name, values in self.sums.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "TextCost":
+        """Return the cost that `to_dict` gave as `data`."""
+        sums = {name: tuple(values) for name, values in data["sums"].items()}
+        return cls(**{**data, "sizes": tuple(data["sizes"]), "sums": sums})
+
+    def _added(self, names: Sequence[str]) -> FloatArray:
+        total = np.zeros(len(self.sizes))
+        for name in names:
+            total += (-1 if name.startswith("-") else 1) * np.array(self.sums[name.removeprefix("-")])
+        return total
+
+
+@dataclass(frozen=True)
+class GanResults:
+    """All measurements; a run is a training from its own seed."""
+
+    # T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
+    # Run k of `SEQGAN` goes on from run k of `MLE`.
+    costs: Mapping[str, tuple[TextCost, ...]]
+    # T5: all but the last of these to window to runs, all over the same text
+    lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]
+    # T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
+    # ended early has no later rounds
+    along: Mapping[str, tuple[Mapping[int, TextCost], ...]]
+    convergence: Mapping[str, Mapping[int, TextCost]]  # Model with a softmax to N to cost, of its first run
+    # T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first
+    # run
+    rules: Mapping[str, tuple[RuleCurve, ...]]
+    n_types: int  # Characters there are
+    # `WGAN` and `WGAN_SOFT` as in `lengths`, on validation text: the window of least cost is theirs in `costs`, `rules`
+    on_validation: Mapping[str, Mapping[int, tuple[TextCost, ...]]] = field(default_factory=dict)
+    # Run of a training against a discriminator to why it ended early
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    # How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
+
+
+def curve_from_dict(data: Mapping[str, Any]) -> RuleCurve:
+    """Return the curve whose `RuleCurve.to_dict` is `data`."""
+    known = {name: value for name, value in data.items() if name not in ("slope", "error_slope", "spread")}
+    lists = {name: tuple(known[name]) for name in ("sizes", "differences")}
+    errors = None if known["errors"] is None else tuple(known["errors"])
+    return RuleCurve(**{**known, **lists, "errors": errors})
+
+
+LAST = "last"  # folder of the final model, inside that of its stage
+_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
+
+
+@dataclass(frozen=True)
+class TrainedGenerator:
+    """A generator in a folder of the stage that trained it, or the uniform generator."""
+
+    stage: Stage | None  # None for the uniform generator
+    folder: str = MODEL  # inside the stage's folder
+    vocabulary: Vocabulary | None = None  # of the uniform generator
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """The stages it depends on."""
+        return () if self.stage is None else (self.stage,)
+
+    def exists(self, work: Work) -> bool:
+        """Return whether it counts: models of rounds after an early end of training do not."""
+        return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
+
+    def open(self, work: Work) -> object:
+        """Return the generator."""
+        if self.stage is None:
+            assert self.vocabulary is not None
+            return UniformGenerator(self.vocabulary)
+        return load_generator(work.inputs[self.stage].folder / self.folder).model
+
+    def _result(self, work: Work) -> dict[str, Any]:
+        assert self.stage is not None
+        result: dict[str, Any] = work.inputs[self.stage].result
+        return result
+
+
+def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
+    """Return after which rounds, 0 and the last among them, a model is kept: about `n` besides 0, evenly."""
+    every = max(1, rounds // max(n, 1))
+    return tuple(sorted({*range(0, rounds + 1, every), rounds}))
+
+
+def seqgan_stage(
+    name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
+    cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of the adversarial rounds; its result has each round's values, and why it ended early."""
+    phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
+
+    def run(work: Work) -> dict[str, Any]:
+        model = load_generator(work.inputs[before].folder / MODEL).model
+        assert isinstance(model, LstmModel)
+        training = SeqGan(model, text, recipe=recipe, seed=seed)
+        return _in_rounds(work, training, model, form, kind="seqgan", phases=phases, settings=settings)
+
+    return Stage("rounds", name, settings, run, (before,), cost)
+
+
+def leakgan_stage(
+    name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
+    seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`."""
+    length = int(text.lengths[0])
+    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
+    settings["model"] = _new_leakgan(network, length, seed).settings
+    phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
+
+    def run(work: Work) -> dict[str, Any]:
+        model = _new_leakgan(network, length, seed)
+        training = LeakGan(model, text, recipe=recipe, seed=seed)
+        return _in_rounds(work, training, model, form, kind="leakgan", phases=phases, settings=settings)
+
+    return Stage("leakgan", name, settings, run, (), cost)
+
+
+def wgan_stage(
+    name: str, text: Corpus, form: TextForm, *, width: int, recipe: WganRecipe, seed: int, cost: float
+) -> Stage:
+    """Return the stage that trains a recurrent GAN, and keeps it; see `seqgan_stage`, as for its result."""
+    model = NoiseGru(width, length=recipe.length, ends=False)
+    settings = {"model": model.settings, "recipe": asdict(recipe), "seed": seed}
+    settings |= {"text": text.fingerprint, "form": form.hash}
+
+    def run(work: Work) -> dict[str, Any]:
+        fresh = NoiseGru(**model.settings)
+        with workers(1):
+            history = train_wgan(
+                fresh, text, recipe=recipe, seed=seed, checkpoint=work.folder / _ROUNDS, progress=_teller(work)
+            )
+        fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
+        save_model(fresh, work.folder / MODEL, form=form)
+        (work.folder / _ROUNDS).unlink(missing_ok=True)
+        return _summary(history, 0)
+
+    return Stage("wgan", name, settings, run, (), cost)
+
+
+def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanModel:
+    return LeakGanModel(**network, length=length, max_length=length, seed=seed)
+
+
+def _settings(
+    recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
+) -> dict[str, Any]:
+    """Return the settings of the rounds, JSON-ready."""
+    kept = checkpoints_of(recipe.rounds, n_checkpoints)
+    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
+    return {**settings, "text": text.fingerprint, "form": form.hash}
+
+
+def _in_rounds(
+    work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
+    phases: tuple[Phase, Phase], settings: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """Train through both phases, save the model along the second, and return the result of the stage."""
+    before, kept = phases[0].n_rounds, settings["kept"]
+
+    def keep(number: int) -> None:
+        record = {"kind": kind, "rounds": number - before, "recipe": settings["recipe"], "seed": settings["seed"]}
+        training.finish(record)
+        save_model(model, work.folder / str(number - before), form=form)
+
+    with workers(1):  # the weights depend on the number of threads
+        history = train_in_rounds(
+            training,
+            phases,
+            collapse=COLLAPSE,
+            checkpoint=work.folder / _ROUNDS,
+            config=settings,
+            monitors={"kept": keep},
+            monitor_every=kept[1] if len(kept) > 1 else 1,
+            progress=_teller(work),
+        )
+    keep(history.kept)
+    save_model(model, work.folder / LAST, form=form)
+    (work.folder / _ROUNDS).unlink(missing_ok=True)
+    return _summary(history, before)
+
+
+def _teller(work: Work) -> Callable[[str, int, int], None]:
+    def tell(label: str, done: int, total: int) -> None:
+        work.tell(f"{label.partition(':')[0]} ({done} of {total})")
+
+    return tell
+
+
+def _summary(history: RoundsHistory, before: int) -> dict[str, Any]:
+    """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
+    rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
+    return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def text_costs(
+    generator: Any,
+    corpus: Corpus,
+    *,
+    window: int,
+    mode: Mode,
+    sizes: Sequence[int],
+    floor: float,
+    n_stretches: int = N_STRETCHES,
+    seed: int,
+    progress: Progress | None = None,
+) -> dict[int, TextCost]:
+    """Return the cost of a text from N samples, by N, nested: the first of the largest N.
+
+    `generator`: with a softmax for ``multinomial``; driven by noise for ``soft``; that steps for ``onehot``.
+    """
+    text = reference_windows(corpus, window=window)
+    sums: dict[str, FloatArray] = {}
+    log_probs = np.zeros(0)
+    counts: RowCosts
+    if mode == "multinomial":
+        assert has_softmax(generator)
+        log_probs = reference_log_probs(generator, text.rows, ends=text.ends).reshape(-1)
+        sums["exact"] = _by_row(-log_probs / math.log(2), text)
+        counts = multinomial_costs(text, log_probs, sizes, floor=floor, seed=seed)
+    elif mode == "soft":
+        assert emits_distributions(generator)
+        counts = soft_costs(generator, text, sizes, floor=floor, seed=seed, progress=progress)
+    else:
+        stepper = as_window_stepper(generator)
+        counts = one_hot_costs(stepper, text, sizes, floor=floor, seed=seed, progress=progress)
+    n_stretches = min(n_stretches, len(text.rows))
+    members = ((np.arange(len(text.rows)) + 0.5) * n_stretches / len(text.rows)).astype(np.int64)
+    costs = {}
+    for place, size in enumerate(sizes):
+        own = sums | {name: counts[name][place] for name in ("plain", "corrected", "zeros")}
+        if len(log_probs):
+            own["expected"] = _by_row(expected_bias_bits(log_probs, size, floor=floor), text)
+        costs[size] = TextCost(
+            window=window,
+            mode=mode,
+            n_samples=size,
+            floor=floor,
+            n_windows=len(text.rows),
+            n_dropped=text.n_dropped,
+            unknown_share=text.unknown_share,
+            sizes=tuple(np.bincount(members, weights=text.sizes).astype(int).tolist()),
+            sums={name: tuple(np.bincount(members, weights=rows).tolist()) for name, rows in own.items()},
+        )
+    return costs
+
+
+def rule_curves(
+    generator: Any, corpus: Corpus, *, window: int, mode: Mode, n_samples: int, n_rows: int, n_parts: int, seed: int
+) -> list[RuleCurve]:
+    """Return the curve of the stopping rule in each of `n_parts` parts of a text; see `rule_curve`.
+
+    Parts have equally many consecutive windows, of which `n_rows` are taken.
+    """
+    text = reference_windows(corpus, window=window)
+    stepper = generator if mode == "multinomial" else as_window_stepper(generator)
+    curves = []
+    for part, rows in enumerate(np.array_split(np.arange(len(text.rows)), n_parts)):
+        own = ReferenceWindows(text.rows[rows], text.sizes[rows], 0, window, 0, text.characters_per_token, text.corpus)
+        curves.append(rule_curve(stepper, own, n_samples, mode=mode, n_rows=n_rows, seed=seed + part))
+    return curves
+
+
+def cost_stage(
+    kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode,
+    sizes: Sequence[int], floor: float, n_stretches: int, seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of `text_costs`; its result is by N, null where there is no generator.
+
+    `window` is a number of characters, or the stage that chooses it.
+    """
+
+    def run(work: Work) -> dict[str, Any] | None:
+        if not trained.exists(work):
+            return None
+
+        def tell(label: str, done: int, total: int) -> None:
+            work.tell(f"{label}, part {done} of {total}")
+
+        costs = text_costs(
+            trained.open(work),
+            corpus,
+            window=_length(work, window),
+            mode=mode,
+            sizes=sizes,
+            floor=floor,
+            n_stretches=n_stretches,
+            seed=seed,
+            progress=tell,
+        )
+        return {str(size): one.to_dict() for size, one in costs.items()}
+
+    settings, inputs = _asked(trained, corpus, window, mode)
+    settings |= {"sizes": list(sizes), "floor": floor, "n_stretches": n_stretches, "seed": seed}
+    return Stage(kind, name, settings, run, inputs, cost)
+
+
+def choice_stage(name: str, costs: Mapping[int, Sequence[Stage]]) -> Stage:
+    """Return the stage that chooses the window of least cost on average over runs, the shortest of equals.
+
+    `costs` is window to stages of `cost_stage` with one N, on text that nothing is reported on.
+    """
+
+    def run(work: Work) -> dict[str, Any]:
+        def bits(stage: Stage) -> float:
+            (cost,) = work.inputs[stage].result.values()
+            return TextCost.from_dict(cost).mean("corrected")
+
+        means = {window: float(np.mean([bits(stage) for stage in runs])) for window, runs in sorted(costs.items())}
+        return {"window": min(means, key=means.__getitem__)}
+
+    inputs = tuple(stage for runs in costs.values() for stage in runs)
+    return Stage("choice", name, {"windows": sorted(costs), "by": "corrected"}, run, inputs)
+
+
+def rule_stage(
+    name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode, n_samples: int,
+    n_rows: int, n_parts: int, seed: int, cost: float,
+) -> Stage:  # fmt: skip
+    """Return the stage of the stopping rule in parts of a text; see `rule_curves`."""
+    settings, inputs = _asked(trained, corpus, window, mode)
+    options: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
+
+    def run(work: Work) -> list[dict[str, Any]]:
+        curves = rule_curves(trained.open(work), corpus, window=_length(work, window), mode=mode, **options)
+        return [curve.to_dict() for curve in curves]
+
+    return Stage("rule", name, {**settings, **options}, run, inputs, cost)
+
+
+def _asked(
+    trained: TrainedGenerator, corpus: Corpus, window: int | Stage, mode: Mode
+) -> tuple[dict[str, Any], tuple[Stage, ...]]:
+    """Return the settings and inputs of a measurement."""
+    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
+    if isinstance(window, Stage):
+        return {**settings, "window": "chosen"}, (*trained.inputs, window)
+    return settings, trained.inputs
+
+
+def _length(work: Work, window: int | Stage) -> int:
+    return int(work.inputs[window].result["window"]) if isinstance(window, Stage) else window
+
+
+def _by_row(values: FloatArray, text: ReferenceWindows) -> FloatArray:
+    """Return sums over each row, shape (B,), of values of all scored tokens, shape (n_tokens,)."""
+    return np.asarray(values.reshape(len(text.rows), -1).sum(axis=1))
+
 
 _LEAST = 20  # draws of the smallest mean
 _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "onehot"}

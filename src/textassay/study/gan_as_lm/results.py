@@ -1,115 +1,441 @@
-"""Results of the study ``gan-as-lm``, for its tables, figures and findings.
+"""The study ``gan-as-lm``: tables and figures, ours beside the published ones.
 
-Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, table 1,
+figure 2 and appendix A; what is measured beyond them.
+Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation import RuleCurve
-from textassay.study.gan_as_lm.published import MLE, SEQGAN, WGAN
+from textassay.approximation import CHANGE, EPSILON, GAMMA, samples_needed
+from textassay.meta_evaluation import Cell, Curve, CurvePoint, PublishedTable, ReproducedTable, Reproduction, beside
+from textassay.study.gan_as_lm.experiment import (
+    LEAKGAN,
+    LSTM,
+    SHORT,
+    WGAN_SOFT,
+    GanResults,
+    GanText,
+    TextCost,
+    build_gan,
+    curve_from_dict,
+)
+from textassay.study.gan_as_lm.findings import (
+    Crossed,
+    check_findings,
+    check_published,
+    first_below,
+    mean_of,
+    over_parts,
+)
+from textassay.study.gan_as_lm.published import (
+    APPROXIMATE,
+    BOUND_DRAWS,
+    EXACT,
+    FIGURE_2,
+    MLE,
+    N_TYPES,
+    PUBLISHED_STOPS,
+    SEQGAN,
+    TABLE_1,
+    UNIFORM,
+    WGAN,
+    GanScale,
+)
+from textassay.study.staged_study import StagedStudy
+from textassay.study.stages import Stage
+
+_LEVEL = 0.95
+_CORRECTED, _ZEROS, _N = "corrected", "never drawn, %", "N"
+_STOP, _SLOPE = "N where the rule stops", "slope of the rule"
+_DIFFERS = "another text and networks of this scale"
+_SETTINGS = ((GAMMA, EPSILON, N_TYPES), (5e-3, EPSILON, N_TYPES), (1e-2, EPSILON, N_TYPES))  # of the bound
+_INTERVALS = (
+    "Intervals are over stretches of the text and, of several trainings, over these as well; (seeds): the spread "
+)
+
+
+def gan_tables(results: GanResults) -> tuple[ReproducedTable, ...]:
+    """Return all tables that the results allow; the published ones stand even without ours."""
+    groups = (_table_1, _details, _softmax, _windows, _along, _draws, _rule, _bound)
+    return tuple(table for make in groups for table in make(results))
+
+
+def _table_1(results: GanResults) -> Iterable[ReproducedTable]:
+    costs, cells = results.costs, []
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
+        if model in costs:
+            cells.append(_cell(model, EXACT, mean_of(costs[model], "exact"), _window(costs[model])))
+            cells.append(_cell(model, APPROXIMATE, mean_of(costs[model], "plain"), _window(costs[model])))
+    for model in (WGAN, WGAN_SOFT, UNIFORM):
+        if model in costs:
+            cells.append(_cell(model, APPROXIMATE, mean_of(costs[model], "plain"), _window(costs[model])))
+    if UNIFORM in costs:
+        cells.append(Cell(UNIFORM, EXACT, math.log2(results.n_types), differs=f"log2({results.n_types}), computed"))
+    floors = sorted({cost.floor for runs in costs.values() for cost in runs})
+    told = "".join(f" A character that was never drawn costs {-math.log2(floor):.2f} bits (floor {floor:g})."
+                   for floor in floors)  # fmt: skip
+    note = (
+        f"Ours, {LSTM}: a language model of this scale, where the paper has the literature's.{told} {_INTERVALS}over "
+        "trainings."
+    )
+    yield beside(TABLE_1, cells, differs=_DIFFERS if cells else "", note=note)
+
+
+def _details(results: GanResults) -> Iterable[ReproducedTable]:
+    cells = []
+    for model, runs in results.costs.items():
+        for name, key in ((APPROXIMATE, "plain"), (_CORRECTED, "corrected")):
+            cells.append(_cell(model, name, mean_of(runs, key)))
+        zeros = mean_of(runs, "zeros").value
+        cells.append(Cell(model, _ZEROS, 100 * zeros))
+        cells.append(Cell(model, "of it in approx. BPC", -zeros * math.log2(runs[0].floor)))
+        cells.append(Cell(model, "window", runs[0].window))
+        cells.append(Cell(model, "characters", runs[0].n_characters))
+    if cells:
+        some = next(iter(results.costs.values()))[0]
+        unknown = max(run.unknown_share for runs in results.costs.values() for run in runs)
+        note = (
+            f"N = {some.n_samples:,}, floor {some.floor:g}, {100 * unknown:.2g} % of characters unknown. On average "
+            "over draws the approximate value is too high everywhere, the corrected one too low where characters are "
+            "rarer than 1/N (soft: right to second order in 1/N)."
+        )
+        yield ReproducedTable("approximation", "What table 1 rests on", tuple(cells), note=note)
+
+
+def _softmax(results: GanResults) -> Iterable[ReproducedTable]:
+    cells = []
+    for model, runs in results.costs.items():
+        if "exact" not in runs[0].sums:
+            continue
+        cells.append(_cell(model, EXACT, mean_of(runs, "exact")))
+        cells.append(_cell(model, "approximate - exact", mean_of(runs, "plain", "-exact")))
+        cells.append(_cell(model, "the same, expected", mean_of(runs, "expected")))
+        cells.append(_cell(model, "corrected - exact", mean_of(runs, "corrected", "-exact")))
+    if cells:
+        note = "Expected: on average over all draws, from the softmax. The paper has 0.12 and 0.19."
+        title = "Where there is a softmax: how far the approximation is off"
+        yield ReproducedTable("exact", title, tuple(cells), note=note)
+
+
+def _windows(results: GanResults) -> Iterable[ReproducedTable]:
+    cells: list[Cell] = []
+    some = [runs[0] for windows in results.lengths.values() for runs in windows.values()]
+    for window in dict.fromkeys(cost.window for cost in some):
+        for model, windows in results.lengths.items():
+            row, runs = f"{window} characters", windows[window]
+            if "exact" in runs[0].sums:
+                cells.append(_cell(row, f"{model}, exact", mean_of(runs, "exact")))
+            else:
+                cells.append(_cell(row, f"{model}, approximate", mean_of(runs, "plain")))
+                cells.append(_cell(row, f"{model}, corrected", mean_of(runs, "corrected")))
+    for model, windows in results.on_validation.items():
+        for window, runs in windows.items():
+            cells.append(_cell(f"{window} characters", f"{model}, validation text", mean_of(runs, "corrected")))
+    if cells:
+        noise = [cost.n_samples for cost in some if "exact" not in cost.sums]
+        draws = f"; N = {noise[0]:,} where there is no softmax" if noise else ""
+        note = f"The same {some[0].n_characters:,} characters in windows that each begin without context{draws}."
+        for model in results.on_validation:
+            window = results.costs[model][0].window
+            note += f" {model}: windows of {window} cost least on validation text, corrected, and are those of table 1."
+        yield ReproducedTable("windows", "BPC by the length of the window", tuple(cells), note=note)
+
+
+def _along(results: GanResults) -> Iterable[ReproducedTable]:
+    for model, runs in results.along.items():
+        cells: list[Cell] = []
+        for number in sorted({number for rounds in runs for number in rounds}):
+            there = [rounds[number] for rounds in runs if number in rounds]
+            row = f"after {number} rounds"
+            if len(there) == len(runs):
+                cells.append(_cell(row, "mean, exact", mean_of(there, "exact")))
+                cells.append(_cell(row, "mean, approximate", mean_of(there, "plain")))
+            for run, rounds in enumerate(runs, 1):
+                if number in rounds:
+                    cells.append(_cell(row, f"training {run}, exact", mean_of([rounds[number]], "exact")))
+        short = SHORT.get(model, model)
+        own = [(title, why) for title, why in results.stopped.items() if title.startswith(short)]
+        stopped = "".join(f" {title} ended early: {why}." for title, why in own)
+        note = f"Windows of {runs[0][0].window} characters of the test text; nothing is chosen by it.{stopped}"
+        title = f"BPC of {short} along the adversarial rounds"
+        yield ReproducedTable(f"along training of {short}", title, tuple(cells), note=note)
+
+
+def _draws(results: GanResults) -> Iterable[ReproducedTable]:
+    cells: list[Cell] = []
+    for size in sorted({size for by_size in results.convergence.values() for size in by_size}):
+        for model, by_size in results.convergence.items():
+            gap = mean_of([by_size[size]], "plain", "-exact")
+            expected = mean_of([by_size[size]], "expected")
+            cells.append(_cell(f"N = {size}", f"{model}", gap))
+            cells.append(_cell(f"N = {size}", f"{model}, expected", expected))
+    if cells:
+        note = "One set of draws, of which the first N count, beside the average over all draws; the first training."
+        title = "Approximate less exact BPC by the number of draws"
+        yield ReproducedTable("draws", title, tuple(cells), note=note)
+
+
+def _rule(results: GanResults) -> Iterable[ReproducedTable]:
+    cells: list[Cell] = []
+    printed = {int(row.removeprefix("N = ")): row for row in FIGURE_2.rows}
+    for model, curves in results.rules.items():
+        for place, size in enumerate(curves[0].sizes):
+            if size in printed:
+                cells.append(_cell(printed[size], model, over_parts([curve.differences[place] for curve in curves])))
+                errors = [curve.errors[place] for curve in curves if curve.errors is not None]
+                cells += [_cell(printed[size], f"{model}: true error", over_parts(errors))] if errors else []
+    windows = "; ".join(f"{model} in windows of {results.costs[model][0].window}"
+                        for model in results.rules if model in results.costs)  # fmt: skip
+    counts = next(iter(results.rules.values()), ())
+    sizes = f"Ours: {len(counts)} parts of the text, {counts[0].n_rows} windows of each; {windows}." if counts else ""
+    yield beside(FIGURE_2, cells, differs=_DIFFERS if cells else "", note=sizes)
+    cells = []
+    for model, curves in results.rules.items():
+        cells.append(_cell(model, _STOP, over_parts([first_below(curve) for curve in curves])))
+        cells.append(_cell(model, "c, of c x 10 / N", over_parts([curve.spread for curve in curves])))
+        cells.append(_cell(model, _SLOPE, over_parts([curve.slope for curve in curves])))
+        slopes = [curve.error_slope for curve in curves if curve.error_slope is not None]
+        cells += [_cell(model, "slope of the true error", over_parts(slopes))] if slopes else []
+    stops = tuple((float(stop), -1.007 if model == SEQGAN else None) for model, stop in PUBLISHED_STOPS.items())
+    yield beside(
+        PublishedTable(
+            "stopping rule",
+            "What the stopping rule tells (alpha 10, threshold 1e-3)",
+            tuple(PUBLISHED_STOPS),
+            (_STOP, _SLOPE),
+            stops,
+            note="Ours: where a line through the curve, in logarithms, meets the threshold. Published: in the arrays; "
+            "the text says N > 1600 for both.",
+        ),
+        cells,
+    )
+
+
+def _bound(results: GanResults) -> Iterable[ReproducedTable]:
+    settings = [*_SETTINGS, *([(GAMMA, EPSILON, results.n_types)] if results.n_types != N_TYPES else [])]
+    cells = [
+        Cell(
+            f"gamma {gamma:g}, epsilon {epsilon:g}, {n_types} types",
+            _N,
+            samples_needed(gamma, epsilon, n_types),
+            published=BOUND_DRAWS if (gamma, n_types) == (GAMMA, N_TYPES) else None,
+        )
+        for gamma, epsilon, n_types in settings
+    ]
+    title = "Draws that Hoeffding's bound asks for (appendix A)"
+    yield ReproducedTable("bound", title, tuple(cells), note="The paper prints 4.3e6.")
+
+
+def _window(runs: Sequence[TextCost]) -> str:
+    return f"windows of {runs[0].window} characters"
+
+
+def _cell(row: str, column: str, difference: Crossed, differs: str = "") -> Cell:
+    low, high = difference.condition().interval(_LEVEL)
+    known = bool(np.isfinite(low) and np.isfinite(high))
+    return Cell(
+        row,
+        column,
+        difference.value,
+        low if known else None,
+        high if known else None,
+        differs=differs,
+        spread=difference.runs_sd,
+    )
+
 
 FloatArray = npt.NDArray[np.float64]
 
-LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
-LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
-WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
-SHORT: Mapping[str, str] = {
-    MLE: "SeqGAN, before",
-    SEQGAN: "SeqGAN",
-    WGAN: "recurrent GAN",
-    WGAN_SOFT: "recurrent GAN, soft",
-}  # what does not stand here is short as it is
+_BPC, _DRAWS = "bits per character", "draws a position, N"
+_ERROR = "largest difference of a share"
+_NOTES = (
+    "What an approximate value is above the exact one depends on N and on the floor; a value without both says little.",
+    "Values in windows of different lengths are not the same task: the first characters of a window have no context.",
+    "All but one is measured on the test text, and no setting, round or training is chosen by it: the window of the "
+    "recurrent GAN is chosen on validation text.",
+    "LeakGAN learns from the real text again between its rounds, as published: what its rounds alone do is not seen.",
+    "What LeakGAN sees of a text is the largest value so far: in windows longer than it learnt from, all it ever saw.",
+)
 
 
-@dataclass(frozen=True)
-class TextCost:
-    """Cost of a text, or a part of it, under one generator; sums over S stretches of the text."""
+def gan_reproduction(results: GanResults, *, level: float = 0.95) -> Reproduction:
+    """Return the study, our results beside the published ones."""
+    sizes = ", ".join(f"{n:,} {what}" for what, n in results.sizes.items())
+    return Reproduction(
+        title="Evaluating Text GANs as Language Models",
+        settings={**results.settings, **({"sizes": sizes} if sizes else {})},
+        tables=gan_tables(results),
+        findings=(*check_findings(results, level=level), *check_published(level)),
+        curves=gan_curves(results),
+        notes=(*results.notes, *_NOTES),
+        seconds=results.seconds,
+    )
 
-    window: int  # Characters of a window; each begins without context
-    mode: str  # ``multinomial``, ``onehot`` or ``soft``
-    # Draws, and what a character that was never drawn has instead of probability 0
-    n_samples: int
-    floor: float
-    # Windows; characters in none; share of scored characters that the generator does not know
-    n_windows: int
-    n_dropped: int
-    unknown_share: float
-    sizes: tuple[int, ...]  # Scored characters of each stretch, S numbers
-    # Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
-    # (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
-    sums: Mapping[str, tuple[float, ...]]
+
+def gan_curves(results: GanResults) -> tuple[Curve, ...]:
+    """Return the curves of all figures."""
+    makers = (_rule_curves, _convergence, _along_curves, _windows_curves)
+    return tuple(curve for make in makers for curve in make(results))
+
+
+def _rule_curves(results: GanResults) -> Iterable[Curve]:
+    """Yield figure 2, one panel per generator: criterion, true error where known, published criterion."""
+    title = "Figure 2: error against N"
+    sizes = [int(row.removeprefix("N = ")) for row in FIGURE_2.rows]
+    for model, curves in results.rules.items():
+        lines: dict[str, tuple[Sequence[int], FloatArray]] = {
+            "change over 10 draws": (curves[0].sizes, np.mean([curve.differences for curve in curves], axis=0))
+        }
+        if curves[0].errors is not None:
+            errors = [curve.errors for curve in curves if curve.errors is not None]
+            lines["true error"] = (curves[0].sizes, np.mean(errors, axis=0))
+        if model in (SEQGAN, WGAN):
+            lines["change, published"] = (tuple(sizes), np.array(list(FIGURE_2.column(model).values())))
+        for name, (places, values) in lines.items():
+            points = tuple(CurvePoint(None, x, y) for x, y in zip(places, values.tolist(), strict=True))
+            yield Curve(
+                "by length", name, SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE
+            )
+
+
+def _convergence(results: GanResults) -> Iterable[Curve]:
+    for model, by_size in results.convergence.items():
+        for name, key in (("approximate", "plain"), ("corrected", "corrected"), ("exact", "exact")):
+            values = {size: mean_of([cost], key) for size, cost in sorted(by_size.items())}
+            yield _curve("BPC against N", name, SHORT.get(model, model), _DRAWS, values, banded=False, log="x")
+
+
+def _along_curves(results: GanResults) -> Iterable[Curve]:
+    sides = (("exact", "exact"), ("approximate", "plain"))
+    for model, runs in results.along.items():
+        title = f"BPC of {SHORT.get(model, model)} along adversarial training"
+        numbers = sorted(set.intersection(*map(set, runs)))
+        for name, key in sides:
+            values = {number: mean_of([rounds[number] for rounds in runs], key) for number in numbers}
+            yield _curve(title, name, "mean of the trainings", "adversarial rounds", values)
+        for run, rounds in enumerate(runs, 1):
+            for name, key in sides:
+                values = {number: mean_of([cost], key) for number, cost in rounds.items()}
+                yield _curve(title, name, f"training {run}", "adversarial rounds", values)
+
+
+def _windows_curves(results: GanResults) -> Iterable[Curve]:
+    for model, windows in results.lengths.items():
+        key = "exact" if "exact" in next(iter(windows.values()))[0].sums else "corrected"
+        values = {window: mean_of(runs, key) for window, runs in windows.items()}
+        yield _curve("BPC by window", f"{SHORT.get(model, model)}, {key}", "",
+                     "characters of a window", values, log="x")  # fmt: skip
+
+
+def _curve(
+    title: str,
+    name: str,
+    family: str,
+    x: str,
+    values: Mapping[int, Crossed],
+    *,
+    banded: bool = True,
+    log: Literal["", "x", "xy"] = "",
+) -> Curve:
+    points = []
+    for place, value in values.items():
+        low, high = value.condition().interval(0.95) if banded else (np.nan, np.nan)
+        known = bool(np.isfinite(low))
+        points.append(
+            CurvePoint(None, place, value.value, y_low=low if known else None, y_high=high if known else None)
+        )
+    return Curve("by length", name, family, x, _BPC, tuple(points), title, log=log)
+
+
+class GanStudy(StagedStudy):
+    """The study."""
+
+    def __init__(
+        self,
+        text: GanText,
+        scale: GanScale,
+        folder: Path,
+        *,
+        seed: int = 0,
+        runs: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        self.text, self.seed = text, seed
+        self.scale = scale if runs is None else replace(scale, runs=runs)
+        super().__init__(folder, progress)
+        self.experiment = build_gan(text, self.scale, seed=seed)
 
     @property
-    def n_characters(self) -> int:
-        """Scored characters."""
-        return sum(self.sizes)
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+        return self.experiment.targets
 
-    def mean(self, *names: str) -> float:
-        """Return the mean over characters of the sum of some of `sums`; a minus before a name subtracts it."""
-        return float(self._added(names).sum() / self.n_characters)
+    def result(self) -> Reproduction:
+        """Return the results beside the published ones; all stages must be done."""
+        return gan_reproduction(self.measured())
 
-    def terms(self, *names: str) -> FloatArray:
-        """Return S terms whose mean is `mean` and whose variance, over S, is that of it (ratio estimate)."""
-        sizes, value = np.array(self.sizes, dtype=np.float64), self.mean(*names)
-        return np.asarray(value + (self._added(names) - value * sizes) / sizes.mean())
+    def measured(self) -> GanResults:
+        """Return the results of the stages; all must be done."""
+        experiment, n = self.experiment, self.scale.n_samples
+        trained = {title: self.outcome(stage) for title, stage in experiment.trained.items()}
+        return GanResults(
+            costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in experiment.costs.items()},
+            lengths=self._by_window(experiment.lengths),
+            along={
+                model: tuple(
+                    {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
+                    for rounds in runs
+                )
+                for model, runs in experiment.along.items()
+            },
+            convergence={model: self._costs(stage) for model, stage in experiment.convergence.items()},
+            rules={
+                model: tuple(curve_from_dict(curve) for curve in self.outcome(stage))
+                for model, stage in experiment.rules.items()
+            },
+            n_types=self.text.n_types,
+            on_validation=self._by_window(experiment.on_validation),
+            stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
+            sizes=self.text.sizes,
+            seconds=self.seconds(),
+            settings=self._settings(),
+            notes=tuple(self.warning_notes()),
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all as JSON-ready values."""
+    def _by_window(
+        self, stages: Mapping[str, Mapping[int, Sequence[Stage]]]
+    ) -> dict[str, dict[int, tuple[TextCost, ...]]]:
+        """Return model to window to the costs of its runs, each of one N."""
         return {
-            **{name: value for name, value in vars(self).items() if name not in ("sizes", "sums")},
-            "sizes": list(self.sizes),
-            "sums": {name: list(values) for name, values in self.sums.items()},
+            model: {
+                window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
+                for window, runs in windows.items()
+            }
+            for model, windows in stages.items()
         }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "TextCost":
-        """Return the cost that `to_dict` gave as `data`."""
-        sums = {name: tuple(values) for name, values in data["sums"].items()}
-        return cls(**{**data, "sizes": tuple(data["sizes"]), "sums": sums})
+    def _costs(self, stage: Stage) -> dict[int, TextCost]:
+        """Return N to cost; nothing where there was no generator."""
+        return {int(size): TextCost.from_dict(one) for size, one in (self.outcome(stage) or {}).items()}
 
-    def _added(self, names: Sequence[str]) -> FloatArray:
-        total = np.zeros(len(self.sizes))
-        for name in names:
-            total += (-1 if name.startswith("-") else 1) * np.array(self.sums[name.removeprefix("-")])
-        return total
-
-
-@dataclass(frozen=True)
-class GanResults:
-    """All measurements; a run is a training from its own seed."""
-
-    # T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
-    # Run k of `SEQGAN` goes on from run k of `MLE`.
-    costs: Mapping[str, tuple[TextCost, ...]]
-    # T5: all but the last of these to window to runs, all over the same text
-    lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]
-    # T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
-    # ended early has no later rounds
-    along: Mapping[str, tuple[Mapping[int, TextCost], ...]]
-    convergence: Mapping[str, Mapping[int, TextCost]]  # Model with a softmax to N to cost, of its first run
-    # T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first
-    # run
-    rules: Mapping[str, tuple[RuleCurve, ...]]
-    n_types: int  # Characters there are
-    # `WGAN` and `WGAN_SOFT` as in `lengths`, on validation text: the window of least cost is theirs in `costs`, `rules`
-    on_validation: Mapping[str, Mapping[int, tuple[TextCost, ...]]] = field(default_factory=dict)
-    # Run of a training against a discriminator to why it ended early
-    stopped: Mapping[str, str] = field(default_factory=dict)
-    # How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
-
-
-def curve_from_dict(data: Mapping[str, Any]) -> RuleCurve:
-    """Return the curve whose `RuleCurve.to_dict` is `data`."""
-    known = {name: value for name, value in data.items() if name not in ("slope", "error_slope", "spread")}
-    lists = {name: tuple(known[name]) for name in ("sizes", "differences")}
-    errors = None if known["errors"] is None else tuple(known["errors"])
-    return RuleCurve(**{**known, **lists, "errors": errors})
+    def _settings(self) -> dict[str, Any]:
+        text = self.text
+        scale = {name: value for name, value in asdict(self.scale).items() if name != "name"}
+        return {
+            "study": "gan-as-lm",
+            "scale": self.scale.name,
+            **json.loads(json.dumps(scale)),
+            "seed": self.seed,
+            "version": version("textassay"),
+            "text": {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "test": text.test.fingerprint},
+        }
