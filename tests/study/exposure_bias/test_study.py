@@ -317,7 +317,6 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
     assert_nothing_published_is_ours(lambda: exposure_reproduction(results))
 
 
-@pytest.mark.slow
 @pytest.mark.feature("EB-23")
 def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(study: ExposureStudy) -> None:
     found, result = study.measured(), study.result()

@@ -329,7 +329,6 @@ def test_text_in_one_file_is_parted_and_what_is_short_or_not_there_is_said(tmp_p
         read_gan_text(tmp_path / "nowhere", MICRO)
 
 
-@pytest.mark.slow
 @pytest.mark.feature("LM-08")
 def test_each_adversarial_training_costs_bits_and_approximate_bpc_is_above_exact(
     data_dir: Path, tmp_path: Path
