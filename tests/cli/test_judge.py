@@ -42,7 +42,6 @@ def _arguments(files: Path, *more: str) -> list[str]:
             "--quiet", *more]  # fmt: skip
 
 
-@pytest.mark.feature("JJ-41")
 def test_ratings_of_lines(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "out"
     assert main(_arguments(files, "--ratings", str(files / "ratings.csv"), "--out", str(out), "--json")) == 0

@@ -6,7 +6,7 @@ import pytest
 from tabled import all_sentences, corpus_of
 from textassay.errors import InputError
 from textassay.generator import AsDrawn, NgramModel
-from textassay.study import exact_estimate, model_cost
+from textassay.study import exact_estimate, mean_interval, model_cost
 
 TEXT = corpus_of(["a b a", "b a", "a a b", "b", "a b", ""] * 3)
 OTHER = corpus_of(["a b", "a b b", "b b a", "a", "a a a"] * 3)
@@ -70,3 +70,12 @@ def test_the_exact_discrepancy_is_that_of_enumeration_and_says_where_it_is_not()
     assert 2 * 1.959964 * np.sqrt(variance) == pytest.approx(found.interval.high - found.interval.low, rel=1e-6)
     with pytest.warns(UserWarning, match="estimators are .* standard errors apart"):
         exact_estimate(*models[::-1], *draws, longest=LONGEST, seed=0)
+
+
+@pytest.mark.parametrize(("n", "shared", "own"), [(2, 0.0, 1.0), (3, 2.0, 1.0), (3, 0.5, 0.0), (5, 1.0, 3.0)])
+def test_the_interval_of_a_mean_over_trainings_covers_the_truth(n: int, shared: float, own: float) -> None:
+    """Values vary by training (deviation 3), by their own texts, and together by the text that all share."""
+    rng = np.random.default_rng(0)
+    values = 3 * rng.normal(size=(3000, n)) + own * rng.normal(size=(3000, n)) + shared * rng.normal(size=(3000, 1))
+    covered = [one.low <= 0 <= one.high for one in (mean_interval(row, shared, own_error=own) for row in values)]
+    assert 0.94 <= np.mean(covered) <= 0.995

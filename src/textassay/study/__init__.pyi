@@ -22,6 +22,7 @@ from textassay.study.judges.experiment import other_texts as other_texts
 from textassay.study.judges.results import JUDGES_SCALES as JUDGES_SCALES
 from textassay.study.judges.results import JudgesStudy as JudgesStudy
 from textassay.study.measures import exact_estimate as exact_estimate
+from textassay.study.measures import mean_interval as mean_interval
 from textassay.study.measures import measured as measured
 from textassay.study.measures import model_cost as model_cost
 from textassay.study.network_stages import MODEL as MODEL

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 from textassay.comparison import EstimateStore
 from textassay.corpus import Corpus
 from textassay.errors import InputError
-from textassay.estimate import Estimate, Evidence
+from textassay.estimate import Estimate, Evidence, Interval
 from textassay.generator import AsDrawn, LanguageModel
 from textassay.meta_evaluation import MOST_DISAGREEMENT, KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.metric import Metric, Shared, make_signature, parse_metric
@@ -107,6 +108,19 @@ def exact_estimate(
         evidence=Evidence(halves[0] + halves[1].mean(), halves[1] + halves[0].mean()),
     )
     return estimate, truth
+
+
+def mean_interval(values: Sequence[float], shared_error: float, *, own_error: float = 0.0) -> Interval:
+    """Return the interval of a mean over trainings, of which there are at least two.
+
+    Student's over their spread, no narrower than `own_error`, the standard error of one training's value from its own
+    texts, allows; and normal for `shared_error`, that from the texts that all are measured on.
+    """
+    n, middle = len(values), float(np.mean(values))
+    student, normal = stats.t.ppf((1 + LEVEL) / 2, n - 1), stats.norm.ppf((1 + LEVEL) / 2)
+    own = max(student * np.std(values, ddof=1), normal * own_error) / np.sqrt(n)
+    arm = float(np.hypot(own, normal * shared_error))
+    return Interval(middle - arm, middle + arm, LEVEL, "t: trainings; normal: common text")
 
 
 def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:

@@ -257,7 +257,6 @@ def test_runs_of_one_training_are_averaged() -> None:
     assert first.scores["data"].item() == pytest.approx(0.2)
     assert first.errors["data"].item() == pytest.approx(0.25)
     assert second.scores["data"].item() == pytest.approx(0.4)
-    assert by_training(runs, None) == tuple(runs)
 
 
 def test_the_interval_of_a_mean_over_trainings_covers_trainings_and_the_text() -> None:

@@ -62,7 +62,6 @@ def cells(result: Reproduction, name: str) -> dict[tuple[str, str], float | None
     return {(cell.row, cell.column): cell.ours for cell in table(result, name).cells}
 
 
-@pytest.mark.feature("JJ-41")
 def test_one_table_has_all_writers_and_the_closest_first(found: tuple[GeneratorsStudy, Reproduction]) -> None:
     _, result = found
     for world, writers in ((REAL, WRITERS), (ORACLE, OF_ORACLE)):

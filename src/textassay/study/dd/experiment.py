@@ -439,10 +439,10 @@ class Experiment:
     # (generator or `REAL`, initialisation, temperature) to what was measured
     cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
     targets: tuple[Stage, ...]  # The stages that a report needs
+    preset: str  # Of the generators
     # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
     # own
     positives: Literal["everything", "fraction"] = "everything"
-    preset: str = "tiny"  # of the generators
 
 
 def build(

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy import stats
 
 from textassay.discriminator import PAPER, CnnDiscriminator
 from textassay.errors import unknown_name
@@ -30,7 +29,6 @@ from textassay.meta_evaluation import (
     ReproducedTable,
     Reproduction,
     beside,
-    pooled,
 )
 from textassay.resampling import terms_interval
 from textassay.study.dd.experiment import (
@@ -56,7 +54,7 @@ from textassay.study.dd.published import (
     Scale,
     published_table,
 )
-from textassay.study.measures import LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates
+from textassay.study.measures import LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates, mean_interval
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage, Stages
 
@@ -67,7 +65,6 @@ _LABELS = {
     f"{OURS}, training text": OUR_DD_SEEN,
     f"{OURS}, unseen text": OUR_DD,
 }
-_NORMAL = float(stats.norm.ppf((1 + LEVEL) / 2))
 DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
 
 
@@ -233,9 +230,10 @@ def _ends(label: str, runs: Sequence[Estimate]) -> tuple[Number, Number]:
     if len(runs) == 1 or any(run.interval is None for run in runs):
         interval = runs[0].interval
         return (None, None) if interval is None or len(runs) > 1 else (interval.low, interval.high)
-    mean = pooled([MetricValues.of_estimates({"": run}, name=label, better="lower") for run in runs])
-    middle, arm = float(mean.values[0]), float(_NORMAL * np.sqrt(mean.covariance[0, 0]))
-    return middle - arm, middle + arm
+    each = [MetricValues.of_estimates({"": run}, name=label, better="lower") for run in runs]
+    shared, own = (float(np.sqrt(np.mean(one))) for one in ([m.shared[0, 0] for m in each], [m.own[0] for m in each]))
+    interval = mean_interval([run.value for run in runs], shared, own_error=own)
+    return interval.low, interval.high
 
 
 _DIFFERS = {

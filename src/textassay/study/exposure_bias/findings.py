@@ -39,6 +39,7 @@ from textassay.study.exposure_bias.measures import (
 from textassay.study.exposure_bias.published import LENGTHS, bleu_row, published_table, ratio_row, recomputed_ratios
 from textassay.study.findings import Condition, difference
 from textassay.study.findings import Finding as _Rule
+from textassay.study.measures import mean_interval
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -124,9 +125,9 @@ def bleu_values(models: Mapping[str, Sequence[BleuRun]]) -> LengthValues:
     return _over_runs(next(iter(models.values()))[0].lengths, tables)
 
 
-def by_training(runs: Sequence[BleuRun], n_trainings: int | None) -> tuple[BleuRun, ...]:
-    """Return the mean of the runs of each training, run r of training r modulo `n_trainings`; of None, all runs."""
-    return tuple(runs) if n_trainings is None else tuple(_mean(runs[k::n_trainings]) for k in range(n_trainings))
+def by_training(runs: Sequence[BleuRun], n_trainings: int) -> tuple[BleuRun, ...]:
+    """Return the mean of the runs of each training; run r is of training r modulo `n_trainings`."""
+    return tuple(_mean(runs[k::n_trainings]) for k in range(n_trainings))
 
 
 def _mean(runs: Sequence[BleuRun]) -> BleuRun:
@@ -138,18 +139,15 @@ def _mean(runs: Sequence[BleuRun]) -> BleuRun:
 
 
 def mean_of_trainings(quantities: Sequence[Quantity]) -> Quantity:
-    """Return the mean over trainings; its interval holds their spread (Student's) and the error of the common text."""
-    values = np.array([one.value for one in quantities])
-    intervals = [one.interval for one in quantities if one.interval is not None]
+    """Return the mean over trainings, with the interval of `mean_interval`: all are measured on one text."""
     if len(quantities) == 1:
         return quantities[0]
-    if len(intervals) < len(quantities) or not np.isfinite(values).all():
-        return Quantity(float(values.mean()), None)
-    level, n = intervals[0].level, len(values)
-    text = float(np.mean([(one.high - one.low) / 2 for one in intervals]))
-    arm = math.hypot(float(stats.t.ppf((1 + level) / 2, n - 1)) * float(values.std(ddof=1)) / math.sqrt(n), text)
-    middle = float(values.mean())
-    return Quantity(middle, Interval(max(0.0, middle - arm), middle + arm, level, "t: trainings; normal: the text"))
+    values = [one.value for one in quantities]
+    errors = [_error(one.interval) for one in quantities if one.interval is not None]
+    if len(errors) < len(quantities) or not np.isfinite(values).all():
+        return Quantity(float(np.mean(values)), None)
+    interval = mean_interval(values, float(np.mean(errors)))
+    return Quantity(float(np.mean(values)), replace(interval, low=max(0.0, interval.low)))
 
 
 def published_bleu() -> LengthValues:

@@ -567,13 +567,7 @@ class ExposureStudy(StagedStudy):
             sizes["multi30k"] = self.texts.pairs.sizes
         return ExposureResults(
             bleu={
-                text: {
-                    model: by_training(
-                        [BleuRun.from_dict(self.outcome(stage)) for stage in runs],
-                        self.scale.trainings if self.scale.retrained else None,
-                    )
-                    for model, runs in of.items()
-                }
+                text: {model: self._bleu_runs(runs) for model, runs in of.items()}
                 for text, of in experiment.bleu.items()
             },
             synthetic=self._runs(experiment.synthetic),
@@ -611,6 +605,11 @@ class ExposureStudy(StagedStudy):
             }
             for model, of in models.items()
         }
+
+    def _bleu_runs(self, stages: Sequence[Stage]) -> tuple[BleuRun, ...]:
+        """Return the runs of a model, or the mean of those of each training where there are several."""
+        runs = tuple(BleuRun.from_dict(self.outcome(stage)) for stage in stages)
+        return by_training(runs, self.scale.trainings) if self.scale.retrained else runs
 
     def _perplexities(self, table: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
         return {
@@ -673,7 +672,9 @@ class ExposureStudy(StagedStudy):
             notes.append(
                 f"Models whose EB-bleu is measured were trained {self.scale.trainings} times, those of EB-C "
                 f"{self.scale.runs} times, from other seeds, and on fresh draws where they learn from a model; the "
-                "data model of EB-C is the first training. Values are means over trainings, with intervals over them."
+                "data model of EB-C is the first training. Values are means over trainings, with intervals "
+                "over them; in tables of EB-bleu a run is the mean of "
+                f"those of one training, of {self.scale.bleu_runs} in all."
             )
         return [*notes, *self.warning_notes()]
 

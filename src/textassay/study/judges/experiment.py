@@ -43,6 +43,7 @@ from textassay.study.judges.published import (
     INDIVIDUAL,
     OVERLAPS,
     PEOPLE,
+    REAL,
     SELF_BLEU,
     published_evaluations,
     published_table,
@@ -143,12 +144,12 @@ class OtherTexts:
         return _hash({"": self.real, **self.generated})
 
     def parts(self, seed: int) -> dict[str, Parts]:
-        """Return what classifiers learn from, choose by and judge, of real text (``(real)``) and of each generator."""
+        """Return what classifiers learn from, choose by and judge, of real text (`REAL`) and of each generator."""
         others, judged = [self.real, *self.generated.values()], [self.judged_real, *self.judged.values()]
         folds = stratified_folds(text_clusters(others), _VALID_PARTS, stream(seed, "study", "judges", "valid"))
         return {
             name: Parts(other.take(np.flatnonzero(fold != 0)), other.take(np.flatnonzero(fold == 0)), test)
-            for name, other, fold, test in zip(("(real)", *self.generated), others, folds, judged, strict=True)
+            for name, other, fold, test in zip((REAL, *self.generated), others, folds, judged, strict=True)
         }
 
 
@@ -302,7 +303,7 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int, ot
             )
         else:
             parts = other.parts(seed)
-            real = parts.pop("(real)")
+            real = parts.pop(REAL)
             meta_evaluation = meta_evaluate_parts(
                 classifier, real, parts, individual=individual, level=LEVEL, seed=seed
             )
