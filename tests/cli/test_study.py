@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
+from textassay.study import Network
 from textassay.study.dd import SCALES, Scale
 
 Command = Callable[..., "object"]
 
 MICRO = Scale(
     name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True, fractions=(0.5, 1.0),
-    preset="tiny", original="tiny", networks_unseen=False, reverse_network=False, min_count=1, initialisations=1,
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
+    networks_unseen=False, reverse_network=False, min_count=1, initialisations=1,
 )  # fmt: skip
 
 

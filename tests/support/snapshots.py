@@ -197,12 +197,14 @@ def _write_judgements(path: Path) -> None:
 
 @contextlib.contextmanager
 def _dd_study(folder: Path) -> Iterator[None]:
+    from textassay.study import Network
     from textassay.study.dd import SCALES, Scale
 
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
     micro = Scale(
         name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True,
-        fractions=(0.5, 1.0), preset="tiny", original="tiny", networks_unseen=False, reverse_network=False,
+        fractions=(0.5, 1.0), networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
+        networks_unseen=False, reverse_network=False,
         min_count=1, initialisations=1,
     )  # fmt: skip
     with mock.patch.dict(SCALES, {"micro": micro}):

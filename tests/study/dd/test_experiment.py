@@ -12,12 +12,13 @@ from textassay.meta_evaluation import Reproduction
 from textassay.report import document_files, reproduction_document
 from textassay.seeding import stream
 from textassay.storage import write_files
-from textassay.study import load_draws
+from textassay.study import Network, load_draws
 from textassay.study.dd import EXACT, SCALES, DdStudy, Scale, split_text
 
 MICRO = Scale(
     name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True, fractions=(0.5, 1.0),
-    preset="tiny", original="tiny", networks_unseen=False, reverse_network=False, min_count=1, initialisations=1,
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
+    networks_unseen=False, reverse_network=False, min_count=1, initialisations=1,
 )  # fmt: skip
 
 

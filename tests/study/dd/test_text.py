@@ -3,12 +3,13 @@
 import pytest
 
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.study import first_share, scale_named
+from textassay.study import Network, first_share, scale_named
 from textassay.study.dd import SCALES, DdStudy, Scale, StudyText, build, real_texts, split_text, synthetic_texts
 
 SMALL = Scale(
     name="small", n_train=40, n_drawn_train=50, n_valid=4, n_test=6, n_class=10, unseen=True, fractions=(0.2, 0.5, 1.0),
-    preset="tiny", original="tiny", networks_unseen=True, reverse_network=True, min_count=2, initialisations=2,
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
+    networks_unseen=True, reverse_network=True, min_count=2, initialisations=2,
 )  # fmt: skip
 
 

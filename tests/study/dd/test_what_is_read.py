@@ -18,7 +18,7 @@ from textassay.discriminator import LogisticDiscriminator
 from textassay.estimate import Estimate
 from textassay.generator import NgramModel
 from textassay.metric import held_out_dd
-from textassay.study import exact_estimate, load_draws, measured, model_cost
+from textassay.study import Network, exact_estimate, load_draws, measured, model_cost
 from textassay.study import network_stages as dd_generators
 from textassay.study.dd import STUDIES, TEMPERATURES, DdStudy, Scale, experiment, gather, measured_values, split_text
 from whose_values import assert_nothing_published_is_ours
@@ -26,7 +26,9 @@ from whose_values import assert_nothing_published_is_ours
 N_CLASS = 40
 SCALE = Scale(
     name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=N_CLASS, unseen=True,
-    fractions=(0.5, 1.0), preset="tiny", original="tiny", networks_unseen=True, reverse_network=True, min_count=1,
+    fractions=(0.5, 1.0),
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
+    networks_unseen=True, reverse_network=True, min_count=1,
     initialisations=2,
 )  # fmt: skip
 NAMES = ("LSTM_0.5", "LSTM_1.0", "GPT-2_0.5", "GPT-2_1.0")

@@ -44,6 +44,7 @@ from textassay.study.measures import (
     save_estimates,
 )
 from textassay.study.network_stages import Part, first_share, opened, sampling, seed_for, training
+from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
 _AT_LEAST = 20  # sentences in the smallest part
@@ -196,12 +197,14 @@ class Judging:
 
         return self._stage("likelihood", label, tuple(models), compute, generated, self.texts.test, *models.values())
 
-    def reverse(self, name: str, kind: str, sample: Stage) -> Cells:
+    def reverse(self, name: str, family: str, sample: Stage) -> Cells:
         """Return the reverse language model score by a network of the generator's architecture."""
+        network = self.scale.networks[family]
         model = training(
             f"{name} reverse",
-            kind,
-            preset=self.scale.preset,
+            KINDS[family],
+            preset=network.preset,
+            changes=network.changes,
             precision=self.scale.precision,
             text=Part(stage=sample, file="class"),
             valid=self.texts.valid,
@@ -385,7 +388,8 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
     original = training(
         "original",
         KINDS[ORIGINAL],
-        preset=scale.original,
+        preset=scale.original.preset,
+        changes=scale.original.changes,
         precision=scale.precision,
         text=Part(text.train),
         valid=Part(text.valid),
@@ -439,7 +443,7 @@ class Experiment:
     # (generator or `REAL`, initialisation, temperature) to what was measured
     cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
     targets: tuple[Stage, ...]  # The stages that a report needs
-    preset: str  # Of the generators
+    networks: Mapping[str, Network]  # Family to its network
     # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
     # own
     positives: Literal["everything", "fraction"] = "everything"
@@ -463,7 +467,8 @@ def build(
         family: training(
             f"{family} judge",
             kind,
-            preset=scale.preset,
+            preset=scale.networks[family].preset,
+            changes=scale.networks[family].changes,
             precision=scale.precision,
             text=texts.train,
             valid=texts.valid,
@@ -485,7 +490,8 @@ def build(
                 model = training(
                     label,
                     kind,
-                    preset=scale.preset,
+                    preset=scale.networks[family].preset,
+                    changes=scale.networks[family].changes,
                     precision=scale.precision,
                     text=replace(texts.train, first=n),
                     valid=texts.valid,
@@ -503,7 +509,7 @@ def build(
                     plan.cost(label, test, judges[family], model),
                     *plan.discrepancies(label, sample, n, number),
                     *([plan.exact(label, test, model)] if texts.original is not None else []),
-                    *([plan.reverse(label, kind, sample)] if scale.reverse_network and number == 0 else []),
+                    *([plan.reverse(label, family, sample)] if scale.reverse_network and number == 0 else []),
                 )
                 if number > 0:
                     continue
@@ -524,7 +530,7 @@ def build(
                     cells[name, 0, temperature] = (
                         plan.overlap(at, part),
                         plan.cost(at, part, judges[family], model),
-                        *([plan.reverse(at, kind, sample)] if scale.reverse_network else []),
+                        *([plan.reverse(at, family, sample)] if scale.reverse_network else []),
                     )
     cells[REAL, 0, 1.0] = plan.real(judges)
     return Experiment(
@@ -535,5 +541,5 @@ def build(
         cells=cells,
         targets=tuple(kept.stage for group in cells.values() for kept in group),
         positives=positives,
-        preset=scale.preset,
+        networks=scale.networks,
     )

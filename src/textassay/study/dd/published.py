@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from textassay.errors import OptionError
 from textassay.estimate import Better
 from textassay.meta_evaluation import BY_DISCREPANCY, MetricValues, PublishedTable
+from textassay.study.presets import Network
 
 DD, VALID_DD, EXACT = "DD", "valid DD", BY_DISCREPANCY
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -204,8 +205,8 @@ class Scale:
     # more
     unseen: bool
     fractions: tuple[float, ...]  # Of the training text, rising, the last 1
-    preset: str  # Of the networks; `original`: of the one that writes the synthetic text
-    original: str
+    networks: Mapping[str, Network]  # Family to its network
+    original: Network  # That writes the synthetic text
     networks_unseen: bool  # Whether the paper's classifier, too, is trained on unseen text, and not ours alone
     reverse_network: bool  # Whether the reverse language model score is also that of a network
     min_count: int  # Tokens that stand fewer times in the training text are ``<unk>``
@@ -228,6 +229,7 @@ class Scale:
         return n if self.most_judged is None else min(n, self.most_judged)
 
 
+_GPT_2 = Network("small", {"width": 128, "layers": 2})
 SCALES: Mapping[str, Scale] = {
     "tiny": Scale(
         name="tiny",
@@ -238,8 +240,8 @@ SCALES: Mapping[str, Scale] = {
         n_class=2000,
         unseen=True,
         fractions=(0.2, 0.5, 1.0),
-        preset="tiny",
-        original="tiny",
+        networks=dict.fromkeys(KINDS, Network("tiny")),
+        original=Network("tiny"),
         networks_unseen=False,
         reverse_network=False,
         min_count=2,
@@ -247,19 +249,19 @@ SCALES: Mapping[str, Scale] = {
     ),
     "laptop": Scale(
         name="laptop",
-        n_train=25_000,
-        n_drawn_train=25_000,
-        n_valid=4000,
-        n_test=10_000,
-        n_class=8000,
+        n_train=6000,
+        n_drawn_train=6000,
+        n_valid=1500,
+        n_test=4000,
+        n_class=2500,
         unseen=True,
         fractions=PAPER_FRACTIONS,
-        preset="small",
-        original="small",
+        networks={"LSTM": Network("small", {"width": 128}), "GPT-2": _GPT_2},
+        original=_GPT_2,
         networks_unseen=False,
         reverse_network=False,
         min_count=2,
-        initialisations=1,
+        initialisations=3,
         precision="auto",
     ),
     "paper": Scale(
@@ -271,8 +273,8 @@ SCALES: Mapping[str, Scale] = {
         n_class=None,
         unseen=False,
         fractions=PAPER_FRACTIONS,
-        preset="paper",
-        original="paper",
+        networks=dict.fromkeys(KINDS, Network("paper")),
+        original=Network("paper"),
         networks_unseen=False,
         reverse_network=True,
         min_count=1,

@@ -9,7 +9,7 @@ and 3.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -55,6 +55,7 @@ from textassay.study.dd.published import (
     published_table,
 )
 from textassay.study.measures import LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates, mean_interval
+from textassay.study.presets import Network, in_words, scale_in_words
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage, Stages
 
@@ -122,7 +123,8 @@ def gather(experiment: Experiment, stages: Stages) -> Measurements:
     for family, names in experiment.families.items():
         done = stages.done(experiment.trained[names[-1]])
         if done is not None:
-            network = presets_of(KINDS[family])[experiment.preset]
+            chosen = experiment.networks[family]
+            network = {**presets_of(KINDS[family])[chosen.preset], **chosen.changes}
             networks[family] = _of_table_1(done.result["n_parameters"], network["width"], network) | {
                 "layers": float(network["layers"]),
                 "hidden size": float(network["width"]),
@@ -423,7 +425,7 @@ class DdStudy(StagedStudy):
         return {
             "study": self.name,
             "scale": self.scale.name,
-            **{name: value for name, value in asdict(self.scale).items() if name != "name"},
+            **scale_in_words(self.scale),
             "initialisations": self.initialisations,
             "positives": self.positives,
             "seed": self.seed,
@@ -460,6 +462,7 @@ class DdStudy(StagedStudy):
             )
         if self.texts.unseen is None:
             notes.append("There is no real text that no generator saw, beyond validation and test text, at this scale.")
-        if scale.preset != "paper":
-            notes.append(f"Networks are those of the preset {scale.preset}, not the paper's.")
+        if any(network != Network("paper") for network in scale.networks.values()):
+            networks = "; ".join(f"{family}: {in_words(network)}" for family, network in scale.networks.items())
+            notes.append(f"Networks are not the paper's, but of a preset ({networks}).")
         return [*notes, *self.warning_notes(but=_CUT)]

@@ -73,7 +73,7 @@ from textassay.study.exposure_bias.published import (
     ratio_row,
     recomputed_ratios,
 )
-from textassay.study.presets import Contest, Network
+from textassay.study.presets import in_words, scale_in_words
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
 
@@ -652,15 +652,11 @@ class ExposureStudy(StagedStudy):
         return {
             "study": "exposure-bias",
             "scale": self.scale.name,
-            **{
-                name: _in_words(value)
-                for name, value in self.scale.__dict__.items()
-                if name not in ("name", "precision")
-            },
+            **scale_in_words(self.scale),
             "precision": self.precision,
             "seed": self.seed,
             "version": version("textassay"),
-            **{f"text, {name}": _in_words(parts) for name, parts in texts.items()},
+            **{f"text, {name}": in_words(parts) for name, parts in texts.items()},
         }
 
     def _notes(self) -> list[str]:
@@ -677,17 +673,3 @@ class ExposureStudy(StagedStudy):
                 f"those of one training, of {self.scale.bleu_runs} in all."
             )
         return [*notes, *self.warning_notes()]
-
-
-def _in_words(value: Any) -> Any:
-    """Return a setting in words, or as it is where it is a plain number or word."""
-    if isinstance(value, Network):
-        return ", ".join([value.preset, *(f"{name} {_in_words(one)}" for name, one in value.changes.items())])
-    if isinstance(value, Contest):
-        parts = ("generator", value.network), ("rounds", value.recipe)
-        return "; ".join([value.preset, *(_in_words(Network(name, part)) for name, part in parts if part)])
-    if isinstance(value, Mapping):
-        return "; ".join(f"{name}: {_in_words(one)}" for name, one in value.items())
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
-    return "all" if value is None else value
