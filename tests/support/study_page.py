@@ -3,7 +3,8 @@
     python tests/support/study_page.py docs/studies/gan-as-lm.md FOLDER "textassay study gan-as-lm --data ..."
 
 What stands above the mark says what the study does, without a figure of a result. Below it stand the command, when it
-ended and what its stages took, then the report; figures are copied beside the pages.
+ended and what its stages took, then the report; figures are copied beside the pages. Sections that quote the texts are
+left out, since these belong to others.
 """
 
 import json
@@ -13,6 +14,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+QUOTING = ("Prefix switching",)  # beginnings of the titles of sections that quote texts
 MARK = "<!-- results: made by tests/support/study_page.py -->"
 
 
@@ -25,6 +27,8 @@ def page(text: str, folder: Path, command: str, name: str) -> str:
     settings, seconds = document["settings"], sum(document["seconds"].values())
     ended = datetime.fromtimestamp((folder / "study.json").stat().st_mtime, UTC)
     report = (folder / "study.md").read_text().partition("\n")[2].strip()  # without its title
+    first, *sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
+    report = "".join([first, *(one for one in sections if not one.removeprefix("## ").startswith(QUOTING))]).strip()
     report = re.sub(r"\]\((?:figures/)?([\w.-]+\.svg)\)", rf"](images/{name}/\1)", report)
     run = (
         f"Everything below was written by\n\n```sh\n{command}\n```\n\nof version {settings['version']} on "
