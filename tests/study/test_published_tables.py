@@ -7,6 +7,7 @@ import pytest
 
 from textassay.meta_evaluation import Cell, PublishedTable, Reproduction, beside
 from textassay.report import document_files, reproduction_document
+from textassay.study import parse_tables
 from whose_values import PAPERS
 
 TABLES = [
@@ -43,3 +44,23 @@ def test_a_published_table_is_compared_cell_by_cell(paper: str, table: Published
     assert "Not published: " in text
     rows = list(csv.DictReader(io.StringIO(str(files["study.csv"]))))
     assert {(row["row"], row["column"]) for row in rows} == set(found)
+
+
+def test_a_table_is_read_from_text() -> None:
+    one, two = parse_tables("""
+table 1: Sizes: of two models
+          | layers | learning rate | tau
+LSTM, old |      2 |         2e-05 |
+CNN       |        |          0.10 | -0.45
+Printed in
+two lines.
+
+table 2: Spreads
+  | BLEU
+A | 0.850 ± 0.002
+""")
+    assert (one.id, one.title, one.note) == ("table 1", "Sizes: of two models", "Printed in two lines.")
+    assert (one.rows, one.columns) == (("LSTM, old", "CNN"), ("layers", "learning rate", "tau"))
+    assert (one.values, one.spreads) == (((2, 2e-5, None), (None, 0.1, -0.45)), None)
+    assert isinstance(one.values[0][0], int)
+    assert (two.values, two.spreads, two.note) == (((0.85,),), ((0.002,),), "")
