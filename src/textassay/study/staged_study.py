@@ -2,16 +2,22 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from textassay.errors import unknown_name
 from textassay.meta_evaluation import Reproduction
-from textassay.study.stages import Stage, Stages
+from textassay.study.presets import scale_in_words
+from textassay.study.stages import Done, Stage, Stages
 
 
 class StagedStudy(ABC):
-    """A study; subclasses define the stages and the result."""
+    """A study; subclasses define the stages and the result, and say their name, scale and seed."""
+
+    name: str
+    scale: Any
+    seed: int
 
     def __init__(self, folder: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
         self.stages = Stages(folder / "stages", progress)
@@ -69,8 +75,23 @@ class StagedStudy(ABC):
                     warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
         return [f"{message} ({count} stages)" for message, count in warned.items()]
 
-    def outcome(self, stage: Stage) -> Any:
-        """Return the result of a stage that is done."""
+    def settings(self, **chosen: Any) -> dict[str, Any]:
+        """Return the settings of every study, with those of this one before seed and version."""
+        return {
+            "study": self.name,
+            "scale": self.scale.name,
+            **scale_in_words(self.scale),
+            **chosen,
+            "seed": self.seed,
+            "version": version("textassay"),
+        }
+
+    def done(self, stage: Stage) -> Done:
+        """Return a stage that is done."""
         done = self.stages.done(stage)
         assert done is not None, f"{stage.label} is not done"
-        return done.result
+        return done
+
+    def outcome(self, stage: Stage) -> Any:
+        """Return the result of a stage that is done."""
+        return self.done(stage).result

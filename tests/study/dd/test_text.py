@@ -46,7 +46,7 @@ def replaced(**changes: object) -> Scale:
 @pytest.mark.feature("DD-12")
 def test_fractions_are_the_first_sentences_and_nested() -> None:
     text = split()
-    experiment = build(real_texts(text), SMALL, text.form, longest=text.longest, seed=0, initialisations=1)
+    experiment = build(real_texts(text), SMALL, seed=0, initialisations=1)
     assert experiment.generators == {
         "LSTM_0.2": 8, "LSTM_0.5": 20, "LSTM_1.0": 40, "GPT-2_0.2": 8, "GPT-2_0.5": 20, "GPT-2_1.0": 40,
     }  # fmt: skip
