@@ -7,7 +7,7 @@ Departs from it: generators and evaluators have short names; what does not agree
 note of its table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -35,7 +35,7 @@ CLASSIFIERS = ("LSTM", "CNN", "CNN & LSTM", "SVM", "RF", "NB", "XGBoost")
 INDIVIDUAL = "SVM individual"
 OVERLAPS = ("BLEU", "ROUGE", "METEOR", "CIDEr")
 SELF_BLEU, DIVERSITY, BLEU_TRAIN = "Self-BLEU", "lexical diversity", "BLEU G-train"
-ALL, REAL, GENERATED = "(all)", "(real)", "(generated)"
+SIDES = ALL, REAL, GENERATED = "(all)", "(real)", "(generated)"
 N_TESTED: Mapping[str, int] = {name: 1336 if name == "Google LM" else 6500 for name in GENERATORS}
 
 PUBLISHED = parse_tables("""
@@ -216,7 +216,7 @@ def published_evaluations() -> dict[str, Evaluation]:
 
     METEOR, CIDEr and the individual SVM are not among them: their values are in figures alone.
     """
-    sources: tuple[tuple[str, tuple[str, ...], Better], ...] = (
+    sources: tuple[tuple[str, Sequence[str], Better], ...] = (
         ("figure 3", PEOPLE, "lower"),
         ("table 4", CLASSIFIERS, "lower"),
         ("figures 4 and 10", ("BLEU", "ROUGE"), "higher"),
@@ -224,14 +224,17 @@ def published_evaluations() -> dict[str, Evaluation]:
         ("table 6", (DIVERSITY,), "higher"),
         ("table 9", (BLEU_TRAIN,), "higher"),
     )
-    evaluations = {}
-    for table, columns, better in sources:
-        for column in columns:
-            values = published_table(table).column(column)
-            evaluations[column] = Evaluation(
-                column, better, GENERATORS, np.array([values[name] for name in GENERATORS])
-            )
-    return evaluations
+    return {
+        column: published_evaluation(column, better, table, column)
+        for table, columns, better in sources
+        for column in columns
+    }
+
+
+def published_evaluation(name: str, better: Better, table: str, column: str) -> Evaluation:
+    """Return a column of a table as an evaluator's values for each generator."""
+    values = published_table(table).column(column)
+    return Evaluation(name, better, GENERATORS, np.array([values[generator] for generator in GENERATORS]))
 
 
 def short_name(generator: str) -> str:
