@@ -7,7 +7,7 @@ from textassay.meta_evaluation import Cell, Number
 def value_cell(
     row: str,
     column: str,
-    value: float,
+    value: Number,
     interval: Interval | None = None,
     *,
     factor: int = 1,
@@ -15,5 +15,6 @@ def value_cell(
     spread: Number = None,
 ) -> Cell:
     """Return a value with its interval as a cell; `factor` 100 makes percent of both."""
-    low, high = (None, None) if interval is None else (factor * interval.low, factor * interval.high)
-    return Cell(row, column, factor * value, low, high, differs=differs, spread=spread)
+    ends = (value, None, None) if interval is None else (value, interval.low, interval.high)
+    ours, low, high = (None if one is None else factor * one for one in ends)
+    return Cell(row, column, ours, low, high, differs=differs, spread=spread)
