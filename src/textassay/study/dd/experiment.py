@@ -222,14 +222,6 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
     )
 
 
-@dataclass(frozen=True)
-class Cells:
-    """What was measured: a stage that keeps estimates, and their names."""
-
-    stage: Stage
-    names: tuple[str, ...]
-
-
 Load = Callable[[Any], Any]  # returns the sentences of a `Part`, or the model that a `Stage` trained
 
 
@@ -247,7 +239,7 @@ class Judging:
         """Sentences a side that classifiers learn from."""
         return self.texts.n_train if self.scale.n_class is None else self.scale.n_class
 
-    def overlap(self, label: str, generated: Part) -> Cells:
+    def overlap(self, label: str, generated: Part) -> Stage:
         """Return BLEU, self-BLEU, FED and the n-gram reverse score of test sentences."""
         test = self.texts.test
 
@@ -256,7 +248,7 @@ class Judging:
 
         return self._stage("overlap", label, OVERLAP, compute, generated, test, settings={"level": LEVEL})
 
-    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Cells:
+    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Stage:
         """Return the language model score by a judge and, as the published code has it, by the generator itself."""
         models = {LM: scorer} if own is None else {LM: scorer, LM_SELF: own}
 
@@ -266,7 +258,7 @@ class Judging:
 
         return self._stage("likelihood", label, tuple(models), compute, generated, self.texts.test, *models.values())
 
-    def reverse(self, name: str, family: str, sample: Stage) -> Cells:
+    def reverse(self, name: str, family: str, sample: Stage) -> Stage:
         """Return the reverse language model score by a network of the generator's architecture."""
         generated = Part(stage=sample, file="class")
         model = self.texts.network(
@@ -280,7 +272,7 @@ class Judging:
 
         return self._stage("reverse", name, (REVERSE,), compute, generated, self.texts.test, model)
 
-    def exact(self, name: str, generated: Part, model: Stage) -> Cells:
+    def exact(self, name: str, generated: Part, model: Stage) -> Stage:
         """Return the exact discrepancy from the original model."""
         original, test = self.texts.original, self.texts.test
         assert original is not None
@@ -291,19 +283,19 @@ class Judging:
 
         return self._stage("exact", name, (EXACT,), compute, generated, test, original, model)
 
-    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Cells]:
+    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Stage]:
         """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text.
 
         `number`: that of the initialisation; the paper's classifier begins anew for each, too.
         """
-        cells = []
+        stages = []
         for positives in (SEEN, UNSEEN) if self.texts.unseen is not None else (SEEN,):
             if positives == SEEN or self.scale.networks_unseen:
-                cells.append(self.cnn(name, sample, positives, n_seen, number))
-            cells.append(self.ours(name, sample, positives, n_seen))
-        return cells
+                stages.append(self.cnn(name, sample, positives, n_seen, number))
+            stages.append(self.ours(name, sample, positives, n_seen))
+        return stages
 
-    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Cells:
+    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Stage:
         """Return the discrepancy by the paper's classifier, on fixed parts."""
         label, valid, test = f"{CNN}, {positives}", self.texts.valid, self.texts.test
         judge = CnnDiscriminator(PAPER, seed=self.seed + number)
@@ -320,7 +312,7 @@ class Judging:
         parts = (part, valid, test, Part(stage=sample))
         return self._stage("cnn", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e6)
 
-    def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Cells:
+    def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Stage:
         """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it."""
         label, metric = f"{OURS}, {positives}", parse_metric("dd", level=LEVEL)
         n = self.scale.n_judged(self.texts.n_train)
@@ -336,12 +328,12 @@ class Judging:
         parts = (part, Part(stage=sample))
         return self._stage("dd", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e5)
 
-    def real(self, judges: Mapping[str, Stage]) -> tuple[Cells, ...]:
+    def real(self, judges: Mapping[str, Stage]) -> tuple[Stage, ...]:
         """Return what real text itself scores, by our classifier as by the rest."""
         more, unseen = self.texts.more, self.texts.unseen
         other = self.texts.valid if more is None else replace(more, first=self.scale.n_test)
         costs = [self.cost(f"{REAL} {family}", other, judge, None) for family, judge in judges.items()]
-        cells = [self.overlap(REAL, other), *costs]
+        stages = [self.overlap(REAL, other), *costs]
         if more is not None and unseen is not None:
             label, metric = f"{OURS}, {UNSEEN}", parse_metric("dd", level=LEVEL)
 
@@ -349,8 +341,8 @@ class Judging:
                 return measured({label: metric}, load(more), load(unseen), seed=self.seed)
 
             settings = {"metric": metric.key}
-            cells.append(self._stage("dd", REAL, (label,), compute, more, unseen, settings=settings, cost=1e5))
-        return tuple(cells)
+            stages.append(self._stage("dd", REAL, (label,), compute, more, unseen, settings=settings, cost=1e5))
+        return tuple(stages)
 
     def _cost(self, name: str, model: Any, scored: Corpus, other: Corpus, *, scores_real: bool) -> Estimate:
         longest = self.texts.longest
@@ -385,8 +377,8 @@ class Judging:
         *built_on: Part | Stage,
         settings: Mapping[str, Any] | None = None,
         cost: float = 1.0,
-    ) -> Cells:
-        """Return the stage that keeps what `compute` returns."""
+    ) -> Stage:
+        """Return the stage that keeps what `compute` returns, estimates by these names."""
         form = self.texts.form
 
         def run(work: Work) -> dict[str, Any]:
@@ -409,7 +401,7 @@ class Judging:
             "form": form.hash,
             **(settings or {}),
         }
-        return Cells(Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost), names)
+        return Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost)
 
 
 @dataclass(frozen=True)
@@ -420,8 +412,8 @@ class Experiment:
     families: Mapping[str, tuple[str, ...]]  # Family to its generators, rising
     trained: Mapping[str, Stage]  # Name to the stage that trained the first initialisation
     drawn: Mapping[str, Stage]  # The same for its sentences
-    # (generator or `REAL`, initialisation, temperature) to what was measured
-    cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
+    # (generator or `REAL`, initialisation, temperature) to the stages that measured it
+    measuring: Mapping[tuple[str, int, float], tuple[Stage, ...]]
     networks: Mapping[str, Network]  # Family to its network
     # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
     # own
@@ -430,7 +422,7 @@ class Experiment:
     @property
     def targets(self) -> tuple[Stage, ...]:
         """The stages that a report needs."""
-        return tuple(kept.stage for group in self.cells.values() for kept in group)
+        return tuple(stage for stages in self.measuring.values() for stage in stages)
 
 
 def build(
@@ -455,7 +447,7 @@ def build(
     families: dict[str, tuple[str, ...]] = {}
     trained: dict[str, Stage] = {}
     drawn: dict[str, Stage] = {}
-    cells: dict[tuple[str, int, float], tuple[Cells, ...]] = {}
+    measuring: dict[tuple[str, int, float], tuple[Stage, ...]] = {}
     for family, fraction, number in product(KINDS, scale.fractions, range(initialisations)):
         name, n = generator_name(family, fraction), first_share(texts.n_train, fraction)
         label = name if number == 0 else f"{name} initialisation {number + 1}"
@@ -481,6 +473,6 @@ def build(
                 group += [plan.exact(label, test, model)] if texts.original is not None else []
             if scale.reverse_network and number == 0:
                 group.append(plan.reverse(at, family, sample))
-            cells[name, number, temperature] = tuple(group)
-    cells[REAL, 0, 1.0] = plan.real(judges)
-    return Experiment(generators, families, trained, drawn, cells, scale.networks, positives)
+            measuring[name, number, temperature] = tuple(group)
+    measuring[REAL, 0, 1.0] = plan.real(judges)
+    return Experiment(generators, families, trained, drawn, measuring, scale.networks, positives)

@@ -111,15 +111,11 @@ class Measurements:
 def gather(experiment: Experiment, stages: Stages) -> Measurements:
     """Return the results of all stages of an experiment; all must be done."""
     estimates: dict[tuple[str, int, float], dict[str, Estimate]] = {}
-    for key, group in experiment.cells.items():
-        for cells in group:
-            done = stages.done(cells.stage)
-            assert done is not None
-            kept = load_estimates(done.folder / ESTIMATES, cells.names)
-            if key[0] == REAL and cells.stage.kind == "likelihood":  # one a family
-                kept = {
-                    f"{label} {cells.stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()
-                }
+    for key, group in experiment.measuring.items():
+        for stage in group:
+            kept = load_estimates(stages.folder_of(stage) / ESTIMATES, stage.settings["names"])
+            if key[0] == REAL and stage.kind == "likelihood":  # one a family
+                kept = {f"{label} {stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()}
             estimates.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
     networks = {}
     for family, names in experiment.families.items():
