@@ -29,7 +29,8 @@ def test_every_paper_has_tables() -> None:
 def test_a_published_table_is_compared_cell_by_cell(paper: str, table: PublishedTable) -> None:
     """All but the first cell have a value of ours; what only one side has is listed."""
     assert len(table.values) == len(table.rows) == len(set(table.rows))
-    assert {len(row) for row in table.values} == {len(table.columns)}
+    assert {len(row) for row in (*table.values, *(table.spreads or ()))} == {len(table.columns)}
+    assert table.spreads is None or len(table.spreads) == len(table.rows)
     printed = {(cell.row, cell.column): cell.published for cell in table.cells()}
     first, *rest = printed
     ours = {**dict.fromkeys(rest, 0.5), ("extra", table.columns[0]): 0.25}

@@ -36,12 +36,9 @@ from textassay.meta_evaluation import (
 from textassay.study.dd.published import (
     DD,
     EXACT,
-    FAMILIES,
     VALID_DD,
     group_name,
-    published_table,
     published_tau,
-    published_values,
 )
 from textassay.study.findings import BY_CHANCES, UNSURE, Outcome, Rule, verdict_of_chances
 
@@ -113,32 +110,6 @@ def tau_cells(taus: Iterable[TauDistribution], *, differs: Mapping[str, str] | N
     return [Cell(t.metric, t.group, t.value, t.low, t.high, differs=notes.get(t.metric, "")) for t in taus]
 
 
-def published_measured() -> tuple[Measured, Measured]:
-    """Return what the paper prints on real and on synthetic text, as values without errors."""
-    table_7 = published_table("table 7").columns
-    real = {name: [published_values("table 3", name)] for name in (DD, VALID_DD)}
-    real |= {name: [published_values("table 7", name)] for name in table_7}
-    synthetic = {name: [published_values("table 2", name)] for name in (EXACT, DD)}
-    synthetic["FED"] = [published_values("table 6", "FED")]
-    return Measured("real", FAMILIES, real), Measured("synthetic", FAMILIES, synthetic)
-
-
-def published_agreements() -> tuple[TauDistribution, ...]:
-    """Return the taus that follow from printed values, and the printed ones of metrics whose values are not printed."""
-    taus = [tau for measured in published_measured() for tau in agreements(measured, n_draws=1)]
-    there = {(tau.metric, tau.group, tau.gold) for tau in taus}
-    for table, gold in (("table 4", BY_VOLUME), ("table 5", EXACT)):
-        for cell in published_table(table).cells():
-            if (cell.row, cell.column, gold) not in there and cell.published is not None:
-                taus.append(_certain(cell.row, cell.column, gold, cell.published))
-    return tuple(taus)
-
-
-def _certain(metric: str, group: str, gold: str, tau: float) -> TauDistribution:
-    """Return a tau without a distribution."""
-    return TauDistribution(metric, group, gold, tau, tau, tau, tau, tau, 0.95, (tau,), (1.0,), (tau,), 1)
-
-
 FloatArray = npt.NDArray[np.float64]
 
 _RIVALS = ("BLEU-5", "LM score", "FED")  # of tables 4 and 5
@@ -171,7 +142,7 @@ def check_findings(
     measured: Sequence[Measured], taus: Sequence[TauDistribution], *, level: float = 0.95
 ) -> tuple[CheckedFinding, ...]:
     """Return every finding, checked for each discrepancy that was measured."""
-    by_group = {}
+    by_group: dict[tuple[str, str, str], TauDistribution] = {}
     for tau in taus:
         n, name = tau.group.split(" ", 1)
         by_group.setdefault(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.meta_evaluation import BY_DISCREPANCY, MetricValues, PublishedTable
+from textassay.meta_evaluation import BY_DISCREPANCY, PublishedTable
 from textassay.study.presets import Network, scales
 from textassay.study.published_tables import parse_tables
 
@@ -132,11 +132,6 @@ Published: mean and spread over five initialisations.
 def published_table(name: str) -> PublishedTable:
     """Return one table by its id, such as "table 2"; raises KeyError for an unknown one."""
     return {table.id: table for table in PUBLISHED}[name]
-
-
-def published_values(table: str, column: str) -> MetricValues:
-    """Return a column of a table as values without errors, with the direction in which the paper ranks by it."""
-    return MetricValues.exact(column, DIRECTIONS[column], published_table(table).column(column))
 
 
 def published_tau(corpus: str, metric: str, group: str) -> float | None:

@@ -36,7 +36,6 @@ INDIVIDUAL = "SVM individual"
 OVERLAPS = ("BLEU", "ROUGE", "METEOR", "CIDEr")
 SELF_BLEU, DIVERSITY, BLEU_TRAIN = "Self-BLEU", "lexical diversity", "BLEU G-train"
 SIDES = ALL, REAL, GENERATED = "(all)", "(real)", "(generated)"
-N_TESTED: Mapping[str, int] = {name: 1336 if name == "Google LM" else 6500 for name in GENERATORS}
 
 PUBLISHED = parse_tables("""
 figure 2: How often people are right, percent
