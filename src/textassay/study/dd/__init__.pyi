@@ -1,5 +1,5 @@
+from textassay.study.dd.experiment import Experiment as Experiment
 from textassay.study.dd.experiment import StudyText as StudyText
-from textassay.study.dd.experiment import build as build
 from textassay.study.dd.experiment import real_texts as real_texts
 from textassay.study.dd.experiment import split_text as split_text
 from textassay.study.dd.experiment import synthetic_texts as synthetic_texts

@@ -222,17 +222,18 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
     )
 
 
+Positives = Literal["everything", "fraction"]
 Load = Callable[[Any], Any]  # returns the sentences of a `Part`, or the model that a `Stage` trained
 
 
 @dataclass(frozen=True)
 class Judging:
-    """Makes the stages that measure."""
+    """Makes the stages that measure; apart from the experiment, as each stage holds it when it is sent elsewhere."""
 
     texts: Texts
     scale: Scale
     seed: int
-    positives: str  # "everything" or "fraction": which of the training text classifiers are given
+    positives: Positives
 
     @property
     def n_class(self) -> int:
@@ -404,75 +405,62 @@ class Judging:
         return Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost)
 
 
-@dataclass(frozen=True)
 class Experiment:
-    """All stages of a study."""
+    """All stages of a study; nothing is computed yet.
 
-    generators: Mapping[str, int]  # Name to training sentences, families one after the other, rising
-    families: Mapping[str, tuple[str, ...]]  # Family to its generators, rising
-    trained: Mapping[str, Stage]  # Name to the stage that trained the first initialisation
-    drawn: Mapping[str, Stage]  # The same for its sentences
-    # (generator or `REAL`, initialisation, temperature) to the stages that measured it
-    measuring: Mapping[tuple[str, int, float], tuple[Stage, ...]]
-    networks: Mapping[str, Network]  # Family to its network
-    # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
-    # own
-    positives: Literal["everything", "fraction"] = "everything"
+    `positives`: which of the training text classifiers are given; with "fraction", each generator is judged by real
+    text of its own.
+    """
+
+    def __init__(
+        self, texts: Texts, scale: Scale, *, seed: int, initialisations: int, positives: Positives = "everything"
+    ) -> None:
+        plan = Judging(texts, scale, seed, positives)
+        self.networks, self.positives = scale.networks, positives
+        self.generators: dict[str, int] = {}  # Name to training sentences, families one after the other, rising
+        self.families: dict[str, tuple[str, ...]] = {}  # Family to its generators, rising
+        # Name to the stage that trained the first initialisation, and to that which drew its sentences
+        self.trained: dict[str, Stage] = {}
+        self.drawn: dict[str, Stage] = {}
+        # (generator or `REAL`, initialisation, temperature) to the stages that measured it
+        self.measuring: dict[tuple[str, int, float], tuple[Stage, ...]] = {}
+        temperatures = (1.0, *(temperature for temperature in TEMPERATURES if temperature != 1))
+        judges = {
+            family: texts.network(
+                f"{family} judge", family, scale.networks[family], texts.train, scale,
+                seed=seed_for(seed, family, "judge"), cost=texts.n_train,
+            )
+            for family in KINDS
+        }  # fmt: skip
+        for family, fraction, number in product(KINDS, scale.fractions, range(initialisations)):
+            name, n = generator_name(family, fraction), first_share(texts.n_train, fraction)
+            label = name if number == 0 else f"{name} initialisation {number + 1}"
+            model = texts.network(
+                label, family, scale.networks[family], replace(texts.train, first=n), scale,
+                seed=seed_for(seed, name, number), cost=n,
+            )  # fmt: skip
+            draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
+            if number == 0:
+                self.generators[name], self.trained[name] = n, model
+                self.families[family] = (*self.families.get(family, ()), name)
+            for temperature in temperatures if number == 0 else temperatures[:1]:
+                at = label if temperature == 1 else f"{name} T={temperature:g}"
+                counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
+                if temperature != 1:
+                    counts = {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})}
+                sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature, longest=texts.longest)
+                test = Part(stage=sample, file="test")
+                group = [plan.overlap(at, test), plan.cost(at, test, judges[family], model)]
+                if temperature == 1:
+                    self.drawn.setdefault(name, sample)
+                    group += plan.discrepancies(label, sample, n, number)
+                    group += [plan.exact(label, test, model)] if texts.original is not None else []
+                if scale.reverse_network and number == 0:
+                    group.append(plan.reverse(at, family, sample))
+                self.measuring[name, number, temperature] = tuple(group)
+        self.measuring[REAL, 0, 1.0] = plan.real(judges)
 
     @property
     def targets(self) -> tuple[Stage, ...]:
         """The stages that a report needs."""
         return tuple(stage for stages in self.measuring.values() for stage in stages)
-
-
-def build(
-    texts: Texts,
-    scale: Scale,
-    *,
-    seed: int,
-    initialisations: int,
-    positives: Literal["everything", "fraction"] = "everything",
-) -> Experiment:
-    """Return the stages of a study; nothing is computed yet."""
-    plan = Judging(texts, scale, seed, positives)
-    temperatures = (1.0, *(temperature for temperature in TEMPERATURES if temperature != 1))
-    judges = {
-        family: texts.network(
-            f"{family} judge", family, scale.networks[family], texts.train, scale,
-            seed=seed_for(seed, family, "judge"), cost=texts.n_train,
-        )
-        for family in KINDS
-    }  # fmt: skip
-    generators: dict[str, int] = {}
-    families: dict[str, tuple[str, ...]] = {}
-    trained: dict[str, Stage] = {}
-    drawn: dict[str, Stage] = {}
-    measuring: dict[tuple[str, int, float], tuple[Stage, ...]] = {}
-    for family, fraction, number in product(KINDS, scale.fractions, range(initialisations)):
-        name, n = generator_name(family, fraction), first_share(texts.n_train, fraction)
-        label = name if number == 0 else f"{name} initialisation {number + 1}"
-        model = texts.network(
-            label, family, scale.networks[family], replace(texts.train, first=n), scale,
-            seed=seed_for(seed, name, number), cost=n,
-        )  # fmt: skip
-        draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
-        if number == 0:
-            generators[name], trained[name] = n, model
-            families[family] = (*families.get(family, ()), name)
-        for temperature in temperatures if number == 0 else temperatures[:1]:
-            at = label if temperature == 1 else f"{name} T={temperature:g}"
-            counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
-            if temperature != 1:
-                counts = {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})}
-            sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature, longest=texts.longest)
-            test = Part(stage=sample, file="test")
-            group = [plan.overlap(at, test), plan.cost(at, test, judges[family], model)]
-            if temperature == 1:
-                drawn.setdefault(name, sample)
-                group += plan.discrepancies(label, sample, n, number)
-                group += [plan.exact(label, test, model)] if texts.original is not None else []
-            if scale.reverse_network and number == 0:
-                group.append(plan.reverse(at, family, sample))
-            measuring[name, number, temperature] = tuple(group)
-    measuring[REAL, 0, 1.0] = plan.real(judges)
-    return Experiment(generators, families, trained, drawn, measuring, scale.networks, positives)

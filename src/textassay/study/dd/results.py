@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +37,8 @@ from textassay.study.dd.experiment import (
     OURS,
     REAL,
     Experiment,
+    Positives,
     StudyText,
-    build,
     real_texts,
     synthetic_texts,
 )
@@ -352,7 +352,7 @@ class DdStudy(StagedStudy):
         *,
         seed: int = 0,
         initialisations: int | None = None,
-        positives: Literal["everything", "fraction"] = "everything",
+        positives: Positives = "everything",
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         if name not in STUDIES:
@@ -362,7 +362,7 @@ class DdStudy(StagedStudy):
         synthetic = STUDIES[name] == "synthetic"
         self.texts = synthetic_texts(text, scale, seed=seed) if synthetic else real_texts(text)
         self.initialisations = scale.initialisations if initialisations is None else initialisations
-        self.experiment: Experiment = build(
+        self.experiment = Experiment(
             self.texts, scale, seed=seed, initialisations=self.initialisations, positives=positives
         )
 
