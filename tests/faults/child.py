@@ -62,11 +62,13 @@ def _prepare(command: str) -> None:
         module = next(name for name in TIMED if command in name)
         import_module(module).time = _StoppedClock  # type: ignore[attr-defined]
     if command == "study":
+        from textassay.study import Network
         from textassay.study.dd import SCALES, Scale
 
+        tiny = Network("tiny")
         SCALES["micro"] = Scale(  # type: ignore[index]
             name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True,
-            fractions=(0.5, 1.0), preset="tiny", original="tiny", networks_unseen=False, reverse_network=False,
+            fractions=(0.5, 1.0), networks={"LSTM": tiny, "GPT-2": tiny}, original=tiny, reverse_network=False,
             min_count=1, initialisations=1,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ import pytest
 
 from textassay.meta_evaluation import Cell, PublishedTable, Reproduction, beside
 from textassay.report import document_files, reproduction_document
+from textassay.study import parse_tables
 from whose_values import PAPERS
 
 TABLES = [
@@ -28,7 +29,8 @@ def test_every_paper_has_tables() -> None:
 def test_a_published_table_is_compared_cell_by_cell(paper: str, table: PublishedTable) -> None:
     """All but the first cell have a value of ours; what only one side has is listed."""
     assert len(table.values) == len(table.rows) == len(set(table.rows))
-    assert {len(row) for row in table.values} == {len(table.columns)}
+    assert {len(row) for row in (*table.values, *(table.spreads or ()))} == {len(table.columns)}
+    assert table.spreads is None or len(table.spreads) == len(table.rows)
     printed = {(cell.row, cell.column): cell.published for cell in table.cells()}
     first, *rest = printed
     ours = {**dict.fromkeys(rest, 0.5), ("extra", table.columns[0]): 0.25}
@@ -43,3 +45,23 @@ def test_a_published_table_is_compared_cell_by_cell(paper: str, table: Published
     assert "Not published: " in text
     rows = list(csv.DictReader(io.StringIO(str(files["study.csv"]))))
     assert {(row["row"], row["column"]) for row in rows} == set(found)
+
+
+def test_a_table_is_read_from_text() -> None:
+    one, two = parse_tables("""
+table 1: Sizes: of two models
+          | layers | learning rate | tau
+LSTM, old |      2 |         2e-05 |
+CNN       |        |          0.10 | -0.45
+Printed in
+two lines.
+
+table 2: Spreads
+  | BLEU
+A | 0.850 ± 0.002
+""")
+    assert (one.id, one.title, one.note) == ("table 1", "Sizes: of two models", "Printed in two lines.")
+    assert (one.rows, one.columns) == (("LSTM, old", "CNN"), ("layers", "learning rate", "tau"))
+    assert (one.values, one.spreads) == (((2, 2e-5, None), (None, 0.1, -0.45)), None)
+    assert isinstance(one.values[0][0], int)
+    assert (two.values, two.spreads, two.note) == (((0.85,),), ((0.002,),), "")

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from published_dd import published_measured
 from textassay.meta_evaluation import Curve, CurvePoint, MetricValues, ReproducedTable, Reproduction, beside
 from textassay.meta_evaluation.reproduction import Cell
 from textassay.study.dd import (
@@ -14,7 +15,6 @@ from textassay.study.dd import (
     Measured,
     agreements,
     check_findings,
-    published_measured,
     published_table,
     tau_cells,
 )

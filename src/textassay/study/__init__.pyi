@@ -31,6 +31,7 @@ from textassay.study.network_stages import first_share as first_share
 from textassay.study.presets import Contest as Contest
 from textassay.study.presets import Network as Network
 from textassay.study.presets import scale_named as scale_named
+from textassay.study.published_tables import parse_tables as parse_tables
 from textassay.study.staged_study import StagedStudy as StagedStudy
 from textassay.study.stages import Done as Done
 from textassay.study.stages import Stage as Stage

@@ -5,21 +5,18 @@ part fails sum to at most 1 - level; it does not where a part fails with a chanc
 else the texts are too few to tell. Values without draws, such as published ones, count as exact.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation import CheckedFinding, Number, Verdict
-from textassay.study.findings import BY_CHANCES, Finding, verdict_of_chances
+from textassay.meta_evaluation import CheckedFinding
+from textassay.study.findings import Outcome as Outcome
+from textassay.study.findings import Rule as Rule
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
-Parts = Mapping[str, BoolArray]
-Outcome = tuple[Parts, Mapping[str, Number]]
-
-_RULE = BY_CHANCES.format(draws="draws of texts", of_it="")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,40 +64,6 @@ class DrawnValues:
         return self.generators.index(generator)
 
 
-@dataclass(frozen=True)
-class Rule(Finding):
-    """A finding about drawn values; `where` names its parts, in a sentence or two."""
-
-    # returns whether each part holds, by name, as measured and in each draw, shape (1 + B,), and numbers to report;
-    # raises KeyError where values are missing
-    check: Callable[[DrawnValues], Outcome]
-    exact: bool = False  # whether the measured values alone count
-
-
 def check_rules(rules: Sequence[Rule], values: DrawnValues, *, level: float) -> tuple[CheckedFinding, ...]:
     """Return the verdict on every finding, at a confidence level."""
-    checked = []
-    for rule in rules:
-        verdict: Verdict = "not measured"
-        numbers: Mapping[str, Number] = {}
-        try:
-            parts, extra = rule.check(values)
-        except KeyError:
-            pass
-        else:
-            verdict, rests = _verdict(parts, level, exact=rule.exact)
-            numbers = {**rests, **extra}
-        how = "Each to the last printed digit." if rule.exact else _RULE
-        checked.append(replace(rule, where=f"{rule.where} {how}").with_verdict(values.about, verdict, numbers))
-    return tuple(checked)
-
-
-def _verdict(parts: Parts, level: float, *, exact: bool) -> tuple[Verdict, dict[str, Number]]:
-    fails = {
-        name: float(np.mean(~(holds[:1] if exact or len(holds) == 1 else holds[1:]))) for name, holds in parts.items()
-    }
-    worst = max(fails, key=lambda name: fails[name])
-    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}
-    if fails[worst] > 0:
-        numbers[f"chance that this fails: {worst}"] = fails[worst]
-    return verdict_of_chances(fails.values(), level), numbers
+    return tuple(rule.checked_on(values, values.about, level) for rule in rules)

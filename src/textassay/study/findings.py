@@ -1,14 +1,18 @@
 """Findings of papers and their verdicts.
 
 What a finding says is checked in one of two ways: by conditions, numbers with errors that should lie between two bounds
-(`check_conditions`), or by parts that are true or false of each of many draws (`verdict_of_chances`).
+(`check_conditions`), or by parts that are true or false of each of many draws (`verdict_of_chances`). A `Rule` is a
+finding with the arithmetic that checks it.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from textassay.meta_evaluation import CheckedFinding, Number, Verdict
@@ -22,7 +26,11 @@ BY_CHANCES = (
     "Holds where the chances, over {draws}, that a part {of_it}fails sum to at most 1 - level; does not where a part "
     "fails with a chance of at least 1 - (1 - level) / parts."
 )
+BY_DRAWS = BY_CHANCES.format(draws="draws of texts", of_it="")
 UNSURE: Verdict = "not separated at this size"
+
+Parts = Mapping[str, npt.NDArray[np.bool_]]  # whether each part holds, by name: as measured, then in each draw
+Outcome = tuple[Verdict | Parts, Mapping[str, Number]]
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,8 @@ def check_conditions(conditions: Iterable[Condition], level: float) -> tuple[Ver
 
 def verdict_of_chances(fails: Collection[float], level: float) -> Verdict:
     """Return the verdict on parts that should all hold, from the chance of each to fail, over draws."""
+    if not fails:
+        return "not measured"
     if max(fails) >= 1 - (1 - level) / len(fails):
         return "does not hold"
     return "holds" if math.fsum(fails) <= 1 - level else UNSURE
@@ -111,6 +121,39 @@ class Finding:
     def with_verdict(self, about: str, verdict: Verdict, numbers: Mapping[str, Number]) -> CheckedFinding:
         """Return the finding with a verdict that needs no interval."""
         return CheckedFinding(self.id, self.statement, about, verdict, self.where, self.published, numbers)
+
+
+@dataclass(frozen=True)
+class Rule(Finding):
+    """A finding and the arithmetic that checks it; `where` and `how` say what it asks for."""
+
+    # of the values of a study: returns a verdict, or the parts it follows from, and numbers to report; raises KeyError
+    # where values are missing
+    check: Callable[[Any], Outcome]
+    how: str = BY_DRAWS
+    about: str = ""  # which of the values it is about, where a study has several
+
+    def checked_on(self, values: Any, about: str, level: float) -> CheckedFinding:
+        """Return the verdict on values."""
+        try:
+            outcome, numbers = self.check(values)
+        except KeyError:
+            outcome, numbers = "not measured", {}
+        if not isinstance(outcome, str):
+            outcome, chances = _verdict_of_parts(outcome, level)
+            numbers = {**chances, **numbers}
+        rule = " ".join(filter(None, (self.where, self.how)))
+        return CheckedFinding(self.id, self.statement, about, outcome, rule, self.published, numbers)
+
+
+def _verdict_of_parts(parts: Parts, level: float) -> tuple[Verdict, dict[str, Number]]:
+    """Return the verdict, and the part that fails most; what was measured without draws counts as exact."""
+    fails = {name: float(np.mean(~(holds if len(holds) == 1 else holds[1:]))) for name, holds in parts.items()}
+    worst = max(fails, key=lambda name: fails[name])
+    numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}
+    if fails[worst] > 0:
+        numbers[f"chance that this fails: {worst}"] = fails[worst]
+    return verdict_of_chances(fails.values(), level), numbers
 
 
 @cache

@@ -1,17 +1,24 @@
 """The base of all studies: stages that lead to targets, of which missing ones are computed, and a result."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from textassay.errors import unknown_name
 from textassay.meta_evaluation import Reproduction
-from textassay.study.stages import Stage, Stages
+from textassay.study.presets import scale_in_words
+from textassay.study.stages import Done, Stage, Stages, with_inputs
 
 
 class StagedStudy(ABC):
-    """A study; subclasses define the stages and the result."""
+    """A study; subclasses define the stages and the result, and say their name, scale and seed."""
+
+    name: str
+    scale: Any
+    seed: int
 
     def __init__(self, folder: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
         self.stages = Stages(folder / "stages", progress)
@@ -32,14 +39,7 @@ class StagedStudy(ABC):
 
     def all_stages(self) -> list[Stage]:
         """Return all stages, each after those it builds on."""
-        by_key: dict[str, Stage] = {}
-        waiting = list(self.targets)
-        while waiting:
-            stage = waiting.pop()
-            if stage.key not in by_key:
-                by_key[stage.key] = stage
-                waiting.extend(stage.inputs)
-        return sorted(by_key.values(), key=lambda stage: stage.level)
+        return sorted(with_inputs(self.targets), key=lambda stage: stage.level)
 
     def compute(self, only: Sequence[str] = ()) -> int:
         """Compute the missing stages, and return their number."""
@@ -53,24 +53,43 @@ class StagedStudy(ABC):
     def seconds(self) -> dict[str, float]:
         """Return the total seconds of the stages of each kind when they were computed."""
         spent: dict[str, float] = {}
-        for stage in self.all_stages():
-            done = self.stages.done(stage)
-            if done is not None:
-                spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        for stage, done in self._all_done():
+            spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
         return spent
 
     def warning_notes(self, *, but: str | None = None) -> list[str]:
         """Return the warnings of stages, each with their kind and number; those that contain `but` are left out."""
-        warned: dict[str, int] = {}
+        warned = Counter(
+            f"{stage.kind}: {message}"
+            for stage, done in self._all_done()
+            for message in done.warnings
+            if but is None or but not in message
+        )
+        return [f"{message} ({count} stages)" for message, count in warned.items()]
+
+    def settings(self, **chosen: Any) -> dict[str, Any]:
+        """Return the settings of every study, with those of this one before seed and version."""
+        return {
+            "study": self.name,
+            "scale": self.scale.name,
+            **scale_in_words(self.scale),
+            **chosen,
+            "seed": self.seed,
+            "version": version("textassay"),
+        }
+
+    def _all_done(self) -> Iterator[tuple[Stage, Done]]:
         for stage in self.all_stages():
             done = self.stages.done(stage)
-            for message in () if done is None else done.warnings:
-                if but is None or but not in message:
-                    warned[f"{stage.kind}: {message}"] = warned.get(f"{stage.kind}: {message}", 0) + 1
-        return [f"{message} ({count} stages)" for message, count in warned.items()]
+            if done is not None:
+                yield stage, done
+
+    def done(self, stage: Stage) -> Done:
+        """Return a stage that is done."""
+        done = self.stages.done(stage)
+        assert done is not None, f"{stage.label} is not done"
+        return done
 
     def outcome(self, stage: Stage) -> Any:
         """Return the result of a stage that is done."""
-        done = self.stages.done(stage)
-        assert done is not None, f"{stage.label} is not done"
-        return done.result
+        return self.done(stage).result

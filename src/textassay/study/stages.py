@@ -80,6 +80,18 @@ class Stage:
         return 1 + max((stage.level for stage in self.inputs), default=-1)
 
 
+def with_inputs(targets: Sequence[Stage], wanted: Callable[[Stage], bool] = lambda _: True) -> list[Stage]:
+    """Return the stages among `targets` and what they build on that are wanted, each once."""
+    by_key: dict[str, Stage] = {}
+    waiting = list(targets)
+    while waiting:
+        stage = waiting.pop()
+        if stage.key not in by_key and wanted(stage):
+            by_key[stage.key] = stage
+            waiting.extend(stage.inputs)
+    return list(by_key.values())
+
+
 class Stages:
     """The stages of a study in a folder."""
 
@@ -113,19 +125,13 @@ class Stages:
 
     def missing(self, targets: Sequence[Stage]) -> list[Stage]:
         """Return the missing stages for `targets`, inputs first."""
-        wanted: dict[str, Stage] = {}
-        waiting = list(targets)
-        while waiting:
-            stage = waiting.pop()
-            if stage.key not in wanted and self.done(stage) is None:
-                wanted[stage.key] = stage
-                waiting.extend(stage.inputs)
-        return sorted(wanted.values(), key=lambda stage: (stage.level, -stage.cost, stage.label))
+        wanted = with_inputs(targets, lambda stage: self.done(stage) is None)
+        return sorted(wanted, key=lambda stage: (stage.level, -stage.cost, stage.label))
 
     def compute(self, targets: Sequence[Stage]) -> int:
         """Compute the missing stages for `targets`, and return their number."""
         missing = self.missing(targets)
-        total = len({stage.key: stage for stage in missing})
+        total = len(missing)
         n_done = 0
         compute = _Compute(lambda label: self._tell(label, n_done, total))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from published_dd import published_agreements, published_measured
 from textassay.meta_evaluation import CheckedFinding, MetricValues, TauDistribution
 from textassay.study.dd import (
     DD,
@@ -15,8 +16,6 @@ from textassay.study.dd import (
     agreements,
     check_findings,
     of_this_text,
-    published_agreements,
-    published_measured,
     tau_cells,
 )
 

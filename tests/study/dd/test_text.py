@@ -4,7 +4,7 @@ import pytest
 
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.study import Network, first_share, scale_named
-from textassay.study.dd import SCALES, DdStudy, Scale, StudyText, build, real_texts, split_text, synthetic_texts
+from textassay.study.dd import SCALES, DdStudy, Experiment, Scale, StudyText, real_texts, split_text, synthetic_texts
 
 SMALL = Scale(
     name="small", n_train=40, n_drawn_train=50, n_valid=4, n_test=6, n_class=10, unseen=True, fractions=(0.2, 0.5, 1.0),
@@ -46,7 +46,7 @@ def replaced(**changes: object) -> Scale:
 @pytest.mark.feature("DD-12")
 def test_fractions_are_the_first_sentences_and_nested() -> None:
     text = split()
-    experiment = build(real_texts(text), SMALL, text.form, longest=text.longest, seed=0, initialisations=1)
+    experiment = Experiment(real_texts(text), SMALL, seed=0, initialisations=1)
     assert experiment.generators == {
         "LSTM_0.2": 8, "LSTM_0.5": 20, "LSTM_1.0": 40, "GPT-2_0.2": 8, "GPT-2_0.5": 20, "GPT-2_1.0": 40,
     }  # fmt: skip

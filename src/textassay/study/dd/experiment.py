@@ -18,6 +18,7 @@ below scale ``paper`` the reverse language model score is that of n-gram models.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -131,12 +132,16 @@ def split_text(
 REAL = "(real)"
 ESTIMATES = "estimates"
 CNN, OURS = "DD (paper's classifier)", "DD (ours)"
+SEEN, UNSEEN = "training text", "unseen text"  # what classifiers are given
+ORIGINAL = "GPT-2"  # the family of the model that writes synthetic text
 
 
 @dataclass(frozen=True)
 class Texts:
     """The sentences of a study, given or drawn."""
 
+    form: TextForm
+    longest: int
     # Of generators and classifiers
     train: Part
     valid: Part
@@ -147,189 +152,220 @@ class Texts:
     n_train: int  # Sentences of `train`
     original: Stage | None = None  # The stage that trained the model that writes the text; none where people did
 
+    def network(
+        self,
+        name: str,
+        family: str,
+        network: Network,
+        text: Part,
+        scale: Scale,
+        *,
+        seed: int,
+        cost: int,
+        stage_kind: str = "train",
+    ) -> Stage:
+        """Return the stage that trains a network on `text`."""
+        return training(
+            name,
+            KINDS[family],
+            preset=network.preset,
+            changes=network.changes,
+            precision=scale.precision,
+            text=text,
+            valid=self.valid,
+            form=self.form,
+            longest=self.longest,
+            seed=seed,
+            cost=float(cost),
+            stage_kind=stage_kind,
+        )
 
-@dataclass(frozen=True)
-class Cells:
-    """What was measured: a stage that keeps estimates, and their names."""
 
-    stage: Stage
-    names: tuple[str, ...]
+def real_texts(text: StudyText) -> Texts:
+    """Return the parts of the real text as the study reads them."""
+    return Texts(
+        form=text.form,
+        longest=text.longest,
+        train=Part(text.train),
+        valid=Part(text.valid),
+        test=Part(text.test),
+        unseen=None if text.unseen is None else Part(text.unseen),
+        more=None if text.more is None else Part(text.more),
+        n_train=len(text.train),
+    )
+
+
+def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
+    """Return the parts that the original model writes, each a set of its own."""
+    real, n_judged = real_texts(text), scale.n_judged(scale.n_drawn_train)
+    original = real.network(
+        "original", ORIGINAL, scale.original, real.train, scale, seed=seed_for(seed, "original"), cost=real.n_train,
+        stage_kind="train-original",
+    )  # fmt: skip
+
+    def drawn(file: str, count: int) -> Part:
+        stage = sampling(
+            f"original {file}", original, {file: count}, seed=seed_for(seed, "sample", "original"),
+            longest=text.longest, stage_kind="sample-original",
+        )  # fmt: skip
+        return Part(stage=stage, file=file)
+
+    return replace(
+        real,
+        train=drawn("train", scale.n_drawn_train),
+        valid=drawn("valid", scale.n_valid),
+        test=drawn("test", scale.n_test),
+        unseen=drawn("unseen", n_judged),
+        more=drawn("more", n_judged),
+        n_train=scale.n_drawn_train,
+        original=original,
+    )
+
+
+Positives = Literal["everything", "fraction"]
+Load = Callable[[Any], Any]  # returns the sentences of a `Part`, or the model that a `Stage` trained
 
 
 @dataclass(frozen=True)
 class Judging:
-    """Makes the stages that measure."""
+    """Makes the stages that measure; apart from the experiment, as each stage holds it when it is sent elsewhere."""
 
-    texts: Texts  # The sentences of the study
-    # As for the experiment
+    texts: Texts
     scale: Scale
-    form: TextForm
-    longest: int
     seed: int
-    positives: str  # "everything" or "fraction": which of the training text classifiers are given
+    positives: Positives
 
     @property
     def n_class(self) -> int:
         """Sentences a side that classifiers learn from."""
         return self.texts.n_train if self.scale.n_class is None else self.scale.n_class
 
-    def overlap(self, label: str, generated: Part) -> Cells:
+    def overlap(self, label: str, generated: Part) -> Stage:
         """Return BLEU, self-BLEU, FED and the n-gram reverse score of test sentences."""
+        test = self.texts.test
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            sides = generated.load(work, self.form), self.texts.test.load(work, self.form)
-            return measured(overlap_metrics(), *sides, seed=self.seed)
+        def compute(load: Load) -> dict[str, Estimate]:
+            return measured(overlap_metrics(), load(generated), load(test), seed=self.seed)
 
-        return self._stage("overlap", label, OVERLAP, compute, generated, self.texts.test, settings={"level": LEVEL})
+        return self._stage("overlap", label, OVERLAP, compute, generated, test, settings={"level": LEVEL})
 
-    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Cells:
+    def cost(self, label: str, generated: Part, scorer: Stage, own: Stage | None) -> Stage:
         """Return the language model score by a judge and, as the published code has it, by the generator itself."""
         models = {LM: scorer} if own is None else {LM: scorer, LM_SELF: own}
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            sides = generated.load(work, self.form), self.texts.test.load(work, self.form)
-            return {
-                name: model_cost(
-                    name, opened(work, stage), *sides, longest=self.longest, scores_real=False, seed=self.seed
-                )
-                for name, stage in models.items()
-            }
+        def compute(load: Load) -> dict[str, Estimate]:
+            sides = load(generated), load(self.texts.test)
+            return {name: self._cost(name, load(model), *sides, scores_real=False) for name, model in models.items()}
 
         return self._stage("likelihood", label, tuple(models), compute, generated, self.texts.test, *models.values())
 
-    def reverse(self, name: str, family: str, sample: Stage) -> Cells:
+    def reverse(self, name: str, family: str, sample: Stage) -> Stage:
         """Return the reverse language model score by a network of the generator's architecture."""
-        network = self.scale.networks[family]
-        model = training(
-            f"{name} reverse",
-            KINDS[family],
-            preset=network.preset,
-            changes=network.changes,
-            precision=self.scale.precision,
-            text=Part(stage=sample, file="class"),
-            valid=self.texts.valid,
-            form=self.form,
-            longest=self.longest,
-            seed=seed_for(self.seed, name, "reverse"),
-            cost=float(self.n_class),
-            stage_kind="train-reverse",
-        )
         generated = Part(stage=sample, file="class")
+        model = self.texts.network(
+            f"{name} reverse", family, self.scale.networks[family], generated, self.scale,
+            seed=seed_for(self.seed, name, "reverse"), cost=self.n_class, stage_kind="train-reverse",
+        )  # fmt: skip
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            sides = self.texts.test.load(work, self.form), generated.load(work, self.form)
-            cost = model_cost(
-                REVERSE, opened(work, model), *sides, longest=self.longest, scores_real=True, seed=self.seed
-            )
-            return {REVERSE: cost}
+        def compute(load: Load) -> dict[str, Estimate]:
+            sides = load(self.texts.test), load(generated)
+            return {REVERSE: self._cost(REVERSE, load(model), *sides, scores_real=True)}
 
         return self._stage("reverse", name, (REVERSE,), compute, generated, self.texts.test, model)
 
-    def exact(self, name: str, generated: Part, model: Stage) -> Cells:
+    def exact(self, name: str, generated: Part, model: Stage) -> Stage:
         """Return the exact discrepancy from the original model."""
-        original = self.texts.original
+        original, test = self.texts.original, self.texts.test
         assert original is not None
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            sides = self.texts.test.load(work, self.form), generated.load(work, self.form)
-            models = opened(work, original), opened(work, model)
-            return {EXACT: exact_estimate(*models, *sides, longest=self.longest, seed=self.seed)[0]}
+        def compute(load: Load) -> dict[str, Estimate]:
+            models, sides = (load(original), load(model)), (load(test), load(generated))
+            return {EXACT: exact_estimate(*models, *sides, longest=self.texts.longest, seed=self.seed)[0]}
 
-        return self._stage("exact", name, (EXACT,), compute, generated, self.texts.test, original, model)
+        return self._stage("exact", name, (EXACT,), compute, generated, test, original, model)
 
-    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Cells]:
+    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Stage]:
         """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text.
 
         `number`: that of the initialisation; the paper's classifier begins anew for each, too.
         """
-        cells = []
-        for positives in ("training text", "unseen text"):
-            if positives == "training text" or self.scale.networks_unseen:
-                cells += [self.cnn(name, sample, positives, n_seen, number)] if self._has(positives) else []
-            cells += [self.ours(name, sample, positives, n_seen)] if self._has(positives) else []
-        return cells
+        stages = []
+        for positives in (SEEN, UNSEEN) if self.texts.unseen is not None else (SEEN,):
+            if positives == SEEN or self.scale.networks_unseen:
+                stages.append(self.cnn(name, sample, positives, n_seen, number))
+            stages.append(self.ours(name, sample, positives, n_seen))
+        return stages
 
-    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Cells:
+    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Stage:
         """Return the discrepancy by the paper's classifier, on fixed parts."""
-        label = f"{CNN}, {positives}"
+        label, valid, test = f"{CNN}, {positives}", self.texts.valid, self.texts.test
         judge = CnnDiscriminator(PAPER, seed=self.seed + number)
+        part, of = self._positives(positives, n_seen)
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            real = self._real(work, positives, n_seen, self.n_class)
-            sides = {file: Part(stage=sample, file=file).load(work, self.form) for file in ("class", "valid", "test")}
-            generated = sides["class"].take(np.arange(min(len(real), len(sides["class"]))))
-            estimate = held_out_dd(
-                judge,
-                (real, generated),
-                (self.texts.valid.load(work, self.form), sides["valid"]),
-                (self.texts.test.load(work, self.form), sides["test"]),
-                level=LEVEL,
-                seed=self.seed,
-            )
-            return {label: estimate}
+        def compute(load: Load) -> dict[str, Estimate]:
+            real = self._at_most(load(part), self.n_class, positives)
+            drawn = {file: load(Part(stage=sample, file=file)) for file in ("class", "valid", "test")}
+            generated = drawn["class"].take(np.arange(min(len(real), len(drawn["class"]))))
+            parts = (real, generated), (load(valid), drawn["valid"]), (load(test), drawn["test"])
+            return {label: held_out_dd(judge, *parts, level=LEVEL, seed=self.seed)}
 
-        settings = {"positives": positives, "n": self.n_class, "judge": judge.features}
-        of_real = self._parts(positives, n_seen, settings)
-        parts = (*of_real, self.texts.valid, self.texts.test, Part(stage=sample))
+        settings = {"positives": positives, "n": self.n_class, "judge": judge.features, **of}
+        parts = (part, valid, test, Part(stage=sample))
         return self._stage("cnn", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e6)
 
-    def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Cells:
+    def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Stage:
         """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it."""
-        label = f"{OURS}, {positives}"
-        metric = parse_metric("dd", level=LEVEL)
+        label, metric = f"{OURS}, {positives}", parse_metric("dd", level=LEVEL)
         n = self.scale.n_judged(self.texts.n_train)
+        part, of = self._positives(positives, n_seen)
 
-        def compute(work: Work) -> dict[str, Estimate]:
-            real = self._real(work, positives, n_seen, n)
-            drawn = [Part(stage=sample, file=file).load(work, self.form) for file in ("class", "test")]
+        def compute(load: Load) -> dict[str, Estimate]:
+            real = self._at_most(load(part), n, positives)
+            drawn = [load(Part(stage=sample, file=file)) for file in ("class", "test")]
             generated = Corpus.concatenate(drawn).take(np.arange(min(len(real), sum(map(len, drawn)))))
             return measured({label: metric}, generated, real, seed=self.seed)
 
-        settings = {"positives": positives, "n": n, "metric": metric.key}
-        parts = (*self._parts(positives, n_seen, settings), Part(stage=sample))
+        settings = {"positives": positives, "n": n, "metric": metric.key, **of}
+        parts = (part, Part(stage=sample))
         return self._stage("dd", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e5)
 
-    def real(self, judges: Mapping[str, Stage]) -> tuple[Cells, ...]:
+    def real(self, judges: Mapping[str, Stage]) -> tuple[Stage, ...]:
         """Return what real text itself scores, by our classifier as by the rest."""
-        other = self.texts.valid if self.texts.more is None else replace(self.texts.more, first=self.scale.n_test)
-        costs = []
-        for family, judge in judges.items():
-            kept = self.cost(f"{REAL} {family}", other, judge, None)
-            costs.append(kept)
-        cells = [self.overlap(REAL, other), *costs]
-        if self.texts.more is not None and self.texts.unseen is not None:
-            label, metric = f"{OURS}, unseen text", parse_metric("dd", level=LEVEL)
-            sides = self.texts.more, self.texts.unseen
+        more, unseen = self.texts.more, self.texts.unseen
+        other = self.texts.valid if more is None else replace(more, first=self.scale.n_test)
+        costs = [self.cost(f"{REAL} {family}", other, judge, None) for family, judge in judges.items()]
+        stages = [self.overlap(REAL, other), *costs]
+        if more is not None and unseen is not None:
+            label, metric = f"{OURS}, {UNSEEN}", parse_metric("dd", level=LEVEL)
 
-            def compute(work: Work) -> dict[str, Estimate]:
-                return measured({label: metric}, *(side.load(work, self.form) for side in sides), seed=self.seed)
+            def compute(load: Load) -> dict[str, Estimate]:
+                return measured({label: metric}, load(more), load(unseen), seed=self.seed)
 
             settings = {"metric": metric.key}
-            cells.append(self._stage("dd", REAL, (label,), compute, *sides, settings=settings, cost=1e5))
-        return tuple(cells)
+            stages.append(self._stage("dd", REAL, (label,), compute, more, unseen, settings=settings, cost=1e5))
+        return tuple(stages)
 
-    def _has(self, positives: str) -> bool:
-        return positives == "training text" or self.texts.unseen is not None
+    def _cost(self, name: str, model: Any, scored: Corpus, other: Corpus, *, scores_real: bool) -> Estimate:
+        longest = self.texts.longest
+        return model_cost(name, model, scored, other, longest=longest, scores_real=scores_real, seed=self.seed)
 
-    def _parts(self, positives: str, n_seen: int, settings: dict[str, Any]) -> tuple[Part, ...]:
-        """Return the parts that real sentences for classifiers come from, and add to `settings` what else decides."""
-        if positives == "unseen text":
+    def _positives(self, positives: str, n_seen: int) -> tuple[Part, dict[str, Any]]:
+        """Return the real sentences for classifiers, and what settings say of them."""
+        if positives == UNSEEN:
             assert self.texts.unseen is not None
-            return (self.texts.unseen,)
-        whole = self.positives == "everything"
-        settings["of"] = "everything" if whole else n_seen
-        return (self.texts.train if whole else replace(self.texts.train, first=n_seen),)
+            return self.texts.unseen, {}
+        if self.positives == "everything":
+            return self.texts.train, {"of": "everything"}
+        return replace(self.texts.train, first=n_seen), {"of": n_seen}
 
-    def _real(self, work: Work, positives: str, n_seen: int, n: int) -> Corpus:
-        """Return real sentences for classifiers: `n` of them or, where there are fewer, all.
+    def _at_most(self, corpus: Corpus, n: int, positives: str) -> Corpus:
+        """Return `n` real sentences or, where there are fewer, all.
 
         Of the training text they are drawn at random, so that a generator of a fraction saw its share of them.
         """
-        (part,) = self._parts(positives, n_seen, {})
-        corpus = part.load(work, self.form)
         if len(corpus) <= n:
             return corpus
-        if positives == "unseen text":
+        if positives == UNSEEN:
             return corpus.take(np.arange(n))
         return corpus.take(np.sort(stream(self.seed, "study", "positives").permutation(len(corpus))[:n]))
 
@@ -338,15 +374,16 @@ class Judging:
         kind: str,
         label: str,
         names: tuple[str, ...],
-        compute: Callable[[Work], dict[str, Estimate]],
+        compute: Callable[[Load], dict[str, Estimate]],
         *built_on: Part | Stage,
         settings: Mapping[str, Any] | None = None,
         cost: float = 1.0,
-    ) -> Cells:
-        """Return the stage that keeps what `compute` returns."""
+    ) -> Stage:
+        """Return the stage that keeps what `compute` returns, estimates by these names."""
+        form = self.texts.form
 
         def run(work: Work) -> dict[str, Any]:
-            estimates = compute(work)
+            estimates = compute(lambda one: one.load(work, form) if isinstance(one, Part) else opened(work, one))
             save_estimates(work.folder / ESTIMATES, estimates)
             documents = {name: estimate.to_dict() for name, estimate in estimates.items()}
             return {
@@ -361,185 +398,69 @@ class Judging:
             "names": list(names),
             "texts": [part.settings for part in parts],
             "seed": self.seed,
-            "longest": self.longest,
-            "form": self.form.hash,
+            "longest": self.texts.longest,
+            "form": form.hash,
             **(settings or {}),
         }
-        return Cells(Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost), names)
+        return Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost)
 
 
-def real_texts(text: StudyText) -> Texts:
-    """Return the parts of the real text as the study reads them."""
-    return Texts(
-        train=Part(text.train),
-        valid=Part(text.valid),
-        test=Part(text.test),
-        unseen=None if text.unseen is None else Part(text.unseen),
-        more=None if text.more is None else Part(text.more),
-        n_train=len(text.train),
-    )
-
-
-ORIGINAL = "GPT-2"  # the family of the model that writes
-
-
-def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
-    """Return the parts that the original model writes, each a set of its own."""
-    original = training(
-        "original",
-        KINDS[ORIGINAL],
-        preset=scale.original.preset,
-        changes=scale.original.changes,
-        precision=scale.precision,
-        text=Part(text.train),
-        valid=Part(text.valid),
-        form=text.form,
-        longest=text.longest,
-        seed=seed_for(seed, "original"),
-        cost=float(len(text.train)),
-        stage_kind="train-original",
-    )
-    n_judged = scale.n_judged(scale.n_drawn_train)
-    counts = {
-        "train": scale.n_drawn_train,
-        "valid": scale.n_valid,
-        "test": scale.n_test,
-        "unseen": n_judged,
-        "more": n_judged,
-    }
-    parts = {
-        file: Part(
-            stage=sampling(
-                f"original {file}",
-                original,
-                {file: count},
-                seed=seed_for(seed, "sample", "original"),
-                longest=text.longest,
-                stage_kind="sample-original",
-            ),
-            file=file,
-        )
-        for file, count in counts.items()
-    }
-    return Texts(
-        train=parts["train"],
-        valid=parts["valid"],
-        test=parts["test"],
-        unseen=parts["unseen"],
-        more=parts["more"],
-        n_train=scale.n_drawn_train,
-        original=original,
-    )
-
-
-@dataclass(frozen=True)
 class Experiment:
-    """All stages of a study."""
+    """All stages of a study; nothing is computed yet.
 
-    generators: Mapping[str, int]  # Name to training sentences, families one after the other, rising
-    families: Mapping[str, tuple[str, ...]]  # Family to its generators, rising
-    trained: Mapping[str, Stage]  # Name to the stage that trained the first initialisation
-    drawn: Mapping[str, Stage]  # The same for its sentences
-    # (generator or `REAL`, initialisation, temperature) to what was measured
-    cells: Mapping[tuple[str, int, float], tuple[Cells, ...]]
-    targets: tuple[Stage, ...]  # The stages that a report needs
-    networks: Mapping[str, Network]  # Family to its network
-    # Which of the training text classifiers are given: with "fraction", each generator is judged by real text of its
-    # own
-    positives: Literal["everything", "fraction"] = "everything"
+    `positives`: which of the training text classifiers are given; with "fraction", each generator is judged by real
+    text of its own.
+    """
 
-
-def build(
-    texts: Texts,
-    scale: Scale,
-    form: TextForm,
-    *,
-    longest: int,
-    seed: int,
-    initialisations: int,
-    positives: Literal["everything", "fraction"] = "everything",
-) -> Experiment:
-    """Return the stages of a study; nothing is computed yet."""
-    plan = Judging(texts, scale, form, longest, seed, positives)
-    sizes = {fraction: first_share(texts.n_train, fraction) for fraction in scale.fractions}
-    families = {family: tuple(generator_name(family, fraction) for fraction in scale.fractions) for family in KINDS}
-    judges = {
-        family: training(
-            f"{family} judge",
-            kind,
-            preset=scale.networks[family].preset,
-            changes=scale.networks[family].changes,
-            precision=scale.precision,
-            text=texts.train,
-            valid=texts.valid,
-            form=form,
-            longest=longest,
-            seed=seed_for(seed, family, "judge"),
-            cost=float(texts.n_train),
-        )
-        for family, kind in KINDS.items()
-    }
-    trained: dict[str, Stage] = {}
-    drawn: dict[str, Stage] = {}
-    cells: dict[tuple[str, int, float], tuple[Cells, ...]] = {}
-    for family, kind in KINDS.items():
-        for fraction, n in sizes.items():
-            name = generator_name(family, fraction)
-            for number in range(initialisations):
-                label = name if number == 0 else f"{name} initialisation {number + 1}"
-                model = training(
-                    label,
-                    kind,
-                    preset=scale.networks[family].preset,
-                    changes=scale.networks[family].changes,
-                    precision=scale.precision,
-                    text=replace(texts.train, first=n),
-                    valid=texts.valid,
-                    form=form,
-                    longest=longest,
-                    seed=seed_for(seed, name, number),
-                    cost=float(n),
-                )
-                draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
+    def __init__(
+        self, texts: Texts, scale: Scale, *, seed: int, initialisations: int, positives: Positives = "everything"
+    ) -> None:
+        plan = Judging(texts, scale, seed, positives)
+        self.networks, self.positives = scale.networks, positives
+        self.generators: dict[str, int] = {}  # Name to training sentences, families one after the other, rising
+        self.families: dict[str, tuple[str, ...]] = {}  # Family to its generators, rising
+        # Name to the stage that trained the first initialisation, and to that which drew its sentences
+        self.trained: dict[str, Stage] = {}
+        self.drawn: dict[str, Stage] = {}
+        # (generator or `REAL`, initialisation, temperature) to the stages that measured it
+        self.measuring: dict[tuple[str, int, float], tuple[Stage, ...]] = {}
+        temperatures = (1.0, *(temperature for temperature in TEMPERATURES if temperature != 1))
+        judges = {
+            family: texts.network(
+                f"{family} judge", family, scale.networks[family], texts.train, scale,
+                seed=seed_for(seed, family, "judge"), cost=texts.n_train,
+            )
+            for family in KINDS
+        }  # fmt: skip
+        for family, fraction, number in product(KINDS, scale.fractions, range(initialisations)):
+            name, n = generator_name(family, fraction), first_share(texts.n_train, fraction)
+            label = name if number == 0 else f"{name} initialisation {number + 1}"
+            model = texts.network(
+                label, family, scale.networks[family], replace(texts.train, first=n), scale,
+                seed=seed_for(seed, name, number), cost=n,
+            )  # fmt: skip
+            draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
+            if number == 0:
+                self.generators[name], self.trained[name] = n, model
+                self.families[family] = (*self.families.get(family, ()), name)
+            for temperature in temperatures if number == 0 else temperatures[:1]:
+                at = label if temperature == 1 else f"{name} T={temperature:g}"
                 counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
-                sample = sampling(label, model, counts, seed=draw_seed, longest=longest)
+                if temperature != 1:
+                    counts = {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})}
+                sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature, longest=texts.longest)
                 test = Part(stage=sample, file="test")
-                cells[name, number, 1.0] = (
-                    plan.overlap(label, test),
-                    plan.cost(label, test, judges[family], model),
-                    *plan.discrepancies(label, sample, n, number),
-                    *([plan.exact(label, test, model)] if texts.original is not None else []),
-                    *([plan.reverse(label, family, sample)] if scale.reverse_network and number == 0 else []),
-                )
-                if number > 0:
-                    continue
-                trained[name], drawn[name] = model, sample
-                for temperature in TEMPERATURES:
-                    if temperature == 1:
-                        continue
-                    at = f"{name} T={temperature:g}"
-                    sample = sampling(
-                        at,
-                        model,
-                        {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})},
-                        seed=draw_seed,
-                        temperature=temperature,
-                        longest=longest,
-                    )
-                    part = Part(stage=sample, file="test")
-                    cells[name, 0, temperature] = (
-                        plan.overlap(at, part),
-                        plan.cost(at, part, judges[family], model),
-                        *([plan.reverse(at, family, sample)] if scale.reverse_network else []),
-                    )
-    cells[REAL, 0, 1.0] = plan.real(judges)
-    return Experiment(
-        generators={names[i]: n for names in families.values() for i, n in enumerate(sizes.values())},
-        families=families,
-        trained=trained,
-        drawn=drawn,
-        cells=cells,
-        targets=tuple(kept.stage for group in cells.values() for kept in group),
-        positives=positives,
-        networks=scale.networks,
-    )
+                group = [plan.overlap(at, test), plan.cost(at, test, judges[family], model)]
+                if temperature == 1:
+                    self.drawn.setdefault(name, sample)
+                    group += plan.discrepancies(label, sample, n, number)
+                    group += [plan.exact(label, test, model)] if texts.original is not None else []
+                if scale.reverse_network and number == 0:
+                    group.append(plan.reverse(at, family, sample))
+                self.measuring[name, number, temperature] = tuple(group)
+        self.measuring[REAL, 0, 1.0] = plan.real(judges)
+
+    @property
+    def targets(self) -> tuple[Stage, ...]:
+        """The stages that a report needs."""
+        return tuple(stage for stages in self.measuring.values() for stage in stages)

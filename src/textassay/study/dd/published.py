@@ -5,18 +5,8 @@ and 3 are drawings without numbers and are not here.
 Departs from it: "BLEU" of table 5 is BLEU-5, "test DD" is DD, "d_d" is exact DD; what does not agree with itself in the
 paper is said in the note of its table.
 
-Scale ``tiny`` shows on any corpus, in minutes, that everything works. ``paper`` has the published sizes and networks,
-and wants a GPU. ``laptop`` is what two cores do in an evening; in seconds of one core, with about 10 tokens a sentence:
-
-- a network of preset ``small`` learns from 8 x 25,000 sentences at 100 % and from 3 times as many in the five fractions
-  together; with its judge, 8 million tokens a family: 800 (LSTM, 10,000 tokens a second) and 1,350 (GPT-2, 6,000);
-- one run of the paper's classifier: 31 steps of 0.09 s an epoch, 0.7 s to validate, 100 epochs: 360, ten times 3,600;
-- our classifier, 18,000 sentences a side, 30 each, 21 times: 600;
-- drawing 62,000 sentences from each generator: 450; scoring five times 10,000 under two models: 850; BLEU and FED: 250;
-- exact discrepancies: 500, and the original model: 330.
-
-That is about 8,000 a study on real text and 8,700 on synthetic text: both in two and a half hours on two cores; with
-several trainings of each generator nearly as many times that.
+Scale ``tiny`` shows on any corpus, in minutes, that everything works; ``laptop`` has small networks and few sentences,
+for two cores; ``paper`` has the published sizes and networks, and wants a GPU.
 """
 
 from collections.abc import Mapping
@@ -24,12 +14,12 @@ from dataclasses import dataclass
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.meta_evaluation import BY_DISCREPANCY, MetricValues, PublishedTable
-from textassay.study.presets import Network
+from textassay.meta_evaluation import BY_DISCREPANCY, PublishedTable
+from textassay.study.presets import Network, scales
+from textassay.study.published_tables import parse_tables
 
 DD, VALID_DD, EXACT = "DD", "valid DD", BY_DISCREPANCY
 FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
-ALL = "all 10"
 
 # As the paper ranks generators; "closer" (to what real text scores) is ours.
 DIRECTIONS: Mapping[str, Better] = {
@@ -57,126 +47,91 @@ def group_name(family: str, n: int = len(FRACTIONS)) -> str:
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     family: tuple(generator_name(family, fraction) for fraction in FRACTIONS) for family in ("LSTM", "GPT-2")
 }
-_GENERATORS = (*FAMILIES["LSTM"], *FAMILIES["GPT-2"])
 
-PUBLISHED = (
-    PublishedTable(
-        "table 1",
-        "Models: settings and parameters in millions",
-        ("LSTM", "GPT-2", "CNN"),
-        ("parameters", "layers", "hidden size", "embedding size", "dropout", "learning rate", "batch"),
-        (
-            (30.1, 2, 512, 512, 0.5, 1e-3, 128),
-            (268.0, 12, 768, 768, 0.1, 2e-5, 128),
-            (10.5, None, None, 512, 0.5, 1e-4, 512),
-        ),
-        note="The printed parameters are three times the trainable ones (10.03, 89.47 and 3.50 million with 5,690 "
-        "words): they count both moments of Adam, too.",
-    ),
-    PublishedTable(
-        "table 2",
-        "Synthetic text: exact discrepancy, and what the classifier found",
-        ("LSTM_0.2", "GPT-2_0.2", "LSTM_0.4", "LSTM_0.6", "LSTM_0.8", "GPT-2_0.4", "LSTM_1.0", "GPT-2_0.6", "GPT-2_0.8",
-         "GPT-2_1.0"),
-        (EXACT, "accuracy", DD),
-        (
-            (0.994, 0.721, 0.442),
-            (0.991, 0.691, 0.381),
-            (0.986, 0.679, 0.359),
-            (0.980, 0.657, 0.314),
-            (0.976, 0.644, 0.289),
-            (0.973, 0.644, 0.287),
-            (0.972, 0.628, 0.256),
-            (0.959, 0.621, 0.241),
-            (0.948, 0.609, 0.218),
-            (0.935, 0.596, 0.192),
-        ),
-        note="LSTM_0.8 and GPT-2_0.4 differ by less than the error of sampling 10,000 sentences a side.",
-    ),
-    PublishedTable(
-        "table 3",
-        "Real text: accuracy of the classifier and discrepancy",
-        _GENERATORS,
-        ("valid accuracy", VALID_DD, "accuracy", DD),
-        (
-            (0.758, 0.517, 0.745, 0.490),
-            (0.718, 0.437, 0.706, 0.412),
-            (0.700, 0.400, 0.697, 0.393),
-            (0.673, 0.347, 0.677, 0.353),
-            (0.648, 0.296, 0.661, 0.322),
-            (0.752, 0.504, 0.723, 0.446),
-            (0.682, 0.365, 0.670, 0.340),
-            (0.667, 0.333, 0.655, 0.309),
-            (0.630, 0.259, 0.646, 0.292),
-            (0.588, 0.176, 0.621, 0.242),
-        ),
-    ),
-    PublishedTable(
-        "table 4",
-        "Real text: Kendall's tau with the order by training text",
-        ("BLEU-5", "FED", "LM score", DD),
-        tuple(map(group_name, FAMILIES)),
-        ((0.0, 0.6), (0.6, 0.8), (-0.2, 1.0), (1.0, 1.0)),
-    ),
-    PublishedTable(
-        "table 5",
-        "Synthetic text: Kendall's tau with the order by exact discrepancy",
-        ("BLEU-5", "LM score", "FED", DD),
-        (*map(group_name, FAMILIES), ALL),
-        ((0.80, 0.80, 0.38), (0.40, 1.0, 0.82), (0.84, 0.84, 0.92), (1.0, 1.0, 1.0)),
-        note="0.92 for FED does not follow from tables 2 and 6, which give 0.871: FED puts GPT-2_0.4 before LSTM_1.0, "
-        "table 2 does not. Were it the other way round there, DD's own tau would be 0.956.",
-    ),
-    PublishedTable(
-        "table 6",
-        "Synthetic text: Fréchet embedding distance",
-        ("GPT-2_1.0", "GPT-2_0.8", "GPT-2_0.6", "GPT-2_0.4", "LSTM_1.0", "LSTM_0.8", "LSTM_0.6", "LSTM_0.4",
-         "GPT-2_0.2", "LSTM_0.2"),
-        ("FED",),
-        tuple((value,) for value in (0.01, 0.011, 0.011, 0.011, 0.012, 0.012, 0.012, 0.014, 0.014, 0.016)),
-    ),
-    PublishedTable(
-        "table 7",
-        "Real text: BLEU and self-BLEU",
-        _GENERATORS,
-        (*(f"BLEU-{n}" for n in (2, 3, 4)), *(f"self-BLEU-{n}" for n in (2, 3, 4))),
-        (
-            (0.850, 0.587, 0.340, 0.863, 0.616, 0.370),
-            (0.860, 0.607, 0.362, 0.871, 0.633, 0.393),
-            (0.857, 0.601, 0.356, 0.869, 0.629, 0.389),
-            (0.860, 0.606, 0.360, 0.869, 0.631, 0.390),
-            (0.856, 0.598, 0.352, 0.867, 0.624, 0.383),
-            (0.838, 0.577, 0.334, 0.850, 0.600, 0.360),
-            (0.844, 0.590, 0.350, 0.856, 0.613, 0.379),
-            (0.845, 0.591, 0.351, 0.858, 0.618, 0.383),
-            (0.850, 0.601, 0.361, 0.862, 0.627, 0.392),
-            (0.849, 0.598, 0.358, 0.862, 0.624, 0.390),
-        ),
-        spreads=(
-            (0.002, 0.004, 0.004, 0.002, 0.004, 0.006),
-            (0.001, 0.001, 0.002, 0.001, 0.001, 0.002),
-            (0.001, 0.002, 0.002, 0.001, 0.003, 0.003),
-            (0.001, 0.001, 0.002, 0.001, 0.003, 0.004),
-            (0.001, 0.002, 0.003, 0.001, 0.002, 0.003),
-            (0.003, 0.005, 0.005, 0.003, 0.006, 0.007),
-            (0.001, 0.003, 0.003, 0.002, 0.004, 0.004),
-            (0.002, 0.003, 0.002, 0.002, 0.004, 0.005),
-            (0.001, 0.002, 0.002, 0.001, 0.005, 0.002),
-            (0.003, 0.005, 0.005, 0.002, 0.004, 0.005),
-        ),
-        note="Published: mean and spread over five initialisations.",
-    ),
-)  # fmt: skip
+PUBLISHED = parse_tables("""
+table 1: Models: settings and parameters in millions
+      | parameters | layers | hidden size | embedding size | dropout | learning rate | batch
+LSTM  |       30.1 |      2 |         512 |            512 |     0.5 |         0.001 |   128
+GPT-2 |      268.0 |     12 |         768 |            768 |     0.1 |         2e-05 |   128
+CNN   |       10.5 |        |             |            512 |     0.5 |        0.0001 |   512
+The printed parameters are three times the trainable ones (10.03, 89.47 and 3.50 million with 5,690 words): they count
+both moments of Adam, too.
+
+table 2: Synthetic text: exact discrepancy, and what the classifier found
+          | exact DD | accuracy |    DD
+LSTM_0.2  |    0.994 |    0.721 | 0.442
+GPT-2_0.2 |    0.991 |    0.691 | 0.381
+LSTM_0.4  |    0.986 |    0.679 | 0.359
+LSTM_0.6  |    0.980 |    0.657 | 0.314
+LSTM_0.8  |    0.976 |    0.644 | 0.289
+GPT-2_0.4 |    0.973 |    0.644 | 0.287
+LSTM_1.0  |    0.972 |    0.628 | 0.256
+GPT-2_0.6 |    0.959 |    0.621 | 0.241
+GPT-2_0.8 |    0.948 |    0.609 | 0.218
+GPT-2_1.0 |    0.935 |    0.596 | 0.192
+LSTM_0.8 and GPT-2_0.4 differ by less than the error of sampling 10,000 sentences a side.
+
+table 3: Real text: accuracy of the classifier and discrepancy
+          | valid accuracy | valid DD | accuracy |    DD
+LSTM_0.2  |          0.758 |    0.517 |    0.745 | 0.490
+LSTM_0.4  |          0.718 |    0.437 |    0.706 | 0.412
+LSTM_0.6  |          0.700 |    0.400 |    0.697 | 0.393
+LSTM_0.8  |          0.673 |    0.347 |    0.677 | 0.353
+LSTM_1.0  |          0.648 |    0.296 |    0.661 | 0.322
+GPT-2_0.2 |          0.752 |    0.504 |    0.723 | 0.446
+GPT-2_0.4 |          0.682 |    0.365 |    0.670 | 0.340
+GPT-2_0.6 |          0.667 |    0.333 |    0.655 | 0.309
+GPT-2_0.8 |          0.630 |    0.259 |    0.646 | 0.292
+GPT-2_1.0 |          0.588 |    0.176 |    0.621 | 0.242
+
+table 4: Real text: Kendall's tau with the order by training text
+         | 5 LSTM | 5 GPT-2
+BLEU-5   |    0.0 |     0.6
+FED      |    0.6 |     0.8
+LM score |   -0.2 |     1.0
+DD       |    1.0 |     1.0
+
+table 5: Synthetic text: Kendall's tau with the order by exact discrepancy
+         | 5 LSTM | 5 GPT-2 | all 10
+BLEU-5   |   0.80 |    0.80 |   0.38
+LM score |   0.40 |    1.00 |   0.82
+FED      |   0.84 |    0.84 |   0.92
+DD       |   1.00 |    1.00 |   1.00
+0.92 for FED does not follow from tables 2 and 6, which give 0.871: FED puts GPT-2_0.4 before LSTM_1.0, table 2 does
+not. Were it the other way round there, DD's own tau would be 0.956.
+
+table 6: Synthetic text: Fréchet embedding distance
+          |   FED
+GPT-2_1.0 | 0.010
+GPT-2_0.8 | 0.011
+GPT-2_0.6 | 0.011
+GPT-2_0.4 | 0.011
+LSTM_1.0  | 0.012
+LSTM_0.8  | 0.012
+LSTM_0.6  | 0.012
+LSTM_0.4  | 0.014
+GPT-2_0.2 | 0.014
+LSTM_0.2  | 0.016
+
+table 7: Real text: BLEU and self-BLEU
+          |        BLEU-2 |        BLEU-3 |        BLEU-4 |   self-BLEU-2 |   self-BLEU-3 |   self-BLEU-4
+LSTM_0.2  | 0.850 ± 0.002 | 0.587 ± 0.004 | 0.340 ± 0.004 | 0.863 ± 0.002 | 0.616 ± 0.004 | 0.370 ± 0.006
+LSTM_0.4  | 0.860 ± 0.001 | 0.607 ± 0.001 | 0.362 ± 0.002 | 0.871 ± 0.001 | 0.633 ± 0.001 | 0.393 ± 0.002
+LSTM_0.6  | 0.857 ± 0.001 | 0.601 ± 0.002 | 0.356 ± 0.002 | 0.869 ± 0.001 | 0.629 ± 0.003 | 0.389 ± 0.003
+LSTM_0.8  | 0.860 ± 0.001 | 0.606 ± 0.001 | 0.360 ± 0.002 | 0.869 ± 0.001 | 0.631 ± 0.003 | 0.390 ± 0.004
+LSTM_1.0  | 0.856 ± 0.001 | 0.598 ± 0.002 | 0.352 ± 0.003 | 0.867 ± 0.001 | 0.624 ± 0.002 | 0.383 ± 0.003
+GPT-2_0.2 | 0.838 ± 0.003 | 0.577 ± 0.005 | 0.334 ± 0.005 | 0.850 ± 0.003 | 0.600 ± 0.006 | 0.360 ± 0.007
+GPT-2_0.4 | 0.844 ± 0.001 | 0.590 ± 0.003 | 0.350 ± 0.003 | 0.856 ± 0.002 | 0.613 ± 0.004 | 0.379 ± 0.004
+GPT-2_0.6 | 0.845 ± 0.002 | 0.591 ± 0.003 | 0.351 ± 0.002 | 0.858 ± 0.002 | 0.618 ± 0.004 | 0.383 ± 0.005
+GPT-2_0.8 | 0.850 ± 0.001 | 0.601 ± 0.002 | 0.361 ± 0.002 | 0.862 ± 0.001 | 0.627 ± 0.005 | 0.392 ± 0.002
+GPT-2_1.0 | 0.849 ± 0.003 | 0.598 ± 0.005 | 0.358 ± 0.005 | 0.862 ± 0.002 | 0.624 ± 0.004 | 0.390 ± 0.005
+Published: mean and spread over five initialisations.
+""")
 
 
 def published_table(name: str) -> PublishedTable:
     """Return one table by its id, such as "table 2"; raises KeyError for an unknown one."""
     return {table.id: table for table in PUBLISHED}[name]
-
-
-def published_values(table: str, column: str) -> MetricValues:
-    """Return a column of a table as values without errors, with the direction in which the paper ranks by it."""
-    return MetricValues.exact(column, DIRECTIONS[column], published_table(table).column(column))
 
 
 def published_tau(corpus: str, metric: str, group: str) -> float | None:
@@ -187,10 +142,9 @@ def published_tau(corpus: str, metric: str, group: str) -> float | None:
 
 KINDS: Mapping[str, str] = {"LSTM": "lstm", "GPT-2": "gpt2"}  # as the tables call them, and as the catalogue does
 TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2)
-PAPER_FRACTIONS = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scale:
     """Sizes of a study; counts are of sentences."""
 
@@ -207,7 +161,7 @@ class Scale:
     fractions: tuple[float, ...]  # Of the training text, rising, the last 1
     networks: Mapping[str, Network]  # Family to its network
     original: Network  # That writes the synthetic text
-    networks_unseen: bool  # Whether the paper's classifier, too, is trained on unseen text, and not ours alone
+    networks_unseen: bool = False  # Whether the paper's classifier, too, is trained on unseen text, and not ours alone
     reverse_network: bool  # Whether the reverse language model score is also that of a network
     min_count: int  # Tokens that stand fewer times in the training text are ``<unk>``
     initialisations: int  # Of each generator; at other temperatures than 1, the first alone is measured
@@ -229,57 +183,22 @@ class Scale:
         return n if self.most_judged is None else min(n, self.most_judged)
 
 
-_GPT_2 = Network("small", {"width": 128, "layers": 2})
-SCALES: Mapping[str, Scale] = {
-    "tiny": Scale(
-        name="tiny",
-        n_train=4000,
-        n_drawn_train=4000,
-        n_valid=500,
-        n_test=1000,
-        n_class=2000,
-        unseen=True,
-        fractions=(0.2, 0.5, 1.0),
-        networks=dict.fromkeys(KINDS, Network("tiny")),
-        original=Network("tiny"),
-        networks_unseen=False,
-        reverse_network=False,
-        min_count=2,
-        initialisations=1,
-    ),
-    "laptop": Scale(
-        name="laptop",
-        n_train=6000,
-        n_drawn_train=6000,
-        n_valid=1500,
-        n_test=4000,
-        n_class=2500,
-        unseen=True,
-        fractions=PAPER_FRACTIONS,
-        networks={"LSTM": Network("small", {"width": 128}), "GPT-2": _GPT_2},
-        original=_GPT_2,
-        networks_unseen=False,
-        reverse_network=False,
-        min_count=2,
-        initialisations=3,
-        precision="auto",
-    ),
-    "paper": Scale(
-        name="paper",
-        n_train=None,
-        n_drawn_train=300_000,
-        n_valid=10_000,
-        n_test=10_000,
-        n_class=None,
-        unseen=False,
-        fractions=PAPER_FRACTIONS,
-        networks=dict.fromkeys(KINDS, Network("paper")),
-        original=Network("paper"),
-        networks_unseen=False,
-        reverse_network=True,
-        min_count=1,
-        initialisations=5,
-        precision="auto",
-        most_judged=50_000,
-    ),
-}
+_LSTM, _GPT_2 = Network("small", {"width": 128}), Network("small", {"width": 128, "layers": 2})
+_TINY, _PAPER = Network("tiny"), Network("paper")
+SCALES: Mapping[str, Scale] = scales(
+    Scale,
+    n_train=(4000, 6000, None),
+    n_drawn_train=(4000, 6000, 300_000),
+    n_valid=(500, 1500, 10_000),
+    n_test=(1000, 4000, 10_000),
+    n_class=(2000, 2500, None),
+    unseen=(True, True, False),
+    fractions=((0.2, 0.5, 1.0), FRACTIONS, FRACTIONS),
+    networks=(dict.fromkeys(KINDS, _TINY), {"LSTM": _LSTM, "GPT-2": _GPT_2}, dict.fromkeys(KINDS, _PAPER)),
+    original=(_TINY, _GPT_2, _PAPER),
+    reverse_network=(False, False, True),
+    min_count=(2, 2, 1),
+    initialisations=(1, 3, 5),
+    precision=("float32", "auto", "auto"),
+    most_judged=(None, None, 50_000),
+)

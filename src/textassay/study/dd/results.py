@@ -10,9 +10,9 @@ and 3.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -25,20 +25,20 @@ from textassay.meta_evaluation import (
     Curve,
     CurvePoint,
     MetricValues,
-    Number,
     ReproducedTable,
     Reproduction,
     beside,
 )
 from textassay.resampling import terms_interval
+from textassay.study.cells import value_cell
 from textassay.study.dd.experiment import (
     CNN,
     ESTIMATES,
     OURS,
     REAL,
     Experiment,
+    Positives,
     StudyText,
-    build,
     real_texts,
     synthetic_texts,
 )
@@ -55,7 +55,7 @@ from textassay.study.dd.published import (
     published_table,
 )
 from textassay.study.measures import LEVEL, LM, LM_SELF, REVERSE, REVERSE_NGRAM, load_estimates, mean_interval
-from textassay.study.presets import Network, in_words, scale_in_words
+from textassay.study.presets import Network, in_words
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage, Stages
 
@@ -71,27 +71,29 @@ DDS = (DD, DD_UNSEEN, OUR_DD_SEEN, OUR_DD)
 
 @dataclass(frozen=True)
 class Measurements:
-    """Everything measured: (generator or `REAL`, initialisation, temperature) to label to estimate.
-
-    `networks` is family to column of table 1 to the value of its generators.
-    """
+    """Everything measured."""
 
     experiment: Experiment
+    # By (generator or `REAL`, initialisation, temperature) and label
     estimates: Mapping[tuple[str, int, float], Mapping[str, Estimate]]
-    networks: Mapping[str, Mapping[str, float]]
+    networks: Mapping[str, Mapping[str, float]]  # Family to column of table 1 to the value of its generators
 
-    def of(self, label: str, number: int = 0, temperature: float = 1.0) -> dict[str, Estimate]:
+    def at(self, name: str, temperature: float, number: int = 0) -> Mapping[str, Estimate]:
+        """Return label to estimate of one generator."""
+        return self.estimates.get((name, number, temperature), {})
+
+    def of(self, label: str, number: int = 0) -> dict[str, Estimate]:
         """Return generator to its estimate, for those that have one."""
-        estimates = {}
-        for name in self.experiment.generators:
-            estimate = self.estimates.get((name, number, temperature), {}).get(label)
-            if estimate is not None:
-                estimates[name] = estimate
-        return estimates
+        known = {name: self.at(name, 1.0, number) for name in self.experiment.generators}
+        return {name: estimates[label] for name, estimates in known.items() if label in estimates}
+
+    def runs(self, label: str) -> list[dict[str, Estimate]]:
+        """Return the same of each initialisation."""
+        return [self.of(label, number) for number in range(self.n_initialisations)]
 
     def means(self, label: str) -> dict[str, Cell]:
         """Return generator to the mean over its initialisations, for those that have one."""
-        runs = [self.of(label, number) for number in range(self.n_initialisations)]
+        runs = self.runs(label)
         return {name: _cell(name, label, [run[name] for run in runs if name in run]) for name in runs[0]}
 
     @property
@@ -109,15 +111,11 @@ class Measurements:
 def gather(experiment: Experiment, stages: Stages) -> Measurements:
     """Return the results of all stages of an experiment; all must be done."""
     estimates: dict[tuple[str, int, float], dict[str, Estimate]] = {}
-    for key, group in experiment.cells.items():
-        for cells in group:
-            done = stages.done(cells.stage)
-            assert done is not None
-            kept = load_estimates(done.folder / ESTIMATES, cells.names)
-            if key[0] == REAL and cells.stage.kind == "likelihood":  # one a family
-                kept = {
-                    f"{label} {cells.stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()
-                }
+    for key, group in experiment.measuring.items():
+        for stage in group:
+            kept = load_estimates(stages.folder_of(stage) / ESTIMATES, stage.settings["names"])
+            if key[0] == REAL and stage.kind == "likelihood":  # one a family
+                kept = {f"{label} {stage.name.removeprefix(REAL).strip()}": value for label, value in kept.items()}
             estimates.setdefault(key, {}).update({_LABELS.get(label, label): value for label, value in kept.items()})
     networks = {}
     for family, names in experiment.families.items():
@@ -148,23 +146,16 @@ def measured_values(measurements: Measurements, corpus: Corpus) -> Measured:
     values: dict[str, Sequence[MetricValues]] = {}
     for label in measurements.labels:
         better = DIRECTIONS.get(label, "lower")
-        runs = [measurements.of(label, number) for number in range(measurements.n_initialisations)]
-        runs = [estimates for estimates in runs if len(estimates) == len(measurements.experiment.generators)]
+        n = len(measurements.experiment.generators)
+        runs = [estimates for estimates in measurements.runs(label) if len(estimates) == n]
         if label == OUR_DD_SEEN and measurements.experiment.positives == "fraction":  # real text that nobody shares
             apart = [{name: (each.value, each.interval) for name, each in estimates.items()} for estimates in runs]
             values[label] = [MetricValues.independent(label, better, each) for each in apart]
         else:
             values[label] = [MetricValues.of_estimates(each, name=label, better=better) for each in runs]
         if label == DD:
-            on_valid = [
-                {name: estimate.details["validation"] for name, estimate in estimates.items()} for estimates in runs
-            ]
-            values[VALID_DD] = [
-                MetricValues.independent(
-                    VALID_DD, "lower", {name: (float(one["value"]), _interval(one)) for name, one in each.items()}
-                )
-                for each in on_valid
-            ]
+            on_valid = [{name: _on_valid(estimate) for name, estimate in estimates.items()} for estimates in runs]
+            values[VALID_DD] = [MetricValues.independent(VALID_DD, "lower", each) for each in on_valid]
     dds = tuple(label for label in DDS if label in values)
     return Measured(corpus, measurements.experiment.families, values, dds)
 
@@ -204,38 +195,43 @@ def _cells(measurements: Measurements) -> Iterator[Cell]:
             yield Cell(family, column, value, differs=differs)
     for name in measurements.experiment.generators:
         for label in measurements.labels:
-            estimates = (measurements.of(label, number) for number in range(measurements.n_initialisations))
-            runs = [each[name] for each in estimates if name in each]
+            runs = [each[name] for each in measurements.runs(label) if name in each]
             if runs:
                 yield _cell(name, label, runs)
             if label == DD and runs:
                 yield _mean_cell(name, "accuracy", [run.details["accuracy"] for run in runs])
-                on_valid = [run.details["validation"] for run in runs]
-                ends = [on_valid[0][end] if len(runs) == 1 else None for end in ("low", "high")]
-                yield _mean_cell(name, VALID_DD, [one["value"] for one in on_valid], *ends)
-                yield _mean_cell(name, "valid accuracy", [one["accuracy"] for one in on_valid])
-    for label, estimate in measurements.estimates.get((REAL, 0, 1.0), {}).items():
+                on_valid, intervals = zip(*map(_on_valid, runs), strict=True)
+                yield _mean_cell(name, VALID_DD, on_valid, intervals[0] if len(runs) == 1 else None)
+                yield _mean_cell(name, "valid accuracy", [run.details["validation"]["accuracy"] for run in runs])
+    for label, estimate in measurements.at(REAL, 1.0).items():
         yield _cell(REAL, label, [estimate])
 
 
 def _cell(row: str, label: str, runs: Sequence[Estimate]) -> Cell:
-    return _mean_cell(row, label, [run.value for run in runs], *_ends(label, runs))
+    return _mean_cell(row, label, [run.value for run in runs], _interval_of_mean(label, runs))
 
 
-def _mean_cell(row: str, label: str, values: Sequence[float], low: Number = None, high: Number = None) -> Cell:
+def _mean_cell(row: str, label: str, values: Sequence[float], interval: Interval | None = None) -> Cell:
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Cell(row, label, float(np.mean(values)), low, high, differs=_DIFFERS.get(label, ""), spread=spread)
+    return value_cell(row, label, float(np.mean(values)), interval, differs=_DIFFERS.get(label, ""), spread=spread)
 
 
-def _ends(label: str, runs: Sequence[Estimate]) -> tuple[Number, Number]:
+def _interval_of_mean(label: str, runs: Sequence[Estimate]) -> Interval | None:
     """Return the interval of the mean over initialisations: their spread, and the error of the real text they share."""
-    if len(runs) == 1 or any(run.interval is None for run in runs):
-        interval = runs[0].interval
-        return (None, None) if interval is None or len(runs) > 1 else (interval.low, interval.high)
+    if len(runs) == 1:
+        return runs[0].interval
+    if any(run.interval is None for run in runs):
+        return None
     each = [MetricValues.of_estimates({"": run}, name=label, better="lower") for run in runs]
     shared, own = (float(np.sqrt(np.mean(one))) for one in ([m.shared[0, 0] for m in each], [m.own[0] for m in each]))
-    interval = mean_interval([run.value for run in runs], shared, own_error=own)
-    return interval.low, interval.high
+    return mean_interval([run.value for run in runs], shared, own_error=own)
+
+
+def _on_valid(estimate: Estimate) -> tuple[float, Interval | None]:
+    """Return what the paper's classifier found on validation text."""
+    found = estimate.details["validation"]
+    known = found["low"] is not None and math.isfinite(found["low"])
+    return float(found["value"]), Interval(found["low"], found["high"], LEVEL, "newcombe") if known else None
 
 
 _DIFFERS = {
@@ -272,16 +268,14 @@ def memorisation(measurements: Measurements) -> ReproducedTable | None:
 
 def _difference(row: str, column: str, first: Estimate, second: Estimate) -> Cell:
     """Return first less second, which have the generated sentences in common but not the real ones."""
-    value = first.value - second.value
-    if first.evidence is None or second.evidence is None:
-        return Cell(row, column, value)
-    ours, theirs = first.evidence.generated_terms, second.evidence.generated_terms
-    if ours is None or theirs is None:
-        return Cell(row, column, value)
-    shared = [ours - theirs] if len(ours) == len(theirs) else [ours, theirs]
-    samples = [*shared, first.evidence.real_terms, second.evidence.real_terms]
-    interval = terms_interval(value, samples, level=LEVEL, method="t: differences of generated sentences")
-    return Cell(row, column, value, *((None, None) if interval is None else (interval.low, interval.high)))
+    value, interval = first.value - second.value, None
+    generated = [None if one.evidence is None else one.evidence.generated_terms for one in (first, second)]
+    ours, theirs = generated
+    if ours is not None and theirs is not None:
+        shared = [ours - theirs] if len(ours) == len(theirs) else generated
+        samples = [*shared, *(one.evidence and one.evidence.real_terms for one in (first, second))]
+        interval = terms_interval(value, samples, level=LEVEL, method="t: differences of generated sentences")
+    return value_cell(row, column, value, interval)
 
 
 def curves(measurements: Measurements) -> tuple[Curve, ...]:
@@ -291,9 +285,8 @@ def curves(measurements: Measurements) -> tuple[Curve, ...]:
     for family, names in measurements.experiment.families.items():
         for name in names:
             at = [
-                (t, {label: _cell(name, label, [one]) for label, one in estimates.items()})
+                (t, {label: _cell(name, label, [one]) for label, one in measurements.at(name, t).items()})
                 for t in TEMPERATURES
-                if (estimates := measurements.estimates.get((name, 0, t), {}))
             ]
             for figure, x, y in (("bleu", "BLEU-5", "self-BLEU-5"), ("lm", LM, reverse)):
                 points = tuple(_point(t, cells[x], cells[y]) for t, cells in at if x in cells and y in cells)
@@ -324,11 +317,12 @@ def temperature_table(measurements: Measurements) -> ReproducedTable:
     """Return the values of the temperature sweep; temperatures are those logits are divided by."""
     labels = ("BLEU-5", "self-BLEU-5", LM, *dict.fromkeys((_reverse(measurements), REVERSE_NGRAM)), "FED")
     cells = [
-        _cell(f"{name} at {temperature:g}", label, [measurements.estimates[name, 0, temperature][label]])
+        _cell(f"{name} at {temperature:g}", label, [estimates[label]])
         for name in measurements.experiment.generators
         for temperature in TEMPERATURES
+        for estimates in (measurements.at(name, temperature),)
         for label in labels
-        if label in measurements.estimates.get((name, 0, temperature), {})
+        if label in estimates
     ]
     note = (
         "Logits are divided by the temperature; the published code multiplies by what it calls temperature (1/T here)."
@@ -338,14 +332,8 @@ def temperature_table(measurements: Measurements) -> ReproducedTable:
 
 def _reverse(measurements: Measurements) -> str:
     """Return which reverse score the sweep shows: by networks, where they were trained at every temperature."""
-    swept = [measurements.estimates.get((name, 0, t), {}) for name in measurements.experiment.generators
-             for t in TEMPERATURES]  # fmt: skip
-    return REVERSE if all(REVERSE in estimates for estimates in swept) else REVERSE_NGRAM
-
-
-def _interval(values: Mapping[str, Any]) -> Interval | None:
-    low, high = values["low"], values["high"]
-    return None if low is None or not math.isfinite(low) else Interval(low, high, LEVEL, "newcombe")
+    swept = product(measurements.experiment.generators, TEMPERATURES)
+    return REVERSE if all(REVERSE in measurements.at(name, t) for name, t in swept) else REVERSE_NGRAM
 
 
 _CUT = " samples were cut at "  # a warning; the table of drawn sentences has the shares
@@ -364,7 +352,7 @@ class DdStudy(StagedStudy):
         *,
         seed: int = 0,
         initialisations: int | None = None,
-        positives: Literal["everything", "fraction"] = "everything",
+        positives: Positives = "everything",
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
         if name not in STUDIES:
@@ -374,14 +362,8 @@ class DdStudy(StagedStudy):
         synthetic = STUDIES[name] == "synthetic"
         self.texts = synthetic_texts(text, scale, seed=seed) if synthetic else real_texts(text)
         self.initialisations = scale.initialisations if initialisations is None else initialisations
-        self.experiment: Experiment = build(
-            self.texts,
-            scale,
-            text.form,
-            longest=text.longest,
-            seed=seed,
-            initialisations=self.initialisations,
-            positives=positives,
+        self.experiment = Experiment(
+            self.texts, scale, seed=seed, initialisations=self.initialisations, positives=positives
         )
 
     @property
@@ -423,13 +405,7 @@ class DdStudy(StagedStudy):
     def _settings(self) -> dict[str, object]:
         text = self.text
         return {
-            "study": self.name,
-            "scale": self.scale.name,
-            **scale_in_words(self.scale),
-            "initialisations": self.initialisations,
-            "positives": self.positives,
-            "seed": self.seed,
-            "version": version("textassay"),
+            **self.settings(initialisations=self.initialisations, positives=self.positives),
             "tokenizer": text.form.tokenizer.name,
             "vocabulary": len(text.form.vocabulary),
             "longest": text.longest,
@@ -442,15 +418,12 @@ class DdStudy(StagedStudy):
 
     def _sampled(self, measurements: Measurements) -> list[ReproducedTable]:
         """Return what is known of the sentences that were drawn: unknown tokens, cut sentences, lengths."""
-        cells = []
-        for name, stage in measurements.experiment.drawn.items():
-            done = self.stages.done(stage)
-            if done is not None:
-                statistics = done.result["test"]
-                cells += [
-                    Cell(name, key.replace("_", " "), statistics[key])
-                    for key in ("unk_rate", "cut_share", "mean_length")
-                ]
+        cells = [
+            Cell(name, key.replace("_", " "), done.result["test"][key])
+            for name, stage in measurements.experiment.drawn.items()
+            if (done := self.stages.done(stage)) is not None
+            for key in ("unk_rate", "cut_share", "mean_length")
+        ]
         return [ReproducedTable("drawn", "Test sentences of the generators", tuple(cells))]
 
     def _notes(self) -> list[str]:

@@ -20,7 +20,6 @@ from textassay.study.judges.published import DIVERSITY as DIVERSITY
 from textassay.study.judges.published import GENERATED as GENERATED
 from textassay.study.judges.published import GENERATORS as GENERATORS
 from textassay.study.judges.published import INDIVIDUAL as INDIVIDUAL
-from textassay.study.judges.published import N_TESTED as N_TESTED
 from textassay.study.judges.published import NAMES as NAMES
 from textassay.study.judges.published import OVERLAPS as OVERLAPS
 from textassay.study.judges.published import PEOPLE as PEOPLE

@@ -36,15 +36,19 @@ from textassay.metric import Shared, parse_metric
 from textassay.seeding import stream
 from textassay.study.drawn_values import DrawnValues
 from textassay.study.judges.published import (
+    ALL,
     BLEU_TRAIN,
     CLASSIFIERS,
     DIVERSITY,
+    GENERATED,
     GENERATORS,
     INDIVIDUAL,
     OVERLAPS,
     PEOPLE,
     REAL,
     SELF_BLEU,
+    SIDES,
+    published_evaluation,
     published_evaluations,
     published_table,
     short_name,
@@ -309,9 +313,9 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int, ot
             )
         accuracies = {
             **meta_evaluation.by_generator,
-            "(all)": meta_evaluation.all,
-            "(real)": meta_evaluation.real,
-            "(generated)": meta_evaluation.generated,
+            ALL: meta_evaluation.all,
+            REAL: meta_evaluation.real,
+            GENERATED: meta_evaluation.generated,
         }
         return {
             "real": (meta_evaluation.real_scores > 0.5).mean(axis=0).tolist(),
@@ -331,18 +335,11 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int, ot
 def published_values() -> DrawnValues:
     """Return the printed values, as exact ones; METEOR and CIDEr are those of texts judged fake."""
     evaluations = published_evaluations()
-    columns = published_table("figures 4 and 10")
     for name in ("METEOR", "CIDEr"):
-        values = columns.column(f"{name}, judged fake")
-        evaluations[name] = Evaluation(name, "higher", GENERATORS, np.array([values[g] for g in GENERATORS]))
-    rates = {}
-    for table, names in (("figure 2", PEOPLE), ("table 4", CLASSIFIERS)):
-        for name in names:
-            printed = published_table(table)
-            row = printed.values[printed.rows.index(name)] if table == "figure 2" else ()
-            sides = row or tuple(printed.column(name)[side] for side in ("(all)", "(real)", "(generated)"))
-            rates[name] = np.array([sides], dtype=np.float64) / 100
-    correlations = published_table("table 5")
+        evaluations[name] = published_evaluation(name, "higher", "figures 4 and 10", f"{name}, judged fake")
+    people, table_4, correlations = (published_table(name) for name in ("figure 2", "table 4", "table 5"))
+    rates = {name: [people.column(side)[name] for side in SIDES] for name in PEOPLE}
+    rates |= {name: [table_4.column(name)[side] for side in SIDES] for name in CLASSIFIERS}
     taus = {
         (name, gold): np.array([value]) for gold in PEOPLE for name, value in correlations.column(f"tau {gold}").items()
     }
@@ -352,7 +349,7 @@ def published_values() -> DrawnValues:
         generators=GENERATORS,
         values={name: one.values[None] / (100 if name in shares else 1) for name, one in evaluations.items()},
         better={name: one.better for name, one in evaluations.items()},
-        rates=rates,
+        rates={name: np.array([row]) / 100 for name, row in rates.items()},
         taus=taus,
         kappa=published_table("kappa").column("all")["right or mistaken"],
     )
@@ -375,35 +372,23 @@ def drawn_values(
     `real_right`: classifier to how often it was right on each real text, shape (n_real,).
     """
     together = [*people, *evaluations.values()]
-    goodness = _with_measured(together, n_resamples, seed)
-    of_majority = _with_measured([*people, *majority], n_resamples, seed)
-    n_people = len(people)
-    taus = {
-        (one.name, gold.name): row_correlations(goodness[n_people + k], goodness[g], "kendall")
-        for g, gold in enumerate(people)
-        for k, one in enumerate(evaluations.values())
-    }
-    majority_taus = {
-        (one.name, gold.name): row_correlations(of_majority[n_people + k], of_majority[g], "kendall")
-        for g, gold in enumerate(people)
-        for k, one in enumerate(majority)
-    }
+    goodness, taus = _with_taus(people, list(evaluations.values()), n_resamples, seed)
     values = {
         one.name: 1 - rows if one.name in PEOPLE else rows if one.better == "higher" else -rows
         for one, rows in zip(together, goodness, strict=True)
     }
-    real = _real_rates(judgements, real_right, votes, n_resamples, seed)
+    totals, is_real = judgements.votes().sum(axis=1).astype(np.float64), judgements.is_real
+    counts = {"H1": totals, "H2": (totals == votes).astype(np.float64)}  # of judgements, of texts with enough of them
+    writers = np.array([item.generator for item in judgements.items])
     texts = {one.name: one.texts or {} for one in together}
     rates = {}
-    for name, of_real in real.items():
+    for name, of_real in _real_rates(judgements, real_right, counts, n_resamples, seed).items():
         sizes = np.array([np.isfinite(texts[name][g]).sum() for g in people[0].generators])
         if name == "H1":
-            sizes = _n_judgements(judgements, people[0].generators)
+            sizes = np.array([totals[writers == g].sum() for g in people[0].generators])
         generated = values[name] @ sizes / sizes.sum()
-        rates[name] = np.stack([(of_real + generated) / 2, of_real, generated], axis=1)
-    for name, known in _pooled(judgements, votes).items():
-        share = known[0] / known.sum()
-        rates[name][:, 0] = share * rates[name][:, 1] + (1 - share) * rates[name][:, 2]
+        share = counts[name][is_real].sum() / counts[name].sum() if name in counts else 0.5
+        rates[name] = np.stack([share * of_real + (1 - share) * generated, of_real, generated], axis=1)
     return DrawnValues(
         about="the judged texts",
         generators=people[0].generators,
@@ -411,44 +396,41 @@ def drawn_values(
         better={one.name: "lower" if one.name in PEOPLE else one.better for one in together},
         rates=rates,
         taus=taus,
-        majority_taus=majority_taus,
+        majority_taus=_with_taus(people, majority, n_resamples, seed)[1],
         kappa=kappa,
     )
 
 
-def _with_measured(evaluations: Sequence[Evaluation], n_resamples: int, seed: int) -> FloatArray:
-    """Return goodness as measured, then as drawn, shape (E, 1 + n_resamples, G)."""
-    measured = np.array([one.goodness for one in evaluations])[:, None]
-    return np.concatenate([measured, draw_goodness(evaluations, n_resamples=n_resamples, seed=seed)], axis=1)
+def _with_taus(
+    people: Sequence[Evaluation], others: Sequence[Evaluation], n_resamples: int, seed: int
+) -> tuple[FloatArray, dict[tuple[str, str], FloatArray]]:
+    """Return goodness, as measured and as drawn, shape (E, 1 + n_resamples, G), and tau of the others with people."""
+    together = [*people, *others]
+    measured = np.array([one.goodness for one in together])[:, None]
+    goodness = np.concatenate([measured, draw_goodness(together, n_resamples=n_resamples, seed=seed)], axis=1)
+    taus = {
+        (one.name, gold.name): row_correlations(own, of_gold, "kendall")
+        for gold, of_gold in zip(people, goodness[: len(people)], strict=True)
+        for one, own in zip(others, goodness[len(people) :], strict=True)
+    }
+    return goodness, taus
 
 
 def _real_rates(
-    judgements: Judgements, real_right: Mapping[str, FloatArray], votes: int, n_resamples: int, seed: int
+    judgements: Judgements,
+    real_right: Mapping[str, FloatArray],
+    counts: Mapping[str, FloatArray],
+    n_resamples: int,
+    seed: int,
 ) -> dict[str, FloatArray]:
     """Return how often real texts are called real, as measured and as drawn, shape (1 + n_resamples,)."""
     real_votes = judgements.votes()[judgements.is_real].astype(np.float64)
-    totals = real_votes.sum(axis=1)
-    able = totals == votes
-    sums = {"H1": real_votes[:, 1], "H2": (2 * real_votes[:, 1] > totals) * able}
-    counts = {"H1": totals, "H2": able.astype(np.float64)}
-    for name, right in real_right.items():
-        sums[name], counts[name] = right, np.ones(len(right))
-    drawn = np.concatenate(
-        [np.ones((1, len(real_votes))), *text_draws("(real)", len(real_votes), n_resamples=n_resamples, seed=seed)]
-    )
-    return {name: (drawn @ sums[name]) / (drawn @ counts[name]) for name in sums}
-
-
-def _n_judgements(judgements: Judgements, generators: Sequence[str]) -> FloatArray:
-    totals = judgements.votes().sum(axis=1)
-    writers = np.array([item.generator or "" for item in judgements.items])
-    return np.array([totals[(writers == name) & ~judgements.is_real].sum() for name in generators], dtype=np.float64)
-
-
-def _pooled(judgements: Judgements, votes: int) -> dict[str, FloatArray]:
-    """Return how many judgements (H1), or texts with enough of them (H2), are of real and of generated texts."""
-    totals, real = judgements.votes().sum(axis=1), judgements.is_real
-    return {
-        name: np.array([n[real].sum(), n[~real].sum()], dtype=np.float64)
-        for name, n in (("H1", totals), ("H2", totals == votes))
+    n = len(real_votes)
+    of_people = {name: count[judgements.is_real] for name, count in counts.items()}
+    right = {
+        "H1": real_votes[:, 1],
+        "H2": (2 * real_votes[:, 1] > of_people["H1"]) * of_people["H2"],
+        **real_right,
     }
+    drawn = np.concatenate([np.ones((1, n)), *text_draws(REAL, n, n_resamples=n_resamples, seed=seed)])
+    return {name: (drawn @ sums) / (drawn @ of_people.get(name, np.ones(n))) for name, sums in right.items()}

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
-from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
+from textassay.study.drawn_values import DrawnValues, check_rules
+from textassay.study.findings import Outcome, Rule
 from textassay.study.judges.published import (
     BLEU_TRAIN,
     CLASSIFIERS,
@@ -193,7 +194,7 @@ def _told_taus(taus: Mapping[tuple[str, str], FloatArray], names: Sequence[str])
 
 RULES: tuple[Rule, ...] = (
     Rule("K1", "People are right in 66.61 % of judgements and 72.63 % of majorities; kappa is 0.2748.",
-          "66.61 %, 72.63 %, 0.2748", "The three numbers.", _exact_figures, exact=True),
+          "66.61 %, 72.63 %, 0.2748", "The three numbers. Each to the last printed digit.", _exact_figures, how=""),
     Rule("K2", "People recognise real text better than generated text.", "78.96 and 88.31 % against 54.26 and 56.95 %",
           "H1 and H2.", _real_is_easier),
     Rule("K3", "gC2S is the best generator by H1 and by H2.", "true", "H1 and H2.", _gated_is_best),

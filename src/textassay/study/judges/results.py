@@ -18,7 +18,7 @@ from scipy import stats
 
 from textassay.corpus import equal_shares_p_value, mark_counts
 from textassay.human import Agreement as Coefficient
-from textassay.human import HumanAnalysis, Judgements, Share, Verdict, analyse, usual_votes
+from textassay.human import HumanAnalysis, Judgements, Share, analyse, usual_votes
 from textassay.meta_evaluation import (
     Agreement,
     Cell,
@@ -26,7 +26,6 @@ from textassay.meta_evaluation import (
     Evaluation,
     Judging,
     Panel,
-    PublishedTable,
     ReproducedTable,
     Reproduction,
     TableFigure,
@@ -39,6 +38,7 @@ from textassay.meta_evaluation import (
 from textassay.report import join_words
 from textassay.resampling import clustered_means, holm
 from textassay.seeding import stream
+from textassay.study.cells import value_cell
 from textassay.study.judges.experiment import (
     BESIDES,
     LEVEL,
@@ -68,6 +68,7 @@ from textassay.study.judges.published import (
     PEOPLE,
     REAL,
     SELF_BLEU,
+    SIDES,
     published_evaluations,
     published_table,
 )
@@ -75,7 +76,6 @@ from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
 
 KINDS: Mapping[CorrelationKind, str] = {"kendall": "tau", "spearman": "rho", "pearson": "r"}
-_SIDES = (ALL, REAL, GENERATED)
 _FEW_TEXTS = "on the judged texts, where the paper has 6,500 a generator"
 _CROSS_FITTED = "cross-fitted on the judged texts, where the paper trains on 254,926 generated ones"
 
@@ -83,23 +83,20 @@ _CROSS_FITTED = "cross-fitted on the judged texts, where the paper trains on 254
 def human_tables(analysis: HumanAnalysis, unchecked: HumanAnalysis | None) -> list[ReproducedTable]:
     """Return figure 2 and 3 and kappa; `unchecked` keeps submissions that failed their attention check."""
     assert analysis.by_majority is not None
-    cells = [_rate_cell(verdict.name, verdict, side) for verdict in analysis.verdicts for side in range(3)]
-    for one in analysis.variants:
-        rates = (one.accuracy, one.true_positive_rate, one.true_negative_rate)
-        row = f"H2, {one.rule.partition(', ')[2]}"
-        cells += [Cell(row, side, ours=_percent(rate)) for side, rate in zip(_SIDES, rates, strict=True)]
-    if unchecked is not None:
-        cells += [
-            _rate_cell(f"{one.name}, failed checks kept", one, side) for one in unchecked.verdicts for side in range(3)
-        ]
+    rates = {one.name: one.rates for one in analysis.verdicts}
+    kept = {f"{one.name}, failed checks kept": one.rates for one in (unchecked.verdicts if unchecked else ())}
+    cells = [
+        *_rate_cells(rates),
+        *(
+            value_cell(f"H2, {one.rule.partition(', ')[2]}", side, rate, factor=100)
+            for one in analysis.variants
+            for side, rate in zip(SIDES, (one.accuracy, one.true_positive_rate, one.true_negative_rate), strict=True)
+        ),
+        *_rate_cells(kept),
+    ]
+    labels = {"correct/mistaken": "right or mistaken", "real/fake": "real or fake"}
     kappas = [
-        Cell(
-            {"correct/mistaken": "right or mistaken", "real/fake": "real or fake"}[one.labels],
-            one.items,
-            ours=one.value,
-            low=None if one.interval is None else one.interval.low,
-            high=None if one.interval is None else one.interval.high,
-        )
+        value_cell(labels[one.labels], one.items, one.value, one.interval)
         for one in analysis.agreement
         if one.measure == "fleiss-kappa"
     ]
@@ -189,16 +186,17 @@ def table_4(results: Mapping[str, Sequence[Mapping[str, Any]]], other: OtherText
 
 
 def metric_tables(
-    evaluations: Mapping[str, Evaluation], intervals: Mapping[str, Mapping[str, tuple[float, float]]]
+    measured: Mapping[str, tuple[Evaluation, Mapping[str, tuple[float, float]]]],
 ) -> list[ReproducedTable]:
     """Return the values behind figures 4 and 10, table 6, table 9, and what the paper does not have."""
 
     def cells(names: Sequence[str]) -> list[Cell]:
         return [
-            Cell(generator, name, value, *intervals[name][generator])
+            Cell(generator, name, value, *intervals[generator])
             for name in names
-            if name in evaluations
-            for generator, value in zip(evaluations[name].generators, evaluations[name].values.tolist(), strict=True)
+            if name in measured
+            for evaluation, intervals in (measured[name],)
+            for generator, value in zip(evaluation.generators, evaluation.values.tolist(), strict=True)
         ]
 
     overlaps = [*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL, *(f"{name}, judged fake" for name in OVERLAPS)]
@@ -219,7 +217,7 @@ def metric_tables(
             published_table("table 9"),
             cells([BLEU_TRAIN]),
             note="Against the training text that was given."
-            if BLEU_TRAIN in evaluations
+            if BLEU_TRAIN in measured
             else "The training text of the generators is not published: no ours.",
         ),
         rest,
@@ -264,10 +262,7 @@ def from_printed_values() -> list[ReproducedTable]:
                 for kind, short in KINDS.items():
                     value = correlation(known[row].goodness, known[gold].goodness, kind).value
                     cells.append(Cell(row, f"{short} {gold}" if len(golds) > 1 else short, recomputed=value))
-        other = PublishedTable(
-            f"{name}, from printed values", printed.title, printed.rows, printed.columns, printed.values,
-            note=printed.note,
-        )  # fmt: skip
+        other = replace(printed, id=f"{name}, from printed values")
         pairs = [(c.recomputed, c.published) for c in beside(other, cells).cells if c.recomputed is not None]
         most = max(abs(value - there) for value, there in pairs if there is not None)
         note = (
@@ -280,12 +275,11 @@ def from_printed_values() -> list[ReproducedTable]:
 def majority_table(majority: Sequence[Evaluation], agreements: Sequence[Agreement]) -> list[ReproducedTable]:
     """Return the agreement of classifiers with people's majority, and their ranks of generators; figures 6 and 11."""
     cells = [
-        Cell(generator, one.name, 100 * value, 100 * (value - half), 100 * (value + half))
+        Cell(generator, one.name, 100 * value, max(100 * (value - half), 0.0), min(100 * (value + half), 100.0))
         for one in majority
         if one.better == "lower"
         for generator, value, half in zip(one.generators, one.values, one.half_widths(LEVEL), strict=True)
     ]
-    cells = [_within(cell, 0.0, 100.0) for cell in cells]
     taus = [
         Cell(one.evaluator, f"{KINDS[one.kind]} {one.gold}", one.value, one.low, one.high)
         for one in agreements
@@ -308,22 +302,16 @@ def rank_table(evaluations: Mapping[str, Evaluation], names: Sequence[str]) -> R
     """Return the rank of each generator by each evaluator, 1 is best, equal ones share the mean of their ranks."""
     printed = published_evaluations()
 
-    def ranks(known: Mapping[str, Evaluation]) -> dict[tuple[str, str], float]:
-        return {
-            (generator, name): float(rank)
-            for name in names
-            if name in known
-            for generator, rank in zip(
-                known[name].generators, stats.rankdata(-known[name].goodness).tolist(), strict=True
-            )
-        }
+    def ranks(known: Mapping[str, Evaluation], name: str) -> dict[str, float]:
+        one = known.get(name)
+        return {} if one is None else dict(zip(one.generators, stats.rankdata(-one.goodness).tolist(), strict=True))
 
-    ours, theirs = ranks(evaluations), ranks(printed)
+    both = {name: (ranks(evaluations, name), ranks(printed, name)) for name in names}
     cells = [
-        Cell(generator, name, ours=ours.get((generator, name)), published=theirs.get((generator, name)))
+        Cell(generator, name, ours=ours.get(generator), published=theirs.get(generator))
         for generator in next(iter(evaluations.values())).generators
-        for name in names
-        if (generator, name) in ours or (generator, name) in theirs
+        for name, (ours, theirs) in both.items()
+        if generator in ours or generator in theirs
     ]
     return ReproducedTable(
         "ranks", "Rank of each generator by each evaluator, 1 is best", tuple(cells),
@@ -331,24 +319,16 @@ def rank_table(evaluations: Mapping[str, Evaluation], names: Sequence[str]) -> R
     )  # fmt: skip
 
 
-def _rate_cell(row: str, verdict: Verdict, side: int) -> Cell:
-    share = verdict.rates[side]
-    return Cell(row, _SIDES[side]) if share is None else _share_cell(row, _SIDES[side], share)
+def _rate_cells(rates: Mapping[str, Sequence[Share | None]]) -> list[Cell]:
+    return [
+        Cell(row, side) if share is None else _share_cell(row, side, share)
+        for row, shares in rates.items()
+        for side, share in zip(SIDES, shares, strict=True)
+    ]
 
 
 def _share_cell(row: str, column: str, share: Share) -> Cell:
-    interval = share.interval
-    low, high = (None, None) if interval is None else (100 * interval.low, 100 * interval.high)
-    return Cell(row, column, 100 * share.value, low, high)
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
-def _within(cell: Cell, least: float, most: float) -> Cell:
-    low, high = (None if end is None else min(max(end, least), most) for end in (cell.low, cell.high))
-    return replace(cell, low=low, high=high)
+    return value_cell(row, column, share.value, share.interval, factor=100)
 
 
 _STAR = 0.05
@@ -370,7 +350,7 @@ def figures_of(
     tau = "Kendall's tau"
     wanted = [
         TableFigure("figure-2", "Figure 2: how often people are right", "percent", PEOPLE,
-                    _panels("figure 2", {side: _side(side) for side in (ALL, REAL, GENERATED)})),
+                    _panels("figure 2", {ALL: "all texts", REAL: "real", GENERATED: "generated"})),
         TableFigure("figure-3", "Figure 3: generators by people and classifiers", _FAKE, tuple(generators),
                     (*_panels("figure 3", {name: name for name in PEOPLE}),
                      *_panels("table 4", {name: name for name in ("LSTM", "SVM")}))),
@@ -393,14 +373,10 @@ def figures_of(
                      *_panels("table 7", {"tau": "Self-BLEU, turned"})), starred),
     ]  # fmt: skip
     return tuple(
-        TableFigure(
-            one.name,
-            one.title,
-            one.x,
-            one.rows,
-            tuple(panel for panel in one.panels if (panel.table, panel.column) in known),
-            tuple(star for star in one.starred if star[0] in {panel.table for panel in one.panels}),
-            one.shared,
+        replace(
+            one,
+            panels=tuple(panel for panel in one.panels if (panel.table, panel.column) in known),
+            starred=tuple(star for star in one.starred if star[0] in {panel.table for panel in one.panels}),
         )
         for one in wanted
         if any((panel.table, panel.column) in known for panel in one.panels)
@@ -409,10 +385,6 @@ def figures_of(
 
 def _panels(table: str, columns: Mapping[str, str]) -> tuple[Panel, ...]:
     return tuple(Panel(table, column, title) for column, title in columns.items())
-
-
-def _side(side: str) -> str:
-    return {ALL: "all texts", REAL: "real", GENERATED: "generated"}[side]
 
 
 JUDGES_SCALES: Mapping[str, JudgesScale] = {
@@ -458,10 +430,7 @@ class JudgesStudy(StagedStudy):
         """Return the results; all stages must be done."""
         judged = self.judged
         names = tuple(judged.generated)
-        people = [
-            Evaluation.of_judgements(judged.judgements).select(names),
-            Evaluation.of_judgements(judged.judgements, by="majority", votes=self.votes).select(names),
-        ]
+        people = [Evaluation.of_judgements(judged.judgements).select(names), judged.majority]
         measured = {name: metric_evaluation(name, self.outcome(stage)) for name, stage in self.metrics.items()}
         metrics = {name: evaluation for name, (evaluation, _) in measured.items()}
         results = {name: [self.outcome(stage) for stage in stages] for name, stages in self.classifiers.items()}
@@ -473,19 +442,17 @@ class JudgesStudy(StagedStudy):
             text_level=False, seed=self.seed,
         )  # fmt: skip
         others = [*people, *(classifiers[name] for name in classifiers if name != INDIVIDUAL), *judges.values()]
-        with_diversity = self._agreements(metrics[SELF_BLEU], others)
         memorised = [metrics[name] for name in (BLEU_TRAIN,) if name in metrics]
-        with_memory = tuple(one for gold in memorised for one in self._agreements(gold, others))
-        with_people = tuple(one for gold in people for one in self._agreements(gold, majority))
-        with_all = [metrics[name] for name in WITH_ALL]
-        of_all = tuple(one for gold in people for one in self._agreements(gold, with_all))
+        with_diversity = self._agreements([metrics[SELF_BLEU]], others)
+        with_memory, with_people = self._agreements(memorised, others), self._agreements(people, majority)
+        of_all = self._agreements(people, [metrics[name] for name in WITH_ALL])
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
         tables = [
             *human_tables(analysis, None if self.unchecked is None else analyse(self.unchecked, seed=self.seed)),
             table_2(judged, self.other, seed=self.seed),
             markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
             table_4(results, self.other),
-            *metric_tables(metrics, {name: intervals for name, (_, intervals) in measured.items()}),
+            *metric_tables(measured),
             correlation_table(
                 "table 5", (*judging.agreements, *of_all), by_gold=True, spreads=_spreads(results, people),
                 differs="evaluators as in table 4 and figures 4 and 10",
@@ -530,8 +497,9 @@ class JudgesStudy(StagedStudy):
             ),
         )
 
-    def _agreements(self, gold: Evaluation, evaluations: Sequence[Evaluation]) -> tuple[Agreement, ...]:
-        return agreements(gold, evaluations, level=LEVEL, n_resamples=self.n_resamples, seed=self.seed)
+    def _agreements(self, golds: Sequence[Evaluation], evaluations: Sequence[Evaluation]) -> tuple[Agreement, ...]:
+        drawing: dict[str, Any] = {"level": LEVEL, "n_resamples": self.n_resamples, "seed": self.seed}
+        return tuple(one for gold in golds for one in agreements(gold, evaluations, **drawing))
 
     def _majority(
         self, results: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Mapping[str, Evaluation]
