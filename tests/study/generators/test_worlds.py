@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from micro_generators import micro_generators, write_reviews
+from textassay.adversarial import CotRecipe, LeakGanRecipe, SeqGanRecipe
 from textassay.corpus import COLUMN, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
 from textassay.execution import workers
@@ -34,8 +35,8 @@ from textassay.study.generators import (
     in_context,
     jensen_shannon,
     learnt_attributes,
-    processor_seconds,
     read_generators_texts,
+    sentences_seen,
     written,
 )
 from textassay.study.judges import GENERATORS as PUBLISHED
@@ -325,18 +326,15 @@ def test_jensen_shannon_is_that_of_two_coins() -> None:
     assert far == {"value": 1.0, "low": 1.0, "high": 1.0}
 
 
-def test_processor_seconds_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
-    (tmp_path / "seconds.json").write_text("100.0")
-    with processor_seconds(tmp_path) as seconds:
-        assert 100 <= seconds() < 101
-    told = seconds()
-    sum(range(10**6))
-    assert seconds() == told  # it is over
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "seconds.json").write_text("100.")  # half written
-    with pytest.raises(KeyError), processor_seconds(tmp_path):
-        raise KeyError
-    assert (tmp_path / "seconds.json").exists()
+def test_sentences_count_as_often_as_they_are_shown() -> None:
+    seqgan = SeqGanRecipe(pretraining_rounds=2, refreshes=5, epochs=3, n_negatives=10)
+    assert [sentences_seen(seqgan, rounds, 100) for rounds in (0, 1, 2, 4)] == [0, 30, 60, 60 + 2 * 5 * 30]
+    leakgan = LeakGanRecipe(
+        cycles=2, pretraining_refreshes=1, pretraining_epochs=4, refreshes=2, epochs=3, n_negatives=10, mle_every=3
+    )
+    assert sentences_seen(leakgan, 2, 100) == 2 * (30 + 400)
+    assert sentences_seen(leakgan, 5, 100) == 2 * (30 + 400) + 3 * 60 + 100
+    assert sentences_seen(CotRecipe(iterations=7, batch_size=3), 2, 100) == 42
 
 
 @pytest.mark.parametrize("scale", GENERATORS_SCALES.values(), ids=GENERATORS_SCALES.keys())

@@ -7,28 +7,15 @@ Training with Leaked Information", AAAI 2018; Press et al., "Language Generation
 Networks without Pre-training", 2017.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.adversarial import (
-    COLLAPSE,
-    LeakGan,
-    LeakGanRecipe,
-    Phase,
-    RoundsHistory,
-    SeqGan,
-    SeqGanRecipe,
-    WganRecipe,
-    train_in_rounds,
-    train_wgan,
-)
 from textassay.approximation import (
     N_STRETCHES,
     Mode,
@@ -59,10 +46,11 @@ from textassay.corpus import (
     symbols,
 )
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator, save_model
+from textassay.generator import UniformGenerator, load_generator
+from textassay.generators import class_of
+from textassay.study.adversarial_stages import adversarial_stage
 from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale
-from textassay.study.network_stages import MODEL, Part, seed_for, training
+from textassay.study.network_stages import MODEL, Part, numbered, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
@@ -221,7 +209,6 @@ def curve_from_dict(data: Mapping[str, Any]) -> RuleCurve:
 
 
 LAST = "last"  # folder of the final model, inside that of its stage
-_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 
 @dataclass(frozen=True)
@@ -258,118 +245,6 @@ def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
     """Return after which rounds, 0 and the last among them, a model is kept: about `n` besides 0, evenly."""
     every = max(1, rounds // max(n, 1))
     return tuple(sorted({*range(0, rounds + 1, every), rounds}))
-
-
-def seqgan_stage(
-    name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
-    cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage of the adversarial rounds; its result has each round's values, and why it ended early."""
-    phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
-    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
-
-    def run(work: Work) -> dict[str, Any]:
-        model = load_generator(work.inputs[before].folder / MODEL).model
-        assert isinstance(model, LstmModel)
-        training = SeqGan(model, text, recipe=recipe, seed=seed)
-        return _in_rounds(work, training, model, form, kind="seqgan", phases=phases, settings=settings)
-
-    return Stage("rounds", name, settings, run, (before,), cost)
-
-
-def leakgan_stage(
-    name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
-    seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`."""
-    length = int(text.lengths[0])
-    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
-    settings["model"] = _new_leakgan(network, length, seed).settings
-    phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
-
-    def run(work: Work) -> dict[str, Any]:
-        model = _new_leakgan(network, length, seed)
-        training = LeakGan(model, text, recipe=recipe, seed=seed)
-        return _in_rounds(work, training, model, form, kind="leakgan", phases=phases, settings=settings)
-
-    return Stage("leakgan", name, settings, run, (), cost)
-
-
-def wgan_stage(
-    name: str, text: Corpus, form: TextForm, *, width: int, recipe: WganRecipe, seed: int, cost: float
-) -> Stage:
-    """Return the stage that trains a recurrent GAN, and keeps it; see `seqgan_stage`, as for its result."""
-    model = NoiseGru(width, length=recipe.length, ends=False)
-    settings = {"model": model.settings, "recipe": asdict(recipe), "seed": seed}
-    settings |= {"text": text.fingerprint, "form": form.hash}
-
-    def run(work: Work) -> dict[str, Any]:
-        fresh = NoiseGru(**model.settings)
-        with workers(1):
-            history = train_wgan(
-                fresh, text, recipe=recipe, seed=seed, checkpoint=work.folder / _ROUNDS, progress=_teller(work)
-            )
-        fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
-        save_model(fresh, work.folder / MODEL, form=form)
-        (work.folder / _ROUNDS).unlink(missing_ok=True)
-        return _summary(history, 0)
-
-    return Stage("wgan", name, settings, run, (), cost)
-
-
-def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanModel:
-    return LeakGanModel(**network, length=length, max_length=length, seed=seed)
-
-
-def _settings(
-    recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
-) -> dict[str, Any]:
-    """Return the settings of the rounds, JSON-ready."""
-    kept = checkpoints_of(recipe.rounds, n_checkpoints)
-    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
-    return {**settings, "text": text.fingerprint, "form": form.hash}
-
-
-def _in_rounds(
-    work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
-    phases: tuple[Phase, Phase], settings: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Train through both phases, save the model along the second, and return the result of the stage."""
-    before, kept = phases[0].n_rounds, settings["kept"]
-
-    def keep(number: int) -> None:
-        record = {"kind": kind, "rounds": number - before, "recipe": settings["recipe"], "seed": settings["seed"]}
-        training.finish(record)
-        save_model(model, work.folder / str(number - before), form=form)
-
-    with workers(1):  # the weights depend on the number of threads
-        history = train_in_rounds(
-            training,
-            phases,
-            collapse=COLLAPSE,
-            checkpoint=work.folder / _ROUNDS,
-            config=settings,
-            monitors={"kept": keep},
-            monitor_every=kept[1] if len(kept) > 1 else 1,
-            progress=_teller(work),
-        )
-    keep(history.kept)
-    save_model(model, work.folder / LAST, form=form)
-    (work.folder / _ROUNDS).unlink(missing_ok=True)
-    return _summary(history, before)
-
-
-def _teller(work: Work) -> Callable[[str, int, int], None]:
-    def tell(label: str, done: int, total: int) -> None:
-        work.tell(f"{label.partition(':')[0]} ({done} of {total})")
-
-    return tell
-
-
-def _summary(history: RoundsHistory, before: int) -> dict[str, Any]:
-    """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
-    rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
-    return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}
 
 
 Progress = Callable[[str, int, int], None]
@@ -589,50 +464,30 @@ class _Plan:
         text, scale = self.text, self.scale
         windows = cut_windows(text.train, scale.length)
         before = [
-            self._trained(_numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
+            self._trained(numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
             for run in range(scale.runs)
         ]
-        rounds = []
-        for run, stage in enumerate(before):
-            after = seqgan_stage(
-                _numbered("SeqGAN", run),
-                stage,
-                windows,
-                text.form,
-                recipe=scale.seqgan,
-                n_checkpoints=scale.n_checkpoints,
-                seed=seed_for(self.seed, SEQGAN, run),
+        rounds = [
+            self._against_discriminator(
+                "rounds", "SeqGAN", SEQGAN, run, windows, stage, scale.seqgan,
                 cost=float(scale.seqgan.rounds * scale.seqgan.n_negatives),
             )
-            rounds.append(after)
-            self.experiment.trained[after.name] = after
-        leaks = []
-        for run in range(scale.leakgan_runs):
-            stage = leakgan_stage(
-                _numbered(LEAKGAN, run),
-                windows,
-                text.form,
-                network=scale.leakgan_network,
-                recipe=scale.leakgan,
-                n_checkpoints=scale.n_checkpoints,
-                seed=seed_for(self.seed, LEAKGAN, run),
+            for run, stage in enumerate(before)
+        ]  # fmt: skip
+        leaks = [
+            self._against_discriminator(
+                "leakgan", LEAKGAN, LEAKGAN, run, windows, scale.leakgan_network, scale.leakgan,
                 cost=float(len(windows.tokens)) * scale.leakgan_network["width"] * scale.leakgan.cycles,
             )
-            leaks.append(stage)
-            self.experiment.trained[stage.name] = stage
-        gans = []
-        for run in range(scale.wgan_runs):
-            stage = wgan_stage(
-                _numbered("recurrent GAN", run),
-                text.train,
-                text.form,
-                width=scale.wgan_width,
-                recipe=scale.wgan,
-                seed=seed_for(self.seed, WGAN, run),
+            for run in range(scale.leakgan_runs)
+        ]  # fmt: skip
+        gans = [
+            self._against_discriminator(
+                "wgan", "recurrent GAN", WGAN, run, text.train, {"width": scale.wgan_width}, scale.wgan,
                 cost=float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64),
             )
-            gans.append(stage)
-            self.experiment.trained[stage.name] = stage
+            for run in range(scale.wgan_runs)
+        ]  # fmt: skip
         for model, stages, n in ((SEQGAN, rounds, scale.seqgan.rounds), (LEAKGAN, leaks, scale.leakgan.rounds)):
             self.experiment.along[model] = tuple(
                 {
@@ -713,7 +568,7 @@ class _Plan:
         sample_sizes = [self.scale.n_samples] if sizes is None else sizes
         return cost_stage(
             kind,
-            _numbered(name, run),
+            numbered(name, run),
             trained,
             corpus,
             window=window,
@@ -759,6 +614,36 @@ class _Plan:
             cost=float(len(train.tokens)) * width,
         )
 
-
-def _numbered(name: str, run: int) -> str:
-    return name if run == 0 else f"{name} again {run}"
+    def _against_discriminator(
+        self, kind: str, name: str, model: str, run: int, text: Corpus, start: Mapping[str, Any] | Stage, recipe: Any,
+        *, cost: float,
+    ) -> Stage:  # fmt: skip
+        """Return a training against a discriminator; but the recurrent GAN, it is kept along its rounds, too."""
+        scale, seed = self.scale, seed_for(self.seed, model, run)
+        length = recipe.length if model == WGAN else scale.length
+        settings: dict[str, Any] = {"text": text.fingerprint}
+        if not isinstance(start, Stage):
+            system: Any = class_of(kind)
+            settings["model"] = system.untrained(start, recipe, length=length, seed=seed).settings
+        along: dict[str, Any] = {}
+        if model != WGAN:
+            kept = checkpoints_of(recipe.rounds, scale.n_checkpoints)
+            settings["kept"] = list(kept)
+            along = {"folder": LAST, "keep_every": kept[1] if len(kept) > 1 else 1}
+        stage = adversarial_stage(
+            kind,
+            numbered(name, run),
+            "seqgan" if model == SEQGAN else kind,
+            start,
+            recipe,
+            Part(text),
+            self.text.form,
+            settings=settings,
+            inputs=(start,) if isinstance(start, Stage) else (),
+            seed=seed,
+            cost=cost,
+            length=length,
+            **along,
+        )
+        self.experiment.trained[stage.name] = stage
+        return stage

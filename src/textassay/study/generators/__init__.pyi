@@ -37,4 +37,4 @@ from textassay.study.generators.texts import learnt_attributes as learnt_attribu
 from textassay.study.generators.texts import read_generators_texts as read_generators_texts
 from textassay.study.generators.texts import stage_kind as stage_kind
 from textassay.study.generators.texts import written as written
-from textassay.study.generators.training import processor_seconds as processor_seconds
+from textassay.study.generators.training import sentences_seen as sentences_seen

@@ -54,7 +54,7 @@ from textassay.study.generators.texts import (
     stage_kind,
     written,
 )
-from textassay.study.generators.training import Trainings, processor_seconds
+from textassay.study.generators.training import Trainings
 from textassay.study.judges.experiment import (
     DIRECTIONS,
     LEVEL,
@@ -68,7 +68,7 @@ from textassay.study.judges.experiment import (
 from textassay.study.judges.published import ALL, BLEU_TRAIN, GENERATED, INDIVIDUAL, OVERLAPS
 from textassay.study.judges.published import REAL as OF_REAL
 from textassay.study.measures import load_estimates, measured, save_estimates
-from textassay.study.network_stages import MODEL, Part, sampling, seed_for, training
+from textassay.study.network_stages import MODEL, Part, numbered, processor_seconds, sampling, seed_for, training
 from textassay.study.stages import Done, Stage, Work
 from textassay.training import single_threaded
 
@@ -276,13 +276,7 @@ class _Plan:
         """Return generator to the stage that trained it."""
         recipes = self.size.recipes
         make = Trainings(
-            self.texts,
-            recipes,
-            self.size.context_count,
-            self.precision,
-            self.seed,
-            self._sentiment,
-            self.read.news,
+            self.texts, self.size.context_count, self.precision, self.seed, self._sentiment, self.read.news
         )
         lstm = make.likely("Word LSTM 1.0", "lstm", recipes.lstm)
         before = make.likely("MLE SeqGAN", "lstm", recipes.before_rounds)
@@ -299,11 +293,11 @@ class _Plan:
                 for name, kind in _CONDITIONAL.items()
             },
             "MLE SeqGAN": before,
-            "SeqGAN": make.after_likelihood("SeqGAN", before, recipes.seqgan),
-            "RankGAN": make.after_likelihood("RankGAN", before, recipes.rankgan),
-            "LeakGAN": make.leakgan("LeakGAN"),
-            "CoT": make.from_scratch("CoT"),
-            "ScratchGAN": make.from_scratch("ScratchGAN"),
+            "SeqGAN": make.adversarial("SeqGAN", before, recipes.seqgan),
+            "RankGAN": make.adversarial("RankGAN", before, recipes.rankgan),
+            "LeakGAN": make.adversarial("LeakGAN", *recipes.leakgan),
+            "CoT": make.adversarial("CoT", *recipes.cot),
+            "ScratchGAN": make.adversarial("ScratchGAN", *recipes.scratchgan),
             "bigram": make.counted("bigram", order=2),
             **{name: make.likely(name, "lstm", recipes.lstm, share=share) for name, share in LESS_TEXT.items()},
         }
@@ -563,8 +557,7 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
         "form": texts.form.hash, "seed": seed,
     }  # fmt: skip
     cost = 100 * SECONDS.get(name, 1.0) * max(1, trials)
-    label = f"{name} again {place}" if place else name
-    return Stage(stage_kind("classifier", world.name), label, settings, run, _inputs(*parts), cost)
+    return Stage(stage_kind("classifier", world.name), numbered(name, place), settings, run, _inputs(*parts), cost)
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:
