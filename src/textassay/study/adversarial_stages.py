@@ -4,9 +4,8 @@ What a kind of training begins with, its phases and its rule of collapse are tho
 generator is the one after the last round: none is chosen by likelihood, which rounds make worse.
 """
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from textassay.adversarial import RoundsHistory, train_in_rounds
@@ -15,6 +14,7 @@ from textassay.execution import workers
 from textassay.generator import LstmModel, load_generator, save_model
 from textassay.generators import Rounds, class_of
 from textassay.study.network_stages import MODEL, Part, processor_seconds
+from textassay.study.presets import as_json
 from textassay.study.stages import Stage, Work
 from textassay.training import single_threaded
 
@@ -55,8 +55,7 @@ def adversarial_stage(
     again and again, and before and after all of them.
     """
     system: Any = class_of(kind)
-    decides = {**settings, "recipe": asdict(recipe), "seed": seed, "form": form.hash}
-    config = json.loads(json.dumps(decides))  # as it comes back from a checkpoint
+    config = as_json({**settings, "recipe": recipe, "seed": seed, "form": form.hash})
 
     def run(work: Work) -> dict[str, Any]:
         checkpoint = work.folder / _ROUNDS

@@ -191,17 +191,22 @@ def sampling(
             work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
             drawn = model.sample(count, seed=seed_for(seed, "draw", file), temperature=temperature)
             save_draws(work.folder / f"{file}.npz", drawn)
-            statistics[file] = {
-                "n": len(drawn),
-                "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
-                "cut_share": float(np.mean(drawn.lengths >= longest)),
-                "mean_length": float(np.mean(drawn.lengths)),
-            }
+            statistics[file] = drawn_statistics(drawn, longest)
         return statistics
 
     settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
     settings |= {} if precision == "float32" else {"precision": precision}
     return Stage(stage_kind, name, settings, run, (trained,), float(sum(counts.values())))
+
+
+def drawn_statistics(drawn: Corpus, longest: int) -> dict[str, Any]:
+    """Return what the result of a stage says of sentences that it drew, of up to `longest` tokens."""
+    return {
+        "n": len(drawn),
+        "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
+        "cut_share": float(np.mean(drawn.lengths >= longest)),
+        "mean_length": float(np.mean(drawn.lengths)),
+    }
 
 
 def tell_step(work: Work, step: Step) -> None:

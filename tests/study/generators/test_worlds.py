@@ -31,7 +31,7 @@ from textassay.study.generators import (
     World,
     build_worlds,
     clauses,
-    generated_cost,
+    costs_table,
     in_context,
     jensen_shannon,
     learnt_attributes,
@@ -152,19 +152,20 @@ def test_every_generator_of_both_worlds_draws_as_many_sentences_in_the_form_of_i
 @pytest.mark.slow
 def test_costs_are_told_and_shared_by_what_shares_a_model(worlds: tuple[World, World], stages: Stages) -> None:
     for world in worlds:
-        told = {name: _result(stages, one.trained) for name, one in world.generated.items()}
-        costs = {name: generated_cost(told[name], _result(stages, one.drawn)) for name, one in world.generated.items()}
-        assert {costs[name].trained_as for name in ("Word LSTM 1.0", "Word LSTM 0.7", "Word LSTM 0.5")} == {
-            "Word LSTM 1.0"
-        }
-        assert all(cost.seconds > 0 and cost.n_parameters > 0 and cost.n_seen > 0 for cost in costs.values())
-        assert costs["SeqGAN"].seconds > costs["MLE SeqGAN"].seconds  # which went before
-        assert costs["Word LSTM 1.0"].n_seen == 2 * 300
-        assert costs["LSTM 20 %"].n_seen == 2 * 60
-        assert costs["SeqGAN"].n_seen - costs["MLE SeqGAN"].n_seen == (1 + 2) * 20
-        assert costs["LeakGAN"].n_seen == (1 + 2) * 20 + (1 + 1) * 300
-        assert costs["CoT"].n_seen == costs["ScratchGAN"].n_seen == 1 * 2 * 16
-        assert costs["bigram"].n_seen == 300
+        trained = {name: _result(stages, one.trained) for name, one in world.generated.items()}
+        drawn = {name: _result(stages, one.drawn) for name, one in world.generated.items()}
+        table = costs_table(world.name, trained, drawn)
+        costs = {(cell.row, cell.column): cell.ours or 0.0 for cell in table.cells}
+        assert "Word LSTM 0.7 and Word LSTM 0.5: the model of Word LSTM 1.0." in table.note
+        assert all(cost > 0 for cost in costs.values())
+        assert costs["SeqGAN", "seconds of training"] > costs["MLE SeqGAN", "seconds of training"]  # went before
+        seen = {row: cost for (row, column), cost in costs.items() if column == "sentences seen"}
+        assert seen["Word LSTM 1.0"] == 2 * 300
+        assert seen["LSTM 20 %"] == 2 * 60
+        assert seen["SeqGAN"] - seen["MLE SeqGAN"] == (1 + 2) * 20
+        assert seen["LeakGAN"] == (1 + 2) * 20 + (1 + 1) * 300
+        assert seen["CoT"] == seen["ScratchGAN"] == 1 * 2 * 16
+        assert seen["bigram"] == 300
 
 
 @pytest.mark.slow

@@ -47,7 +47,7 @@ class Trainings:
                     if of_news
                     else texts.train.load(work, texts.form)
                 )
-                model = make_generator("ngram", order=order, max_length=texts.longest).fit(train)
+                model: Any = make_generator("ngram", order=order, max_length=texts.longest).fit(train)
             save_model(model, work.folder / MODEL, form=texts.form)
             result = {"model": model.name, "n_parameters": int(model.n_parameters), "seconds": seconds()}
             return {**result, "trained_as": name, "n_seen": len(train), "stopped": None}
@@ -158,7 +158,7 @@ def sentences_seen(recipe: Any, rounds: int, n_train: int) -> int:
 
 def _cost(recipe: Any, n_train: int) -> float:
     if isinstance(recipe, SeqGanRecipe):
-        return recipe.rounds * recipe.batch_size * recipe.n_roll_outs / _ROLLED_OUT
+        return float(recipe.rounds * recipe.batch_size * recipe.n_roll_outs) / _ROLLED_OUT
     if isinstance(recipe, LeakGanRecipe):
         return 4 * (recipe.cycles * recipe.pretraining_epochs + 1) * n_train / _SHOWN
-    return 6.0 * recipe.rounds * recipe.iterations * recipe.batch_size / _SHOWN
+    return 6 * float(recipe.rounds * recipe.iterations * recipe.batch_size) / _SHOWN
