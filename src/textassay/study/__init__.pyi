@@ -1,3 +1,4 @@
+from textassay.study.adversarial_stages import adversarial_stage as adversarial_stage
 from textassay.study.dd.experiment import split_text as split_text
 from textassay.study.dd.published import SCALES as SCALES
 from textassay.study.dd.results import STUDIES as STUDIES
@@ -28,6 +29,8 @@ from textassay.study.measures import model_cost as model_cost
 from textassay.study.network_stages import MODEL as MODEL
 from textassay.study.network_stages import Part as Part
 from textassay.study.network_stages import first_share as first_share
+from textassay.study.network_stages import numbered as numbered
+from textassay.study.network_stages import processor_seconds as processor_seconds
 from textassay.study.presets import Contest as Contest
 from textassay.study.presets import Network as Network
 from textassay.study.presets import scale_named as scale_named

@@ -3,23 +3,29 @@
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4.2 and 4.3.
 """
 
+import json
 import math
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from textassay.corpus import Corpus, TextForm, nested_fractions
+from textassay.corpus import Corpus, TextForm, nested_fractions, parse_json, read_document
 from textassay.execution import workers
 from textassay.generator import LanguageModel, load_model, make_generator, presets_of, save_model
 from textassay.seeding import stream
+from textassay.storage import atomic_write
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
-from textassay.training import Step
+from textassay.training import Step, single_threaded
 
 MODEL = "model"  # folder of the trained model, inside that of its stage
-_CHECKPOINT = "training.safetensors"
+_CHECKPOINT, _SECONDS = "training.safetensors", "seconds.json"
+_KEEP_EVERY = 5.0  # seconds of a processor
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,55 @@ def seed_for(seed: int, *purpose: str | int) -> int:
     return int(stream(seed, "study", *purpose).integers(2**31))
 
 
+def numbered(name: str, run: int) -> str:
+    """Return the name of a stage of one of several runs, from 0."""
+    return f"{name} again {run}" if run else name
+
+
+def fitted(work: Work, model: Any, train: Any, valid: Any, form: TextForm) -> dict[str, Any]:
+    """Train a network, or resume a killed run, and save it; return the result of its stage."""
+    checkpoint = work.folder / _CHECKPOINT
+    # the weights depend on the number of threads
+    with processor_seconds(work.folder) as seconds, workers(1), single_threaded():
+
+        def progress(step: Step) -> None:
+            seconds()
+            tell_step(work, step)
+
+        model.fit(train, valid, checkpoint=checkpoint, progress=progress)
+    save_model(model, work.folder / MODEL, form=form)
+    checkpoint.unlink(missing_ok=True)
+    n_parameters = int(getattr(model, "n_parameters", 0))
+    return {"model": model.name, "n_parameters": n_parameters, "seconds": seconds()}
+
+
+@contextmanager
+def processor_seconds(folder: Path) -> Iterator[Callable[[], float]]:
+    """Yield a function for the processor seconds of this thread in the block; those of killed runs count."""
+    path = folder / _SECONDS
+    try:
+        before = float(parse_json(read_document(path)))
+    except (OSError, ValueError):
+        before = 0.0
+    begun = time.thread_time()
+    kept, total = begun, None
+
+    def spent() -> float:
+        nonlocal kept
+        if total is not None:
+            return total
+        now = time.thread_time()
+        if now - kept >= _KEEP_EVERY:
+            kept = now
+            with atomic_write(path) as file:
+                file.write(json.dumps(before + now - begun).encode())
+        return before + now - begun
+
+    yield spent
+    total = before + time.thread_time() - begun
+    path.unlink(missing_ok=True)
+
+
 def training(
     name: str,
     kind: str,
@@ -82,7 +137,6 @@ def training(
     """Return the stage that trains and saves a network."""
 
     def run(work: Work) -> dict[str, Any]:
-        checkpoint = work.folder / _CHECKPOINT
         positions = {"positions": longest + 1} if kind == "gpt2" else {}
         model: Any = make_generator(
             kind,
@@ -93,16 +147,7 @@ def training(
             **positions,
             **(changes or {}),
         )
-        with workers(1):  # the weights depend on the number of threads
-            model.fit(
-                text.load(work, form),
-                valid.load(work, form),
-                checkpoint=checkpoint,
-                progress=lambda step: tell_step(work, step),
-            )
-        save_model(model, work.folder / MODEL, form=form)
-        checkpoint.unlink(missing_ok=True)
-        return {"model": model.name, "n_parameters": int(getattr(model, "n_parameters", 0))}
+        return fitted(work, model, text.load(work, form), valid.load(work, form), form)
 
     settings: Mapping[str, Any] = {
         "model": kind,
@@ -146,17 +191,22 @@ def sampling(
             work.tell(f"{count} sentences, set {number + 1} of {len(counts)}")
             drawn = model.sample(count, seed=seed_for(seed, "draw", file), temperature=temperature)
             save_draws(work.folder / f"{file}.npz", drawn)
-            statistics[file] = {
-                "n": len(drawn),
-                "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
-                "cut_share": float(np.mean(drawn.lengths >= longest)),
-                "mean_length": float(np.mean(drawn.lengths)),
-            }
+            statistics[file] = drawn_statistics(drawn, longest)
         return statistics
 
     settings = {"counts": dict(counts), "seed": seed, "temperature": temperature, "longest": longest}
     settings |= {} if precision == "float32" else {"precision": precision}
     return Stage(stage_kind, name, settings, run, (trained,), float(sum(counts.values())))
+
+
+def drawn_statistics(drawn: Corpus, longest: int) -> dict[str, Any]:
+    """Return what the result of a stage says of sentences that it drew, of up to `longest` tokens."""
+    return {
+        "n": len(drawn),
+        "unk_rate": drawn.unk_rate if len(drawn.tokens) else 0.0,
+        "cut_share": float(np.mean(drawn.lengths >= longest)),
+        "mean_length": float(np.mean(drawn.lengths)),
+    }
 
 
 def tell_step(work: Work, step: Step) -> None:

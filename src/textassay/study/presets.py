@@ -1,7 +1,8 @@
 """Settings of the models of a study: a preset and changes; and the scales of a study by name."""
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from textassay.errors import unknown_name
@@ -43,6 +44,11 @@ def in_words(value: Any) -> Any:
 def scale_in_words(scale: Any) -> dict[str, Any]:
     """Return the settings of a scale, a dataclass, without its name."""
     return {name: in_words(value) for name, value in vars(scale).items() if name != "name"}
+
+
+def as_json(settings: Any) -> Any:
+    """Return settings, dataclasses at any depth among them, as they come back from JSON."""
+    return json.loads(json.dumps(settings, default=asdict))
 
 
 def scales(kind: Callable[..., Scale], **settings: tuple[Any, Any, Any]) -> dict[str, Scale]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from micro_generators import micro_generators, write_reviews
+from textassay.adversarial import CotRecipe, LeakGanRecipe, SeqGanRecipe
 from textassay.corpus import COLUMN, Corpus, TextForm
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
 from textassay.execution import workers
@@ -30,12 +31,12 @@ from textassay.study.generators import (
     World,
     build_worlds,
     clauses,
-    generated_cost,
+    costs_table,
     in_context,
     jensen_shannon,
     learnt_attributes,
-    processor_seconds,
     read_generators_texts,
+    sentences_seen,
     written,
 )
 from textassay.study.judges import GENERATORS as PUBLISHED
@@ -151,19 +152,20 @@ def test_every_generator_of_both_worlds_draws_as_many_sentences_in_the_form_of_i
 @pytest.mark.slow
 def test_costs_are_told_and_shared_by_what_shares_a_model(worlds: tuple[World, World], stages: Stages) -> None:
     for world in worlds:
-        told = {name: _result(stages, one.trained) for name, one in world.generated.items()}
-        costs = {name: generated_cost(told[name], _result(stages, one.drawn)) for name, one in world.generated.items()}
-        assert {costs[name].trained_as for name in ("Word LSTM 1.0", "Word LSTM 0.7", "Word LSTM 0.5")} == {
-            "Word LSTM 1.0"
-        }
-        assert all(cost.seconds > 0 and cost.n_parameters > 0 and cost.n_seen > 0 for cost in costs.values())
-        assert costs["SeqGAN"].seconds > costs["MLE SeqGAN"].seconds  # which went before
-        assert costs["Word LSTM 1.0"].n_seen == 2 * 300
-        assert costs["LSTM 20 %"].n_seen == 2 * 60
-        assert costs["SeqGAN"].n_seen - costs["MLE SeqGAN"].n_seen == (1 + 2) * 20
-        assert costs["LeakGAN"].n_seen == (1 + 2) * 20 + (1 + 1) * 300
-        assert costs["CoT"].n_seen == costs["ScratchGAN"].n_seen == 1 * 2 * 16
-        assert costs["bigram"].n_seen == 300
+        trained = {name: _result(stages, one.trained) for name, one in world.generated.items()}
+        drawn = {name: _result(stages, one.drawn) for name, one in world.generated.items()}
+        table = costs_table(world.name, trained, drawn)
+        costs = {(cell.row, cell.column): cell.ours or 0.0 for cell in table.cells}
+        assert "Word LSTM 0.7 and Word LSTM 0.5: the model of Word LSTM 1.0." in table.note
+        assert all(cost > 0 for cost in costs.values())
+        assert costs["SeqGAN", "seconds of training"] > costs["MLE SeqGAN", "seconds of training"]  # went before
+        seen = {row: cost for (row, column), cost in costs.items() if column == "sentences seen"}
+        assert seen["Word LSTM 1.0"] == 2 * 300
+        assert seen["LSTM 20 %"] == 2 * 60
+        assert seen["SeqGAN"] - seen["MLE SeqGAN"] == (1 + 2) * 20
+        assert seen["LeakGAN"] == (1 + 2) * 20 + (1 + 1) * 300
+        assert seen["CoT"] == seen["ScratchGAN"] == 1 * 2 * 16
+        assert seen["bigram"] == 300
 
 
 @pytest.mark.slow
@@ -325,18 +327,15 @@ def test_jensen_shannon_is_that_of_two_coins() -> None:
     assert far == {"value": 1.0, "low": 1.0, "high": 1.0}
 
 
-def test_processor_seconds_go_on_where_a_killed_run_was(tmp_path: Path) -> None:
-    (tmp_path / "seconds.json").write_text("100.0")
-    with processor_seconds(tmp_path) as seconds:
-        assert 100 <= seconds() < 101
-    told = seconds()
-    sum(range(10**6))
-    assert seconds() == told  # it is over
-    assert not list(tmp_path.iterdir())
-    (tmp_path / "seconds.json").write_text("100.")  # half written
-    with pytest.raises(KeyError), processor_seconds(tmp_path):
-        raise KeyError
-    assert (tmp_path / "seconds.json").exists()
+def test_sentences_count_as_often_as_they_are_shown() -> None:
+    seqgan = SeqGanRecipe(pretraining_rounds=2, refreshes=5, epochs=3, n_negatives=10)
+    assert [sentences_seen(seqgan, rounds, 100) for rounds in (0, 1, 2, 4)] == [0, 30, 60, 60 + 2 * 5 * 30]
+    leakgan = LeakGanRecipe(
+        cycles=2, pretraining_refreshes=1, pretraining_epochs=4, refreshes=2, epochs=3, n_negatives=10, mle_every=3
+    )
+    assert sentences_seen(leakgan, 2, 100) == 2 * (30 + 400)
+    assert sentences_seen(leakgan, 5, 100) == 2 * (30 + 400) + 3 * 60 + 100
+    assert sentences_seen(CotRecipe(iterations=7, batch_size=3), 2, 100) == 42
 
 
 @pytest.mark.parametrize("scale", GENERATORS_SCALES.values(), ids=GENERATORS_SCALES.keys())

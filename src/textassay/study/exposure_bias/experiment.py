@@ -531,6 +531,7 @@ class _Plan:
                 Part(stage=drawn, file="train"),
                 form,
                 n=scale.n_fresh,
+                length=_ORACLE_LENGTH,
                 seed=seed_for(self.seed, RANKGAN, number),
                 cost=float(scale.n_random * _ORACLE_LENGTH),
             )

@@ -7,28 +7,15 @@ Training with Leaked Information", AAAI 2018; Press et al., "Language Generation
 Networks without Pre-training", 2017.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.adversarial import (
-    COLLAPSE,
-    LeakGan,
-    LeakGanRecipe,
-    Phase,
-    RoundsHistory,
-    SeqGan,
-    SeqGanRecipe,
-    WganRecipe,
-    train_in_rounds,
-    train_wgan,
-)
 from textassay.approximation import (
     N_STRETCHES,
     Mode,
@@ -59,10 +46,11 @@ from textassay.corpus import (
     symbols,
 )
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator, save_model
+from textassay.generator import UniformGenerator, load_generator
+from textassay.generators import class_of
+from textassay.study.adversarial_stages import adversarial_stage
 from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale
-from textassay.study.network_stages import MODEL, Part, seed_for, training
+from textassay.study.network_stages import MODEL, Part, numbered, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
@@ -123,12 +111,17 @@ FloatArray = npt.NDArray[np.float64]
 LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
 LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
 WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
-SHORT: Mapping[str, str] = {
+_SHORT: Mapping[str, str] = {
     MLE: "SeqGAN, before",
     SEQGAN: "SeqGAN",
     WGAN: "recurrent GAN",
     WGAN_SOFT: "recurrent GAN, soft",
-}  # what does not stand here is short as it is
+}
+
+
+def short(model: str) -> str:
+    """Return a short name of a model."""
+    return _SHORT.get(model, model)
 
 
 @dataclass(frozen=True)
@@ -144,10 +137,10 @@ class TextCost:
     n_windows: int
     n_dropped: int
     unknown_share: float
-    sizes: tuple[int, ...]  # Scored characters of each stretch, S numbers
+    sizes: Sequence[int]  # Scored characters of each stretch, S numbers
     # Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
     # (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
-    sums: Mapping[str, tuple[float, ...]]
+    sums: Mapping[str, Sequence[float]]
 
     @property
     def n_characters(self) -> int:
@@ -162,20 +155,6 @@ class TextCost:
         """Return S terms whose mean is `mean` and whose variance, over S, is that of it (ratio estimate)."""
         sizes, value = np.array(self.sizes, dtype=np.float64), self.mean(*names)
         return np.asarray(value + (self._added(names) - value * sizes) / sizes.mean())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all as JSON-ready values."""
-        return {
-            **{name: value for name, value in vars(self).items() if name not in ("sizes", "sums")},
-            "sizes": list(self.sizes),
-            "sums": {name: list(values) for name, values in self.sums.items()},
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "TextCost":
-        """Return the cost that `to_dict` gave as `data`."""
-        sums = {name: tuple(values) for name, values in data["sums"].items()}
-        return cls(**{**data, "sizes": tuple(data["sizes"]), "sums": sums})
 
     def _added(self, names: Sequence[str]) -> FloatArray:
         total = np.zeros(len(self.sizes))
@@ -212,16 +191,7 @@ class GanResults:
     notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
 
 
-def curve_from_dict(data: Mapping[str, Any]) -> RuleCurve:
-    """Return the curve whose `RuleCurve.to_dict` is `data`."""
-    known = {name: value for name, value in data.items() if name not in ("slope", "error_slope", "spread")}
-    lists = {name: tuple(known[name]) for name in ("sizes", "differences")}
-    errors = None if known["errors"] is None else tuple(known["errors"])
-    return RuleCurve(**{**known, **lists, "errors": errors})
-
-
 LAST = "last"  # folder of the final model, inside that of its stage
-_ROUNDS = "rounds.safetensors"  # the checkpoint of the training itself
 
 
 @dataclass(frozen=True)
@@ -230,146 +200,26 @@ class TrainedGenerator:
 
     stage: Stage | None  # None for the uniform generator
     folder: str = MODEL  # inside the stage's folder
-    vocabulary: Vocabulary | None = None  # of the uniform generator
 
     @property
     def inputs(self) -> tuple[Stage, ...]:
         """The stages it depends on."""
         return () if self.stage is None else (self.stage,)
 
-    def exists(self, work: Work) -> bool:
-        """Return whether it counts: models of rounds after an early end of training do not."""
-        return self.stage is None or not self.folder.isdigit() or int(self.folder) <= self._result(work)["kept"]
-
-    def open(self, work: Work) -> object:
-        """Return the generator."""
+    def open(self, work: Work, vocabulary: Vocabulary) -> Any:
+        """Return the generator; None where training ended before the round after which it would have been kept."""
         if self.stage is None:
-            assert self.vocabulary is not None
-            return UniformGenerator(self.vocabulary)
-        return load_generator(work.inputs[self.stage].folder / self.folder).model
-
-    def _result(self, work: Work) -> dict[str, Any]:
-        assert self.stage is not None
-        result: dict[str, Any] = work.inputs[self.stage].result
-        return result
+            return UniformGenerator(vocabulary)
+        done = work.inputs[self.stage]
+        if self.folder.isdigit() and int(self.folder) > done.result["kept"]:
+            return None
+        return load_generator(done.folder / self.folder).model
 
 
 def checkpoints_of(rounds: int, n: int) -> tuple[int, ...]:
     """Return after which rounds, 0 and the last among them, a model is kept: about `n` besides 0, evenly."""
     every = max(1, rounds // max(n, 1))
     return tuple(sorted({*range(0, rounds + 1, every), rounds}))
-
-
-def seqgan_stage(
-    name: str, before: Stage, text: Corpus, form: TextForm, *, recipe: SeqGanRecipe, n_checkpoints: int, seed: int,
-    cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage of the adversarial rounds; its result has each round's values, and why it ended early."""
-    phases = (Phase("discriminator", recipe.pretraining_rounds, validated=False), Phase("adversarial", recipe.rounds))
-    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
-
-    def run(work: Work) -> dict[str, Any]:
-        model = load_generator(work.inputs[before].folder / MODEL).model
-        assert isinstance(model, LstmModel)
-        training = SeqGan(model, text, recipe=recipe, seed=seed)
-        return _in_rounds(work, training, model, form, kind="seqgan", phases=phases, settings=settings)
-
-    return Stage("rounds", name, settings, run, (before,), cost)
-
-
-def leakgan_stage(
-    name: str, text: Corpus, form: TextForm, *, network: Mapping[str, Any], recipe: LeakGanRecipe, n_checkpoints: int,
-    seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage that trains LeakGAN from nothing, with all its checkpoints; see `seqgan_stage`."""
-    length = int(text.lengths[0])
-    settings = _settings(recipe, n_checkpoints, seed=seed, text=text, form=form)
-    settings["model"] = _new_leakgan(network, length, seed).settings
-    phases = (Phase("pretraining", recipe.cycles, validated=False), Phase("adversarial", recipe.rounds))
-
-    def run(work: Work) -> dict[str, Any]:
-        model = _new_leakgan(network, length, seed)
-        training = LeakGan(model, text, recipe=recipe, seed=seed)
-        return _in_rounds(work, training, model, form, kind="leakgan", phases=phases, settings=settings)
-
-    return Stage("leakgan", name, settings, run, (), cost)
-
-
-def wgan_stage(
-    name: str, text: Corpus, form: TextForm, *, width: int, recipe: WganRecipe, seed: int, cost: float
-) -> Stage:
-    """Return the stage that trains a recurrent GAN, and keeps it; see `seqgan_stage`, as for its result."""
-    model = NoiseGru(width, length=recipe.length, ends=False)
-    settings = {"model": model.settings, "recipe": asdict(recipe), "seed": seed}
-    settings |= {"text": text.fingerprint, "form": form.hash}
-
-    def run(work: Work) -> dict[str, Any]:
-        fresh = NoiseGru(**model.settings)
-        with workers(1):
-            history = train_wgan(
-                fresh, text, recipe=recipe, seed=seed, checkpoint=work.folder / _ROUNDS, progress=_teller(work)
-            )
-        fresh.record = {**fresh.record, "history": asdict(replace(history, rounds=history.rounds[-1:]))}
-        save_model(fresh, work.folder / MODEL, form=form)
-        (work.folder / _ROUNDS).unlink(missing_ok=True)
-        return _summary(history, 0)
-
-    return Stage("wgan", name, settings, run, (), cost)
-
-
-def _new_leakgan(network: Mapping[str, Any], length: int, seed: int) -> LeakGanModel:
-    return LeakGanModel(**network, length=length, max_length=length, seed=seed)
-
-
-def _settings(
-    recipe: SeqGanRecipe | LeakGanRecipe, n_checkpoints: int, *, seed: int, text: Corpus, form: TextForm
-) -> dict[str, Any]:
-    """Return the settings of the rounds, JSON-ready."""
-    kept = checkpoints_of(recipe.rounds, n_checkpoints)
-    settings = {"recipe": json.loads(json.dumps(asdict(recipe))), "kept": list(kept), "seed": seed}
-    return {**settings, "text": text.fingerprint, "form": form.hash}
-
-
-def _in_rounds(
-    work: Work, training: SeqGan | LeakGan, model: LstmModel | LeakGanModel, form: TextForm, *, kind: str,
-    phases: tuple[Phase, Phase], settings: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """Train through both phases, save the model along the second, and return the result of the stage."""
-    before, kept = phases[0].n_rounds, settings["kept"]
-
-    def keep(number: int) -> None:
-        record = {"kind": kind, "rounds": number - before, "recipe": settings["recipe"], "seed": settings["seed"]}
-        training.finish(record)
-        save_model(model, work.folder / str(number - before), form=form)
-
-    with workers(1):  # the weights depend on the number of threads
-        history = train_in_rounds(
-            training,
-            phases,
-            collapse=COLLAPSE,
-            checkpoint=work.folder / _ROUNDS,
-            config=settings,
-            monitors={"kept": keep},
-            monitor_every=kept[1] if len(kept) > 1 else 1,
-            progress=_teller(work),
-        )
-    keep(history.kept)
-    save_model(model, work.folder / LAST, form=form)
-    (work.folder / _ROUNDS).unlink(missing_ok=True)
-    return _summary(history, before)
-
-
-def _teller(work: Work) -> Callable[[str, int, int], None]:
-    def tell(label: str, done: int, total: int) -> None:
-        work.tell(f"{label.partition(':')[0]} ({done} of {total})")
-
-    return tell
-
-
-def _summary(history: RoundsHistory, before: int) -> dict[str, Any]:
-    """Return values of the rounds of the last phase, to the one kept, by their number there, and how it ended."""
-    rounds = {str(each.number - before): dict(each.values) for each in history.rounds[before : history.kept]}
-    return {"rounds": rounds, "kept": history.kept - before, "stopped": history.stopped}
 
 
 Progress = Callable[[str, int, int], None]
@@ -421,8 +271,8 @@ def text_costs(
             n_windows=len(text.rows),
             n_dropped=text.n_dropped,
             unknown_share=text.unknown_share,
-            sizes=tuple(np.bincount(members, weights=text.sizes).astype(int).tolist()),
-            sums={name: tuple(np.bincount(members, weights=rows).tolist()) for name, rows in own.items()},
+            sizes=np.bincount(members, weights=text.sizes).astype(int).tolist(),
+            sums={name: np.bincount(members, weights=rows).tolist() for name, rows in own.items()},
         )
     return costs
 
@@ -443,81 +293,22 @@ def rule_curves(
     return curves
 
 
-def cost_stage(
-    kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode,
-    sizes: Sequence[int], floor: float, n_stretches: int, seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage of `text_costs`; its result is by N, null where there is no generator.
-
-    `window` is a number of characters, or the stage that chooses it.
-    """
-
-    def run(work: Work) -> dict[str, Any] | None:
-        if not trained.exists(work):
-            return None
-
-        def tell(label: str, done: int, total: int) -> None:
-            work.tell(f"{label}, part {done} of {total}")
-
-        costs = text_costs(
-            trained.open(work),
-            corpus,
-            window=_length(work, window),
-            mode=mode,
-            sizes=sizes,
-            floor=floor,
-            n_stretches=n_stretches,
-            seed=seed,
-            progress=tell,
-        )
-        return {str(size): one.to_dict() for size, one in costs.items()}
-
-    settings, inputs = _asked(trained, corpus, window, mode)
-    settings |= {"sizes": list(sizes), "floor": floor, "n_stretches": n_stretches, "seed": seed}
-    return Stage(kind, name, settings, run, inputs, cost)
-
-
 def choice_stage(name: str, costs: Mapping[int, Sequence[Stage]]) -> Stage:
     """Return the stage that chooses the window of least cost on average over runs, the shortest of equals.
 
-    `costs` is window to stages of `cost_stage` with one N, on text that nothing is reported on.
+    `costs` is window to stages of costs with one N, on text that nothing is reported on.
     """
 
     def run(work: Work) -> dict[str, Any]:
         def bits(stage: Stage) -> float:
             (cost,) = work.inputs[stage].result.values()
-            return TextCost.from_dict(cost).mean("corrected")
+            return TextCost(**cost).mean("corrected")
 
         means = {window: float(np.mean([bits(stage) for stage in runs])) for window, runs in sorted(costs.items())}
         return {"window": min(means, key=means.__getitem__)}
 
     inputs = tuple(stage for runs in costs.values() for stage in runs)
     return Stage("choice", name, {"windows": sorted(costs), "by": "corrected"}, run, inputs)
-
-
-def rule_stage(
-    name: str, trained: TrainedGenerator, corpus: Corpus, *, window: int | Stage, mode: Mode, n_samples: int,
-    n_rows: int, n_parts: int, seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return the stage of the stopping rule in parts of a text; see `rule_curves`."""
-    settings, inputs = _asked(trained, corpus, window, mode)
-    options: dict[str, int] = {"n_samples": n_samples, "n_rows": n_rows, "n_parts": n_parts, "seed": seed}
-
-    def run(work: Work) -> list[dict[str, Any]]:
-        curves = rule_curves(trained.open(work), corpus, window=_length(work, window), mode=mode, **options)
-        return [curve.to_dict() for curve in curves]
-
-    return Stage("rule", name, {**settings, **options}, run, inputs, cost)
-
-
-def _asked(
-    trained: TrainedGenerator, corpus: Corpus, window: int | Stage, mode: Mode
-) -> tuple[dict[str, Any], tuple[Stage, ...]]:
-    """Return the settings and inputs of a measurement."""
-    settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode}
-    if isinstance(window, Stage):
-        return {**settings, "window": "chosen"}, (*trained.inputs, window)
-    return settings, trained.inputs
 
 
 def _length(work: Work, window: int | Stage) -> int:
@@ -537,42 +328,36 @@ _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "oneho
 class GanExperiment:
     """All stages of the study; names as in `GanResults`. The result of a stage of costs is by N."""
 
-    # Model to stages; convergence of the first run
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
-    lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)  # Model to window to runs
-    # `WGAN` and `WGAN_SOFT` to window to runs on validation text; to the stage that chooses the window by them
-    on_validation: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
-    choices: dict[str, Stage] = field(default_factory=dict)
-    # Model to, of each run, round to stage
+    lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
     along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
     convergence: dict[str, Stage] = field(default_factory=dict)
     rules: dict[str, Stage] = field(default_factory=dict)
-    # Title of each training against a discriminator to its stage
-    trained: dict[str, Stage] = field(default_factory=dict)
+    trained: dict[str, Stage] = field(default_factory=dict)  # Title of each training against a discriminator to it
+    on_validation: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
+    choices: dict[str, Stage] = field(default_factory=dict)  # Model to what chooses its window by `on_validation`
 
     @property
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
-        stages = [stage for runs in self.costs.values() for stage in runs]
-        stages += [stage for windows in self.lengths.values() for runs in windows.values() for stage in runs]
-        stages += [stage for runs in self.along.values() for rounds in runs for stage in rounds.values()]
-        return [*stages, *self.convergence.values(), *self.rules.values(), *self.trained.values()]
+        stages: list[Stage] = []
+        for_each((self.costs, self.lengths, self.along, self.convergence, self.rules, self.trained), stages.append)
+        return stages
+
+
+def for_each(tree: Any, function: Callable[[Stage], Any]) -> Any:
+    """Return nested mappings and tuples of stages with what `function` gives for each; None is left out of mappings."""
+    if isinstance(tree, Stage):
+        return function(tree)
+    if isinstance(tree, tuple):
+        return tuple(for_each(one, function) for one in tree)
+    values = {name: for_each(one, function) for name, one in tree.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
     """Return the stages of the study; nothing is computed yet."""
-    experiment = GanExperiment()
-    plan = _Plan(text, scale, seed, experiment)
-    runs = plan.generators()
-    plan.choose_windows(runs)
-    plan.table_1(runs)
-    plan.study_of_lengths(runs)
-    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
-        sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
-        experiment.convergence[model] = plan.cost("convergence", model, runs[model][0], text.test, scale.window, sizes)
-    for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
-        experiment.rules[model] = plan.rule(model, runs[model][0])
-    return experiment
+    return _Plan(text, scale, seed, GanExperiment()).built()
 
 
 @dataclass(frozen=True)
@@ -584,70 +369,57 @@ class _Plan:
     seed: int
     experiment: GanExperiment
 
+    def built(self) -> GanExperiment:
+        """Return the experiment with all its stages."""
+        text, scale, experiment = self.text, self.scale, self.experiment
+        generators = self.generators()
+        valid, noise, windows = (
+            evenly_spread(part, n, max(scale.windows))
+            for part, n in ((text.valid, scale.n_windows), (text.test, scale.n_noise), (text.test, scale.n_windows))
+        )
+        for model in (WGAN, WGAN_SOFT):
+            costs = self.by_window("validation", model, generators[model], valid)
+            experiment.on_validation[model] = costs
+            experiment.choices[model] = choice_stage(model, costs)
+        for model, trained in generators.items():
+            corpus, window = noise if model in _MODES else text.test, self.window_of(model)
+            experiment.costs[model] = tuple(
+                self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(trained)
+            )
+            if model != UNIFORM:
+                experiment.lengths[model] = self.by_window("length", model, trained, windows)
+        sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
+        for model in (LSTM, MLE, SEQGAN, LEAKGAN):
+            first = generators[model][0]
+            experiment.convergence[model] = self.cost("convergence", model, first, text.test, scale.window, sizes)
+        for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
+            experiment.rules[model] = self.rule(model, generators[model][0])
+        return experiment
+
     def generators(self) -> dict[str, tuple[TrainedGenerator, ...]]:
         """Return the trained generators of each seed, by model."""
-        text, scale = self.text, self.scale
-        windows = cut_windows(text.train, scale.length)
+        scale, width = self.scale, self.scale.leakgan_network["width"]
+        windows = cut_windows(self.text.train, scale.length)
         before = [
-            self._trained(_numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
+            self.likely(numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
             for run in range(scale.runs)
         ]
-        rounds = []
-        for run, stage in enumerate(before):
-            after = seqgan_stage(
-                _numbered("SeqGAN", run),
-                stage,
-                windows,
-                text.form,
-                recipe=scale.seqgan,
-                n_checkpoints=scale.n_checkpoints,
-                seed=seed_for(self.seed, SEQGAN, run),
-                cost=float(scale.seqgan.rounds * scale.seqgan.n_negatives),
-            )
-            rounds.append(after)
-            self.experiment.trained[after.name] = after
-        leaks = []
-        for run in range(scale.leakgan_runs):
-            stage = leakgan_stage(
-                _numbered(LEAKGAN, run),
-                windows,
-                text.form,
-                network=scale.leakgan_network,
-                recipe=scale.leakgan,
-                n_checkpoints=scale.n_checkpoints,
-                seed=seed_for(self.seed, LEAKGAN, run),
-                cost=float(len(windows.tokens)) * scale.leakgan_network["width"] * scale.leakgan.cycles,
-            )
-            leaks.append(stage)
-            self.experiment.trained[stage.name] = stage
-        gans = []
-        for run in range(scale.wgan_runs):
-            stage = wgan_stage(
-                _numbered("recurrent GAN", run),
-                text.train,
-                text.form,
-                width=scale.wgan_width,
-                recipe=scale.wgan,
-                seed=seed_for(self.seed, WGAN, run),
-                cost=float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64),
-            )
-            gans.append(stage)
-            self.experiment.trained[stage.name] = stage
-        for model, stages, n in ((SEQGAN, rounds, scale.seqgan.rounds), (LEAKGAN, leaks, scale.leakgan.rounds)):
-            self.experiment.along[model] = tuple(
-                {
-                    number: self.cost(
-                        "along",
-                        f"{stage.name} after {number}",
-                        TrainedGenerator(stage, str(number)),
-                        text.test,
-                        scale.window,
-                    )
-                    for number in checkpoints_of(n, scale.n_checkpoints)
-                }
-                for stage in stages
-            )
-        lstm = self._trained(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
+        cost = float(scale.seqgan.rounds * scale.seqgan.n_negatives)
+        rounds = [
+            self.adversarial("rounds", SEQGAN, run, stage, scale.seqgan, windows, cost)
+            for run, stage in enumerate(before)
+        ]
+        cost = float(len(windows.tokens)) * width * scale.leakgan.cycles
+        leaks = [
+            self.adversarial("leakgan", LEAKGAN, run, scale.leakgan_network, scale.leakgan, windows, cost)
+            for run in range(scale.leakgan_runs)
+        ]
+        cost = float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64)
+        gans = [
+            self.adversarial("wgan", WGAN, run, {"width": scale.wgan_width}, scale.wgan, self.text.train, cost)
+            for run in range(scale.wgan_runs)
+        ]
+        lstm = self.likely(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
         return {
             LSTM: (TrainedGenerator(lstm),),
             MLE: tuple(map(TrainedGenerator, before)),
@@ -655,94 +427,10 @@ class _Plan:
             LEAKGAN: tuple(TrainedGenerator(stage, LAST) for stage in leaks),
             WGAN: tuple(map(TrainedGenerator, gans)),
             WGAN_SOFT: tuple(map(TrainedGenerator, gans)),
-            UNIFORM: (TrainedGenerator(None, "uniform", text.form.vocabulary),),
+            UNIFORM: (TrainedGenerator(None, "uniform"),),
         }
 
-    def choose_windows(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
-        """Add the stages that choose the recurrent GAN's windows on validation text."""
-        scale = self.scale
-        part = evenly_spread(self.text.valid, scale.n_windows, max(scale.windows))
-        for model in (WGAN, WGAN_SOFT):
-            costs = self._by_window("validation", model, runs[model], part, scale.n_window_samples)
-            self.experiment.on_validation[model] = costs
-            self.experiment.choices[model] = choice_stage(model, costs)
-
-    def window_of(self, model: str) -> int | Stage:
-        """Return the window in which a model is measured, or the stage that chooses it."""
-        return self.experiment.choices.get(model, WGAN_WINDOW if model in _MODES else self.scale.window)
-
-    def table_1(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
-        """Add the costs of the text under all generators, each in its window."""
-        part = evenly_spread(self.text.test, self.scale.n_noise, max(self.scale.windows))
-        for model, trained in runs.items():
-            corpus = part if model in _MODES else self.text.test
-            self.experiment.costs[model] = tuple(
-                self.cost("cost", model, one, corpus, self.window_of(model), run=run) for run, one in enumerate(trained)
-            )
-
-    def study_of_lengths(self, runs: Mapping[str, tuple[TrainedGenerator, ...]]) -> None:
-        """Add the costs of the same text in windows of several lengths."""
-        scale = self.scale
-        part = evenly_spread(self.text.test, scale.n_windows, max(scale.windows))
-        for model, trained in runs.items():
-            if model == UNIFORM:
-                continue
-            n = scale.n_window_samples if model in _MODES else scale.n_samples
-            self.experiment.lengths[model] = self._by_window("length", model, trained, part, n)
-
-    def _by_window(
-        self, kind: str, model: str, trained: tuple[TrainedGenerator, ...], part: Corpus, n_samples: int
-    ) -> dict[int, tuple[Stage, ...]]:
-        """Return window to the costs of a text in it, by run."""
-        return {
-            window: tuple(
-                self.cost(kind, f"{model} window {window}", one, part, window, [n_samples], run=run)
-                for run, one in enumerate(trained)
-            )
-            for window in self.scale.windows
-        }
-
-    def cost(
-        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int | Stage,
-        sizes: list[int] | None = None, *, run: int = 0,
-    ) -> Stage:  # fmt: skip
-        """Return the stage of the cost of a text under one generator."""
-        model = name.partition(" window ")[0]
-        mode = _MODES.get(model, "multinomial")
-        longest = max(self.scale.windows if isinstance(window, Stage) else (window, *self.scale.windows))
-        sample_sizes = [self.scale.n_samples] if sizes is None else sizes
-        return cost_stage(
-            kind,
-            _numbered(name, run),
-            trained,
-            corpus,
-            window=window,
-            mode=mode,
-            sizes=sample_sizes,
-            floor=self.scale.floor,
-            n_stretches=min(N_STRETCHES, len(corpus.tokens) // longest),
-            seed=seed_for(self.seed, kind, name, run),
-            cost=float(len(corpus.tokens))
-            * (sample_sizes[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1 + len(sample_sizes)),
-        )
-
-    def rule(self, model: str, trained: TrainedGenerator) -> Stage:
-        """Return the stage of the stopping rule for the number of samples."""
-        scale, mode = self.scale, _MODES.get(model, "multinomial")
-        return rule_stage(
-            model,
-            trained,
-            self.text.test,
-            window=self.window_of(model),
-            mode=mode,
-            n_samples=scale.rule_samples,
-            n_rows=scale.rule_rows,
-            n_parts=scale.rule_parts,
-            seed=seed_for(self.seed, "rule", model),
-            cost=float(scale.rule_samples * scale.rule_rows * scale.rule_parts * 10),
-        )
-
-    def _trained(self, name: str, network: Network, length: int, seed: int) -> Stage:
+    def likely(self, name: str, network: Network, length: int, seed: int) -> Stage:
         """Return a language model that learns from windows of one length."""
         train, valid = (cut_windows(part, length) for part in (self.text.train, self.text.valid))
         width = float(network.changes.get("width", 256))
@@ -759,6 +447,118 @@ class _Plan:
             cost=float(len(train.tokens)) * width,
         )
 
+    def adversarial(
+        self, kind: str, model: str, run: int, start: Mapping[str, Any] | Stage, recipe: Any, text: Corpus, cost: float
+    ) -> Stage:
+        """Return a training against a discriminator, kept and measured along its rounds, but the recurrent GAN."""
+        scale, seed = self.scale, seed_for(self.seed, model, run)
+        length = recipe.length if model == WGAN else scale.length
+        kept = checkpoints_of(recipe.rounds, scale.n_checkpoints) if model != WGAN else ()
+        settings: dict[str, Any] = {"text": text.fingerprint, **({"kept": list(kept)} if kept else {})}
+        if not isinstance(start, Stage):
+            system: Any = class_of(kind)
+            settings["model"] = system.untrained(start, recipe, length=length, seed=seed).settings
+        stage = adversarial_stage(
+            kind,
+            numbered(short(model), run),
+            "seqgan" if model == SEQGAN else kind,
+            start,
+            recipe,
+            Part(text),
+            self.text.form,
+            settings=settings,
+            inputs=(start,) if isinstance(start, Stage) else (),
+            seed=seed,
+            cost=cost,
+            length=length,
+            folder=LAST if kept else MODEL,
+            keep_every=[*kept, 1][1] if kept else None,
+        )
+        self.experiment.trained[stage.name] = stage
+        if kept:
+            along = {
+                number: self.cost(
+                    "along",
+                    f"{stage.name} after {number}",
+                    TrainedGenerator(stage, str(number)),
+                    self.text.test,
+                    scale.window,
+                )
+                for number in kept
+            }
+            self.experiment.along[model] = (*self.experiment.along.get(model, ()), along)
+        return stage
 
-def _numbered(name: str, run: int) -> str:
-    return name if run == 0 else f"{name} again {run}"
+    def window_of(self, model: str) -> int | Stage:
+        """Return the window in which a model is measured, or the stage that chooses it."""
+        return self.experiment.choices.get(model, WGAN_WINDOW if model in _MODES else self.scale.window)
+
+    def by_window(
+        self, kind: str, model: str, trained: tuple[TrainedGenerator, ...], part: Corpus
+    ) -> dict[int, tuple[Stage, ...]]:
+        """Return window to the costs of a text in it, by run."""
+        n_samples = self.scale.n_window_samples if model in _MODES else self.scale.n_samples
+        return {
+            window: tuple(
+                self.cost(kind, f"{model} window {window}", one, part, window, [n_samples], run=run)
+                for run, one in enumerate(trained)
+            )
+            for window in self.scale.windows
+        }
+
+    def cost(
+        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int | Stage,
+        sizes: list[int] | None = None, *, run: int = 0,
+    ) -> Stage:  # fmt: skip
+        """Return the stage of the cost of a text under one generator; its result is null where there is none."""
+        model = name.partition(" window ")[0]
+        mode = _MODES.get(model, "multinomial")
+        longest = max(self.scale.windows if isinstance(window, Stage) else (window, *self.scale.windows))
+        sizes = sizes or [self.scale.n_samples]
+        options: dict[str, Any] = {
+            "sizes": sizes,
+            "floor": self.scale.floor,
+            "n_stretches": min(N_STRETCHES, len(corpus.tokens) // longest),
+            "seed": seed_for(self.seed, kind, name, run),
+        }
+
+        def measure(work: Work) -> dict[str, Any] | None:
+            def tell(label: str, done: int, total: int) -> None:
+                work.tell(f"{label}, part {done} of {total}")
+
+            generator = trained.open(work, self.text.form.vocabulary)
+            if generator is None:
+                return None
+            length = _length(work, window)
+            costs = text_costs(generator, corpus, window=length, mode=mode, **options, progress=tell)
+            return {str(size): asdict(one) for size, one in costs.items()}
+
+        cost = len(corpus.tokens) * (sizes[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1.0 + len(sizes))
+        return self._measuring(kind, numbered(name, run), trained, corpus, window, mode, options, measure, cost)
+
+    def rule(self, model: str, trained: TrainedGenerator) -> Stage:
+        """Return the stage of the stopping rule in parts of the test text; see `rule_curves`."""
+        scale, mode, window = self.scale, _MODES.get(model, "multinomial"), self.window_of(model)
+        options: dict[str, Any] = {
+            "n_samples": scale.rule_samples,
+            "n_rows": scale.rule_rows,
+            "n_parts": scale.rule_parts,
+            "seed": seed_for(self.seed, "rule", model),
+        }
+
+        def measure(work: Work) -> list[dict[str, Any]]:
+            generator = trained.open(work, self.text.form.vocabulary)
+            curves = rule_curves(generator, self.text.test, window=_length(work, window), mode=mode, **options)
+            return [curve.to_dict() for curve in curves]
+
+        cost = float(scale.rule_samples * scale.rule_rows * scale.rule_parts * 10)
+        return self._measuring("rule", model, trained, self.text.test, window, mode, options, measure, cost)
+
+    def _measuring(
+        self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int | Stage, mode: Mode,
+        options: Mapping[str, Any], measure: Callable[[Work], Any], cost: float,
+    ) -> Stage:  # fmt: skip
+        settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode, **options}
+        if isinstance(window, Stage):
+            return Stage(kind, name, {**settings, "window": "chosen"}, measure, (*trained.inputs, window), cost)
+        return Stage(kind, name, settings, measure, trained.inputs, cost)

@@ -106,7 +106,7 @@ def crossed(terms: FloatArray) -> Crossed:
 
 def mean_of(runs: Sequence[TextCost], *names: str) -> Crossed:
     """Return the mean of a sum of `TextCost.sums` over trainings; a minus before a name subtracts it."""
-    return crossed(np.stack([run.terms(*names) for run in runs]))
+    return crossed(_terms(runs, *names))
 
 
 def difference_of(
@@ -115,21 +115,29 @@ def difference_of(
     """Return the mean over trainings of `name` less `other` (the same, by default), paired over the same text."""
     if len(runs) != len(others) and 1 not in (len(runs), len(others)):
         raise InputError(f"cannot pair {len(runs)} trainings with {len(others)}")
-    if len({run.n_characters for run in (*runs, *others)}) > 1:
-        raise InputError("cannot pair costs of different texts")
-    sides = [np.stack([run.terms(asked) for run in side]) for side, asked in ((runs, name), (others, other or name))]
-    return crossed(sides[0] - sides[1])
+    _check_text(runs, others)
+    return crossed(_terms(runs, name) - _terms(others, other or name))
 
 
 def unpaired_of(runs: Sequence[TextCost], others: Sequence[TextCost], name: str) -> Crossed:
     """Return the mean of `name` over trainings less that over unrelated trainings, on one text."""
+    _check_text(runs, others)
+    terms, other_terms = _terms(runs, name), _terms(others, name)
+    one, other = crossed(terms), crossed(other_terms)
+    over_text = crossed((terms.mean(axis=0) - other_terms.mean(axis=0))[None])
+    unrelated = (other.runs_error or 0.0, other.n_runs)
+    return replace(
+        over_text, runs_error=one.runs_error, runs_sd=one.runs_sd, n_runs=one.n_runs, others=unrelated
+    )  # fmt: skip
+
+
+def _terms(runs: Sequence[TextCost], *names: str) -> FloatArray:
+    return np.stack([run.terms(*names) for run in runs])
+
+
+def _check_text(runs: Sequence[TextCost], others: Sequence[TextCost]) -> None:
     if len({run.n_characters for run in (*runs, *others)}) > 1:
         raise InputError("cannot pair costs of different texts")
-    terms, other_terms = (np.stack([run.terms(name) for run in side]) for side in (runs, others))
-    one, other = crossed(terms), crossed(other_terms)
-    found = crossed((terms.mean(axis=0) - other_terms.mean(axis=0))[None])
-    spread = replace(found, runs_error=one.runs_error, runs_sd=one.runs_sd, n_runs=one.n_runs)
-    return replace(spread, others=(other.runs_error or 0.0, other.n_runs))
 
 
 def over_parts(values: Sequence[float]) -> Crossed:

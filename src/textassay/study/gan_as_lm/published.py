@@ -17,7 +17,7 @@ from typing import Any
 
 from textassay.adversarial import LEAKGAN_PRESETS, SEQGAN_PRESETS, WGAN_PRESETS, LeakGanRecipe, SeqGanRecipe, WganRecipe
 from textassay.meta_evaluation import PublishedTable
-from textassay.study.presets import Network
+from textassay.study.presets import Network, scales
 
 N_TYPES = 27  # of text8: 26 letters and the space
 EXACT, APPROXIMATE = "BPC", "approx. BPC"
@@ -80,7 +80,7 @@ def published_bpc(row: str, column: str) -> float | None:
 WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in; ours is chosen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GanScale:
     """Sizes of the study."""
 
@@ -94,7 +94,7 @@ class GanScale:
     lstm_length: int
     # SeqGAN's generator as it learns before the rounds, and the windows that both sides learn from
     generator: Network
-    length: int
+    length: int = 20
     # Its rounds, and how often in them, and in LeakGAN's, a model is kept and measured
     seqgan: SeqGanRecipe
     n_checkpoints: int
@@ -102,7 +102,7 @@ class GanScale:
     leakgan_network: Mapping[str, Any]
     leakgan: LeakGanRecipe
     leakgan_runs: int  # Trainings of it
-    runs: int  # Trainings of SeqGAN, each with its own pre-training
+    runs: int = 3  # Trainings of SeqGAN, each with its own pre-training
     # The recurrent GAN
     wgan_width: int
     wgan: WganRecipe
@@ -132,82 +132,42 @@ _LEAKGAN = LEAKGAN_PRESETS["tiny"]
 # 0.2 s at length 1 and 0.7 s at length 7; 180,000 positions a second are drawn from it.
 # laptop, in seconds of one core: LSTM 420; SeqGAN 3 x (190 before the rounds, 165 in them); LeakGAN 2 x 150, most of it
 # three passes over the text; recurrent GAN 2 x 190, measured in 2 x 180; everything else 160. Together 2,700.
-GAN_SCALES: Mapping[str, GanScale] = {
-    "tiny": GanScale(
-        name="tiny",
-        n_train=150_000,
-        n_valid=10_000,
-        n_test=20_000,
-        lstm=Network("tiny", {"width": 64, "max_epochs": 2}),
-        lstm_length=50,
-        generator=Network("tiny", {"batch_size": 64, "max_epochs": 2}),
-        length=20,
-        seqgan=replace(_SEQGAN, rounds=8, pretraining_rounds=2, n_negatives=500),
-        n_checkpoints=2,
-        leakgan_network=_LEAKGAN[0],
-        leakgan=replace(_LEAKGAN[1], rounds=8),
-        leakgan_runs=1,
-        runs=3,
-        wgan_width=64,
-        wgan=replace(_WGAN, rounds=6),
-        wgan_runs=1,
-        window=100,
-        n_noise=1120,
-        n_windows=1120,
-        n_window_samples=500,
-        rule_samples=2000,
+GAN_SCALES: Mapping[str, GanScale] = scales(
+    GanScale,
+    n_train=(150_000, None, None),
+    n_valid=(10_000, None, None),
+    n_test=(20_000, None, None),
+    lstm=(
+        Network("tiny", {"width": 64, "max_epochs": 2}),
+        Network("small", {"dropout": 0.1, "max_epochs": 3}),
+        Network("paper", {"max_epochs": 2}),
     ),
-    "laptop": GanScale(
-        name="laptop",
-        n_train=None,
-        n_valid=None,
-        n_test=None,
-        lstm=Network("small", {"dropout": 0.1, "max_epochs": 3}),
-        lstm_length=100,
-        generator=Network("tiny", {"width": 128, "batch_size": 64, "learning_rate": 5e-3}),
-        length=20,
-        seqgan=replace(_SEQGAN, rounds=150, pretraining_rounds=20),
-        n_checkpoints=6,
-        leakgan_network={**_LEAKGAN[0], "width": 64, "goal": 8},
-        leakgan=replace(
-            _LEAKGAN[1], rounds=24, pretraining_epochs=1, mle_every=15, n_negatives=1000, learning_rate=5e-3
-        ),
-        leakgan_runs=2,
-        runs=3,
-        wgan_width=64,
-        wgan=replace(_WGAN, rounds=60),
-        wgan_runs=2,
-        window=1000,
-        n_noise=4480,
-        n_windows=2240,
-        n_window_samples=1000,
-        rule_samples=3000,
-    ),
-    "paper": GanScale(
-        name="paper",
-        n_train=None,
-        n_valid=None,
-        n_test=None,
-        lstm=Network("paper", {"max_epochs": 2}),
-        lstm_length=200,
+    lstm_length=(50, 100, 200),
+    generator=(
+        Network("tiny", {"batch_size": 64, "max_epochs": 2}),
+        Network("tiny", {"width": 128, "batch_size": 64, "learning_rate": 5e-3}),
         # 480 epochs of 10,000 windows are once through text8
-        generator=Network(
-            "tiny", {"width": 512, "embedding": 8, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}
-        ),
-        length=20,
-        seqgan=SEQGAN_PRESETS["characters"][1],
-        n_checkpoints=10,
-        leakgan_network=LEAKGAN_PRESETS["paper"][0],
-        leakgan=LEAKGAN_PRESETS["paper"][1],
-        leakgan_runs=1,
-        runs=3,
-        wgan_width=512,
-        wgan=WGAN_PRESETS["paper"][1],
-        wgan_runs=1,
-        window=1000,
-        n_noise=44_800,  # 100 batches of 64 windows of 7
-        n_windows=11_200,
-        n_window_samples=2000,
-        rule_samples=5000,
+        Network("tiny", {"width": 512, "embedding": 8, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}),
     ),
-}
+    seqgan=(
+        replace(_SEQGAN, rounds=8, pretraining_rounds=2, n_negatives=500),
+        replace(_SEQGAN, rounds=150, pretraining_rounds=20),
+        SEQGAN_PRESETS["characters"][1],
+    ),
+    n_checkpoints=(2, 6, 10),
+    leakgan_network=(_LEAKGAN[0], {**_LEAKGAN[0], "width": 64, "goal": 8}, LEAKGAN_PRESETS["paper"][0]),
+    leakgan=(
+        replace(_LEAKGAN[1], rounds=8),
+        replace(_LEAKGAN[1], rounds=24, pretraining_epochs=1, mle_every=15, n_negatives=1000, learning_rate=5e-3),
+        LEAKGAN_PRESETS["paper"][1],
+    ),
+    leakgan_runs=(1, 2, 1),
+    wgan_width=(64, 64, 512),
+    wgan=(replace(_WGAN, rounds=6), replace(_WGAN, rounds=60), WGAN_PRESETS["paper"][1]),
+    wgan_runs=(1, 2, 1),
+    window=(100, 1000, 1000),
+    n_noise=(1120, 4480, 44_800),  # paper: 100 batches of 64 windows of 7
+    n_windows=(1120, 2240, 11_200),
+    n_window_samples=(500, 1000, 2000),
+    rule_samples=(2000, 3000, 5000),
+)

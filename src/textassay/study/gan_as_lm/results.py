@@ -5,10 +5,9 @@ figure 2 and appendix A; what is measured beyond them.
 Departs from it: another text and networks as a scale says; SeqGAN several times, each beside its own pre-training.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -16,18 +15,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation import CHANGE, EPSILON, GAMMA, samples_needed
+from textassay.approximation import CHANGE, EPSILON, GAMMA, RuleCurve, samples_needed
 from textassay.meta_evaluation import Cell, Curve, CurvePoint, PublishedTable, ReproducedTable, Reproduction, beside
 from textassay.study.gan_as_lm.experiment import (
     LEAKGAN,
     LSTM,
-    SHORT,
     WGAN_SOFT,
     GanResults,
     GanText,
     TextCost,
     build_gan,
-    curve_from_dict,
+    for_each,
+    short,
 )
 from textassay.study.gan_as_lm.findings import (
     Crossed,
@@ -51,11 +50,11 @@ from textassay.study.gan_as_lm.published import (
     WGAN,
     GanScale,
 )
+from textassay.study.presets import as_json
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
 
 _LEVEL = 0.95
-_CORRECTED, _ZEROS, _N = "corrected", "never drawn, %", "N"
 _STOP, _SLOPE = "N where the rule stops", "slope of the rule"
 _DIFFERS = "another text and networks of this scale"
 _SETTINGS = ((GAMMA, EPSILON, N_TYPES), (5e-3, EPSILON, N_TYPES), (1e-2, EPSILON, N_TYPES))  # of the bound
@@ -72,13 +71,12 @@ def gan_tables(results: GanResults) -> tuple[ReproducedTable, ...]:
 
 def _table_1(results: GanResults) -> Iterable[ReproducedTable]:
     costs, cells = results.costs, []
-    for model in (LSTM, MLE, SEQGAN, LEAKGAN):
-        if model in costs:
-            cells.append(_cell(model, EXACT, mean_of(costs[model], "exact"), _window(costs[model])))
-            cells.append(_cell(model, APPROXIMATE, mean_of(costs[model], "plain"), _window(costs[model])))
-    for model in (WGAN, WGAN_SOFT, UNIFORM):
-        if model in costs:
-            cells.append(_cell(model, APPROXIMATE, mean_of(costs[model], "plain"), _window(costs[model])))
+    for model in (LSTM, MLE, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT, UNIFORM):
+        runs = costs.get(model, ())
+        for column, name in ((EXACT, "exact"), (APPROXIMATE, "plain")):
+            if runs and name in runs[0].sums:
+                windows = f"windows of {runs[0].window} characters"
+                cells.append(_cell(model, column, mean_of(runs, name), differs=windows))
     if UNIFORM in costs:
         cells.append(Cell(UNIFORM, EXACT, math.log2(results.n_types), differs=f"log2({results.n_types}), computed"))
     floors = sorted({cost.floor for runs in costs.values() for cost in runs})
@@ -94,10 +92,9 @@ def _table_1(results: GanResults) -> Iterable[ReproducedTable]:
 def _details(results: GanResults) -> Iterable[ReproducedTable]:
     cells = []
     for model, runs in results.costs.items():
-        for name, key in ((APPROXIMATE, "plain"), (_CORRECTED, "corrected")):
-            cells.append(_cell(model, name, mean_of(runs, key)))
+        cells += _means(model, runs, {APPROXIMATE: "plain", "corrected": "corrected"})
         zeros = mean_of(runs, "zeros").value
-        cells.append(Cell(model, _ZEROS, 100 * zeros))
+        cells.append(Cell(model, "never drawn, %", 100 * zeros))
         cells.append(Cell(model, "of it in approx. BPC", -zeros * math.log2(runs[0].floor)))
         cells.append(Cell(model, "window", runs[0].window))
         cells.append(Cell(model, "characters", runs[0].n_characters))
@@ -113,14 +110,18 @@ def _details(results: GanResults) -> Iterable[ReproducedTable]:
 
 
 def _softmax(results: GanResults) -> Iterable[ReproducedTable]:
-    cells = []
-    for model, runs in results.costs.items():
-        if "exact" not in runs[0].sums:
-            continue
-        cells.append(_cell(model, EXACT, mean_of(runs, "exact")))
-        cells.append(_cell(model, "approximate - exact", mean_of(runs, "plain", "-exact")))
-        cells.append(_cell(model, "the same, expected", mean_of(runs, "expected")))
-        cells.append(_cell(model, "corrected - exact", mean_of(runs, "corrected", "-exact")))
+    columns = {
+        EXACT: "exact",
+        "approximate - exact": "plain -exact",
+        "the same, expected": "expected",
+        "corrected - exact": "corrected -exact",
+    }
+    cells = [
+        cell
+        for model, runs in results.costs.items()
+        if "exact" in runs[0].sums
+        for cell in _means(model, runs, columns)
+    ]
     if cells:
         note = "Expected: on average over all draws, from the softmax. The paper has 0.12 and 0.19."
         title = "Where there is a softmax: how far the approximation is off"
@@ -132,15 +133,15 @@ def _windows(results: GanResults) -> Iterable[ReproducedTable]:
     some = [runs[0] for windows in results.lengths.values() for runs in windows.values()]
     for window in dict.fromkeys(cost.window for cost in some):
         for model, windows in results.lengths.items():
-            row, runs = f"{window} characters", windows[window]
-            if "exact" in runs[0].sums:
-                cells.append(_cell(row, f"{model}, exact", mean_of(runs, "exact")))
-            else:
-                cells.append(_cell(row, f"{model}, approximate", mean_of(runs, "plain")))
-                cells.append(_cell(row, f"{model}, corrected", mean_of(runs, "corrected")))
+            runs = windows[window]
+            columns = (
+                {"exact": "exact"} if "exact" in runs[0].sums else {"approximate": "plain", "corrected": "corrected"}
+            )
+            columns = {f"{model}, {column}": names for column, names in columns.items()}
+            cells += _means(f"{window} characters", runs, columns)
     for model, windows in results.on_validation.items():
         for window, runs in windows.items():
-            cells.append(_cell(f"{window} characters", f"{model}, validation text", mean_of(runs, "corrected")))
+            cells += _means(f"{window} characters", runs, {f"{model}, validation text": "corrected"})
     if cells:
         noise = [cost.n_samples for cost in some if "exact" not in cost.sums]
         draws = f"; N = {noise[0]:,} where there is no softmax" if noise else ""
@@ -158,27 +159,24 @@ def _along(results: GanResults) -> Iterable[ReproducedTable]:
             there = [rounds[number] for rounds in runs if number in rounds]
             row = f"after {number} rounds"
             if len(there) == len(runs):
-                cells.append(_cell(row, "mean, exact", mean_of(there, "exact")))
-                cells.append(_cell(row, "mean, approximate", mean_of(there, "plain")))
+                cells += _means(row, there, {"mean, exact": "exact", "mean, approximate": "plain"})
             for run, rounds in enumerate(runs, 1):
                 if number in rounds:
-                    cells.append(_cell(row, f"training {run}, exact", mean_of([rounds[number]], "exact")))
-        short = SHORT.get(model, model)
-        own = [(title, why) for title, why in results.stopped.items() if title.startswith(short)]
+                    cells += _means(row, [rounds[number]], {f"training {run}, exact": "exact"})
+        name = short(model)
+        own = [(title, why) for title, why in results.stopped.items() if title.startswith(name)]
         stopped = "".join(f" {title} ended early: {why}." for title, why in own)
         note = f"Windows of {runs[0][0].window} characters of the test text; nothing is chosen by it.{stopped}"
-        title = f"BPC of {short} along the adversarial rounds"
-        yield ReproducedTable(f"along training of {short}", title, tuple(cells), note=note)
+        title = f"BPC of {name} along the adversarial rounds"
+        yield ReproducedTable(f"along training of {name}", title, tuple(cells), note=note)
 
 
 def _draws(results: GanResults) -> Iterable[ReproducedTable]:
     cells: list[Cell] = []
     for size in sorted({size for by_size in results.convergence.values() for size in by_size}):
         for model, by_size in results.convergence.items():
-            gap = mean_of([by_size[size]], "plain", "-exact")
-            expected = mean_of([by_size[size]], "expected")
-            cells.append(_cell(f"N = {size}", f"{model}", gap))
-            cells.append(_cell(f"N = {size}", f"{model}, expected", expected))
+            columns = {model: "plain -exact", f"{model}, expected": "expected"}
+            cells += _means(f"N = {size}", [by_size[size]], columns)
     if cells:
         note = "One set of draws, of which the first N count, beside the average over all draws; the first training."
         title = "Approximate less exact BPC by the number of draws"
@@ -201,11 +199,13 @@ def _rule(results: GanResults) -> Iterable[ReproducedTable]:
     yield beside(FIGURE_2, cells, differs=_DIFFERS if cells else "", note=sizes)
     cells = []
     for model, curves in results.rules.items():
-        cells.append(_cell(model, _STOP, over_parts([first_below(curve) for curve in curves])))
-        cells.append(_cell(model, "c, of c x 10 / N", over_parts([curve.spread for curve in curves])))
-        cells.append(_cell(model, _SLOPE, over_parts([curve.slope for curve in curves])))
-        slopes = [curve.error_slope for curve in curves if curve.error_slope is not None]
-        cells += [_cell(model, "slope of the true error", over_parts(slopes))] if slopes else []
+        values = {
+            _STOP: [first_below(curve) for curve in curves],
+            "c, of c x 10 / N": [curve.spread for curve in curves],
+            _SLOPE: [curve.slope for curve in curves],
+            "slope of the true error": [curve.error_slope for curve in curves if curve.error_slope is not None],
+        }
+        cells += [_cell(model, column, over_parts(parts)) for column, parts in values.items() if parts]
     stops = tuple((float(stop), -1.007 if model == SEQGAN else None) for model, stop in PUBLISHED_STOPS.items())
     yield beside(
         PublishedTable(
@@ -226,7 +226,7 @@ def _bound(results: GanResults) -> Iterable[ReproducedTable]:
     cells = [
         Cell(
             f"gamma {gamma:g}, epsilon {epsilon:g}, {n_types} types",
-            _N,
+            "N",
             samples_needed(gamma, epsilon, n_types),
             published=BOUND_DRAWS if (gamma, n_types) == (GAMMA, N_TYPES) else None,
         )
@@ -236,22 +236,19 @@ def _bound(results: GanResults) -> Iterable[ReproducedTable]:
     yield ReproducedTable("bound", title, tuple(cells), note="The paper prints 4.3e6.")
 
 
-def _window(runs: Sequence[TextCost]) -> str:
-    return f"windows of {runs[0].window} characters"
+def _means(row: str, runs: Sequence[TextCost], columns: Mapping[str, str]) -> list[Cell]:
+    """Return cells of means over trainings; of each column, the sums of `TextCost`, by spaces, as for `mean_of`."""
+    return [_cell(row, column, mean_of(runs, *names.split())) for column, names in columns.items()]
 
 
-def _cell(row: str, column: str, difference: Crossed, differs: str = "") -> Cell:
-    low, high = difference.condition().interval(_LEVEL)
-    known = bool(np.isfinite(low) and np.isfinite(high))
-    return Cell(
-        row,
-        column,
-        difference.value,
-        low if known else None,
-        high if known else None,
-        differs=differs,
-        spread=difference.runs_sd,
-    )
+def _cell(row: str, column: str, value: Crossed, *, differs: str = "") -> Cell:
+    return Cell(row, column, value.value, *_interval(value), differs=differs, spread=value.runs_sd)
+
+
+def _interval(value: Crossed) -> tuple[float | None, float | None]:
+    """Return the ends of the interval, None where it is not known."""
+    low, high = value.condition().interval(_LEVEL)
+    return (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
 
 
 FloatArray = npt.NDArray[np.float64]
@@ -303,22 +300,20 @@ def _rule_curves(results: GanResults) -> Iterable[Curve]:
             lines["change, published"] = (tuple(sizes), np.array(list(FIGURE_2.column(model).values())))
         for name, (places, values) in lines.items():
             points = tuple(CurvePoint(None, x, y) for x, y in zip(places, values.tolist(), strict=True))
-            yield Curve(
-                "by length", name, SHORT.get(model, model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE
-            )
+            yield Curve("by length", name, short(model), _DRAWS, _ERROR, points, title, log="xy", level=CHANGE)
 
 
 def _convergence(results: GanResults) -> Iterable[Curve]:
     for model, by_size in results.convergence.items():
         for name, key in (("approximate", "plain"), ("corrected", "corrected"), ("exact", "exact")):
             values = {size: mean_of([cost], key) for size, cost in sorted(by_size.items())}
-            yield _curve("BPC against N", name, SHORT.get(model, model), _DRAWS, values, banded=False, log="x")
+            yield _curve("BPC against N", name, short(model), _DRAWS, values, banded=False, log="x")
 
 
 def _along_curves(results: GanResults) -> Iterable[Curve]:
     sides = (("exact", "exact"), ("approximate", "plain"))
     for model, runs in results.along.items():
-        title = f"BPC of {SHORT.get(model, model)} along adversarial training"
+        title = f"BPC of {short(model)} along adversarial training"
         numbers = sorted(set.intersection(*map(set, runs)))
         for name, key in sides:
             values = {number: mean_of([rounds[number] for rounds in runs], key) for number in numbers}
@@ -333,7 +328,7 @@ def _windows_curves(results: GanResults) -> Iterable[Curve]:
     for model, windows in results.lengths.items():
         key = "exact" if "exact" in next(iter(windows.values()))[0].sums else "corrected"
         values = {window: mean_of(runs, key) for window, runs in windows.items()}
-        yield _curve("BPC by window", f"{SHORT.get(model, model)}, {key}", "",
+        yield _curve("BPC by window", f"{short(model)}, {key}", "",
                      "characters of a window", values, log="x")  # fmt: skip
 
 
@@ -349,11 +344,8 @@ def _curve(
 ) -> Curve:
     points = []
     for place, value in values.items():
-        low, high = value.condition().interval(0.95) if banded else (np.nan, np.nan)
-        known = bool(np.isfinite(low))
-        points.append(
-            CurvePoint(None, place, value.value, y_low=low if known else None, y_high=high if known else None)
-        )
+        low, high = _interval(value) if banded else (None, None)
+        points.append(CurvePoint(None, place, value.value, y_low=low, y_high=high))
     return Curve("by length", name, family, x, _BPC, tuple(points), title, log=log)
 
 
@@ -386,56 +378,42 @@ class GanStudy(StagedStudy):
 
     def measured(self) -> GanResults:
         """Return the results of the stages; all must be done."""
-        experiment, n = self.experiment, self.scale.n_samples
+        experiment = self.experiment
         trained = {title: self.outcome(stage) for title, stage in experiment.trained.items()}
+        text = self.text
+        fingerprints = {name: getattr(text, name).fingerprint for name in ("train", "valid", "test")}
         return GanResults(
-            costs={model: tuple(self._costs(stage)[n] for stage in runs) for model, runs in experiment.costs.items()},
-            lengths=self._by_window(experiment.lengths),
-            along={
-                model: tuple(
-                    {number: costs[n] for number, stage in rounds.items() if (costs := self._costs(stage))}
-                    for rounds in runs
-                )
-                for model, runs in experiment.along.items()
-            },
-            convergence={model: self._costs(stage) for model, stage in experiment.convergence.items()},
-            rules={
-                model: tuple(curve_from_dict(curve) for curve in self.outcome(stage))
-                for model, stage in experiment.rules.items()
-            },
-            n_types=self.text.n_types,
-            on_validation=self._by_window(experiment.on_validation),
+            costs=for_each(experiment.costs, self.cost),
+            lengths=for_each(experiment.lengths, self.cost),
+            along=for_each(experiment.along, self.cost),
+            convergence=for_each(experiment.convergence, self.costs),
+            rules=for_each(experiment.rules, lambda stage: tuple(map(_curve_of, self.outcome(stage)))),
+            n_types=text.n_types,
+            on_validation=for_each(experiment.on_validation, self.cost),
             stopped={title: one["stopped"] for title, one in trained.items() if one["stopped"] is not None},
-            sizes=self.text.sizes,
+            sizes=text.sizes,
             seconds=self.seconds(),
-            settings=self._settings(),
+            settings={
+                "study": "gan-as-lm",
+                "scale": self.scale.name,
+                **{name: value for name, value in as_json(self.scale).items() if name != "name"},
+                "seed": self.seed,
+                "version": version("textassay"),
+                "text": fingerprints,
+            },
             notes=tuple(self.warning_notes()),
         )
 
-    def _by_window(
-        self, stages: Mapping[str, Mapping[int, Sequence[Stage]]]
-    ) -> dict[str, dict[int, tuple[TextCost, ...]]]:
-        """Return model to window to the costs of its runs, each of one N."""
-        return {
-            model: {
-                window: tuple(next(iter(self._costs(stage).values())) for stage in runs)
-                for window, runs in windows.items()
-            }
-            for model, windows in stages.items()
-        }
-
-    def _costs(self, stage: Stage) -> dict[int, TextCost]:
+    def costs(self, stage: Stage) -> dict[int, TextCost]:
         """Return N to cost; nothing where there was no generator."""
-        return {int(size): TextCost.from_dict(one) for size, one in (self.outcome(stage) or {}).items()}
+        return {int(size): TextCost(**one) for size, one in (self.outcome(stage) or {}).items()}
 
-    def _settings(self) -> dict[str, Any]:
-        text = self.text
-        scale = {name: value for name, value in asdict(self.scale).items() if name != "name"}
-        return {
-            "study": "gan-as-lm",
-            "scale": self.scale.name,
-            **json.loads(json.dumps(scale)),
-            "seed": self.seed,
-            "version": version("textassay"),
-            "text": {"train": text.train.fingerprint, "valid": text.valid.fingerprint, "test": text.test.fingerprint},
-        }
+    def cost(self, stage: Stage) -> TextCost | None:
+        """Return the cost by the only N; None where there was no generator."""
+        return next(iter(self.costs(stage).values()), None)
+
+
+def _curve_of(data: Mapping[str, Any]) -> RuleCurve:
+    """Return the curve whose `RuleCurve.to_dict` is `data`."""
+    known = {field.name: data[field.name] for field in fields(RuleCurve)}
+    return RuleCurve(**{name: tuple(one) if isinstance(one, list) else one for name, one in known.items()})

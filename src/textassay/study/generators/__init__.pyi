@@ -9,6 +9,7 @@ from textassay.study.generators.experiment import judging_stages as judging_stag
 from textassay.study.generators.findings import check_orders as check_orders
 from textassay.study.generators.findings import check_paper as check_paper
 from textassay.study.generators.results import GeneratorsStudy as GeneratorsStudy
+from textassay.study.generators.results import costs_table as costs_table
 from textassay.study.generators.results import drawn_values as drawn_values
 from textassay.study.generators.results import exact_orders as exact_orders
 from textassay.study.generators.results import judged_by_orders as judged_by_orders
@@ -31,10 +32,9 @@ from textassay.study.generators.texts import GeneratorsTexts as GeneratorsTexts
 from textassay.study.generators.texts import World as World
 from textassay.study.generators.texts import WorldTexts as WorldTexts
 from textassay.study.generators.texts import clauses as clauses
-from textassay.study.generators.texts import generated_cost as generated_cost
 from textassay.study.generators.texts import in_context as in_context
 from textassay.study.generators.texts import learnt_attributes as learnt_attributes
 from textassay.study.generators.texts import read_generators_texts as read_generators_texts
 from textassay.study.generators.texts import stage_kind as stage_kind
 from textassay.study.generators.texts import written as written
-from textassay.study.generators.training import processor_seconds as processor_seconds
+from textassay.study.generators.training import sentences_seen as sentences_seen

@@ -54,7 +54,7 @@ from textassay.study.generators.texts import (
     stage_kind,
     written,
 )
-from textassay.study.generators.training import Trainings, processor_seconds
+from textassay.study.generators.training import Trainings
 from textassay.study.judges.experiment import (
     DIRECTIONS,
     LEVEL,
@@ -68,7 +68,16 @@ from textassay.study.judges.experiment import (
 from textassay.study.judges.published import ALL, BLEU_TRAIN, GENERATED, INDIVIDUAL, OVERLAPS
 from textassay.study.judges.published import REAL as OF_REAL
 from textassay.study.measures import load_estimates, measured, save_estimates
-from textassay.study.network_stages import MODEL, Part, sampling, seed_for, training
+from textassay.study.network_stages import (
+    MODEL,
+    Part,
+    drawn_statistics,
+    numbered,
+    processor_seconds,
+    sampling,
+    seed_for,
+    training,
+)
 from textassay.study.stages import Done, Stage, Work
 from textassay.training import single_threaded
 
@@ -138,39 +147,6 @@ def jensen_shannon(log_ratios: tuple[FloatArray, FloatArray], *, level: float = 
         name: min(max(each, 0.0), 1.0)
         for name, each in zip(("value", "low", "high"), (value, value - arm / 2, value + arm / 2), strict=True)
     }
-
-
-def exact_stage(
-    name: str,
-    original: Stage,
-    trained: Stage,
-    texts: WorldTexts,
-    *,
-    contexts: Part | None,
-    temperature: float,
-    n: int,
-    seed: int,
-) -> Stage:
-    """Return the stage of the distance between the oracle and a generator; its result is as `Generated.exact` says."""
-
-    def run(work: Work) -> dict[str, Any]:
-        truth, model = (load_model(work.inputs[stage].folder / MODEL).model for stage in (original, trained))
-        words, longest = texts.form.vocabulary, texts.longest
-        q: ScoredGenerator = AsDrawn(model, words, temperature=temperature, max_length=longest)
-        if contexts is not None:
-            attributes = model.attributes  # type: ignore[attr-defined]
-            context_corpus = in_context(contexts.load(work, texts.form), None, attributes)
-            q = AnswersAsDrawn(model, context_corpus, temperature=temperature, max_length=longest)
-        with workers(1), single_threaded():
-            p = AsDrawn(truth, words, max_length=longest)
-            discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
-        return {**discrepancy.to_dict(), "jensen_shannon": jensen_shannon(discrepancy.log_ratios)}
-
-    settings: dict[str, Any] = {"temperature": temperature, "n": n, "seed": seed, "longest": texts.longest}
-    settings |= {} if contexts is None else {"contexts": contexts.settings}
-    inputs = (original, trained, *(() if contexts is None else contexts.inputs))
-    cost = 1.0 if contexts is None else 50.0
-    return Stage(stage_kind("exact", texts.name), name, settings, run, tuple(dict.fromkeys(inputs)), cost)
 
 
 _TEMPERATURES: Mapping[str, float] = {"Word LSTM 1.0": 1.0, "Word LSTM 0.7": 0.7, "Word LSTM 0.5": 0.5}
@@ -276,13 +252,7 @@ class _Plan:
         """Return generator to the stage that trained it."""
         recipes = self.size.recipes
         make = Trainings(
-            self.texts,
-            recipes,
-            self.size.context_count,
-            self.precision,
-            self.seed,
-            self._sentiment,
-            self.read.news,
+            self.texts, self.size.context_count, self.precision, self.seed, self._sentiment, self.read.news
         )
         lstm = make.likely("Word LSTM 1.0", "lstm", recipes.lstm)
         before = make.likely("MLE SeqGAN", "lstm", recipes.before_rounds)
@@ -299,11 +269,11 @@ class _Plan:
                 for name, kind in _CONDITIONAL.items()
             },
             "MLE SeqGAN": before,
-            "SeqGAN": make.after_likelihood("SeqGAN", before, recipes.seqgan),
-            "RankGAN": make.after_likelihood("RankGAN", before, recipes.rankgan),
-            "LeakGAN": make.leakgan("LeakGAN"),
-            "CoT": make.from_scratch("CoT"),
-            "ScratchGAN": make.from_scratch("ScratchGAN"),
+            "SeqGAN": make.adversarial("SeqGAN", before, recipes.seqgan),
+            "RankGAN": make.adversarial("RankGAN", before, recipes.rankgan),
+            "LeakGAN": make.adversarial("LeakGAN", *recipes.leakgan),
+            "CoT": make.adversarial("CoT", *recipes.cot),
+            "ScratchGAN": make.adversarial("ScratchGAN", *recipes.scratchgan),
             "bigram": make.counted("bigram", order=2),
             **{name: make.likely(name, "lstm", recipes.lstm, share=share) for name, share in LESS_TEXT.items()},
         }
@@ -312,27 +282,38 @@ class _Plan:
         conditional = name in _CONDITIONAL
         temperature = self.scale.temperature if conditional else _TEMPERATURES.get(name, 1.0)
         contexts = self.texts.contexts if conditional else None
-        sentiment = self._sentiment.get("contexts")
-        drawn = self._drawn(name, trained, temperature, contexts, sentiment)
-        exact = None
-        if self.original is not None:
-            exact = exact_stage(
-                name,
-                self.original,
-                trained,
-                self.texts,
-                contexts=contexts,
-                temperature=temperature,
-                n=self.scale.n_exact,
-                seed=seed_for(self.seed, self.texts.name, "exact", name),
-            )
-        return Generated(trained, drawn, exact)
+        drawn = self._drawn(name, trained, temperature, contexts)
+        return Generated(trained, drawn, self._exact(name, trained, temperature, contexts))
 
-    def _drawn(
-        self, name: str, trained: Stage, temperature: float, contexts: Part | None, sentiment: tuple[str, ...] | None
-    ) -> Stage:
+    def _exact(self, name: str, trained: Stage, temperature: float, contexts: Part | None) -> Stage | None:
+        """Return the stage of the distance from the oracle; its result is as `Generated.exact` says."""
+        original, texts, n = self.original, self.texts, self.scale.n_exact
+        if original is None:
+            return None
+        seed = seed_for(self.seed, texts.name, "exact", name)
+
+        def run(work: Work) -> dict[str, Any]:
+            truth, model = (load_model(work.inputs[stage].folder / MODEL).model for stage in (original, trained))
+            words, longest = texts.form.vocabulary, texts.longest
+            q: ScoredGenerator = AsDrawn(model, words, temperature=temperature, max_length=longest)
+            if contexts is not None:
+                attributes = model.attributes  # type: ignore[attr-defined]
+                context_corpus = in_context(contexts.load(work, texts.form), None, attributes)
+                q = AnswersAsDrawn(model, context_corpus, temperature=temperature, max_length=longest)
+            with workers(1), single_threaded():
+                p = AsDrawn(truth, words, max_length=longest)
+                discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
+            return {**discrepancy.to_dict(), "jensen_shannon": jensen_shannon(discrepancy.log_ratios)}
+
+        settings: dict[str, Any] = {"temperature": temperature, "n": n, "seed": seed, "longest": texts.longest}
+        settings |= {} if contexts is None else {"contexts": contexts.settings}
+        inputs = tuple(dict.fromkeys((original, trained, *(() if contexts is None else contexts.inputs))))
+        cost = 1.0 if contexts is None else 50.0
+        return Stage(stage_kind("exact", texts.name), name, settings, run, inputs, cost)
+
+    def _drawn(self, name: str, trained: Stage, temperature: float, contexts: Part | None) -> Stage:
         """Return the stage that draws the sentences for evaluation."""
-        texts, n = self.texts, self.size.n_drawn
+        texts, n, sentiment = self.texts, self.size.n_drawn, self._sentiment.get("contexts")
         seed = seed_for(self.seed, texts.name, "draw", name)
 
         def run(work: Work) -> dict[str, Any]:
@@ -344,14 +325,7 @@ class _Plan:
                 corpus: Corpus = model.sample(n, seed=seed, temperature=temperature, **conditions)
             corpus = as_written(corpus, texts.form, texts.longest)
             save_draws(work.folder / f"{DRAWN}.npz", corpus)
-            return {
-                "n": n,
-                "seconds": seconds(),
-                "unk_rate": corpus.unk_rate if len(corpus.tokens) else 0.0,
-                "cut_share": float(np.mean(corpus.lengths >= texts.longest)),
-                "mean_length": float(np.mean(corpus.lengths)),
-                "temperature": temperature,
-            }
+            return {**drawn_statistics(corpus, texts.longest), "seconds": seconds(), "temperature": temperature}
 
         settings: dict[str, Any] = {"n": n, "seed": seed, "temperature": temperature, "longest": texts.longest}
         inputs: tuple[Stage, ...] = (trained,)
@@ -563,8 +537,7 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
         "form": texts.form.hash, "seed": seed,
     }  # fmt: skip
     cost = 100 * SECONDS.get(name, 1.0) * max(1, trials)
-    label = f"{name} again {place}" if place else name
-    return Stage(stage_kind("classifier", world.name), label, settings, run, _inputs(*parts), cost)
+    return Stage(stage_kind("classifier", world.name), numbered(name, place), settings, run, _inputs(*parts), cost)
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:

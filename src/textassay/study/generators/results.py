@@ -10,7 +10,7 @@ Departs from it: other text, other sizes, no people; a second world whose truth 
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -60,9 +60,7 @@ from textassay.study.generators.texts import (
     WORLDS,
     GeneratorsScale,
     GeneratorsTexts,
-    TrainingCost,
     World,
-    generated_cost,
 )
 from textassay.study.judges.experiment import BESIDES, LEVEL, MEAN_WITH_ALL, WITH_ALL, JudgesScale, published_values
 from textassay.study.judges.published import (
@@ -78,6 +76,7 @@ from textassay.study.judges.published import (
 )
 from textassay.study.judges.published import REAL as OF_REAL
 from textassay.study.judges.results import agreement_cells, correlation_table
+from textassay.study.presets import as_json
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Done, Stage
 
@@ -211,7 +210,7 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
         pairs = {score.evaluator: score for score in judging.pair_scores if score.gold == verdict.gold}
         cells += [Cell(name, "pairs", ours=pairs[name].accuracy) for name in order]
         n = len(judging.generators)
-        notes = [
+        notes = (
             f"Higher is better, {n} generators; intervals are over other generators and other texts; pairs: share of "
             "pairs of generators in the same order.",
             f"Not told apart from {verdict.may_be_best[0]}: {join_words(judging.not_separated(verdict)) or 'none'}."
@@ -219,13 +218,9 @@ def order_tables(world: str, judging: Judging | None) -> list[ReproducedTable]:
             else "",
             f"Not explained by chance: {join_words(list(verdict.not_luck)) or 'none'}.",
             f"Negatively correlated: {join_words(list(verdict.upside_down))}." if verdict.upside_down else "",
-        ]
-        tables.append(
-            ReproducedTable(
-                table_id(f"agreement with {verdict.gold}", world), "Correlation of evaluators with a known order",
-                tuple(cells), note=" ".join(filter(None, notes)),
-            )
-        )  # fmt: skip
+        )
+        title = "Correlation of evaluators with a known order"
+        tables.append(_table(world, f"agreement with {verdict.gold}", title, cells, *notes))
     return tables
 
 
@@ -235,41 +230,42 @@ def exact_table(world: str, judged: JudgedWorld, exact: Mapping[str, Mapping[str
         return []
     cells = []
     for name in sorted(exact, key=lambda name: float(exact[name]["discrepancy"]["value"])):
-        for column, key in ((TOTAL_VARIATION, "discrepancy"), (DIVERGENCE, "jensen_shannon")):
+        for column, key in _EXACT.items():
             cells.append(Cell(name, column, *(exact[name][key][end] for end in ("value", "low", "high"))))
         cells.append(_cell(name, DD, judged, DD))
     wrong = [name for name, one in exact.items() if not one["agrees"]]
-    doubt = f" Its estimators disagree for {join_words(wrong)}: not exact there." if wrong else ""
     return [
-        ReproducedTable(
-            table_id("exact distances", world), "Exact distances from the oracle, and what DD finds of them",
-            tuple(cells), note=f"DD is, in expectation, at most the total variation. Jensen-Shannon is in bits.{doubt}",
+        _table(
+            world, "exact distances", "Exact distances from the oracle, and what DD finds of them", cells,
+            "DD is, in expectation, at most the total variation. Jensen-Shannon is in bits.",
+            f"Its estimators disagree for {join_words(wrong)}: not exact there." if wrong else "",
         )
     ]  # fmt: skip
 
 
-def costs_table(world: str, costs: Mapping[str, TrainingCost], stopped: Mapping[str, str]) -> ReproducedTable:
-    """Return the costs of generators; `stopped`: why some trainings ended early."""
+def costs_table(
+    world: str, trained: Mapping[str, Mapping[str, Any]], drawn: Mapping[str, Mapping[str, Any]]
+) -> ReproducedTable:
+    """Return the costs of generators, from the results of `Generated.trained` and `Generated.drawn`."""
     cells = []
-    for name, one in costs.items():
+    shared: dict[str, list[str]] = {}
+    for name, one in trained.items():
         numbers = {
-            "seconds of training": one.seconds,
-            "sentences seen": one.n_seen,
-            "numbers learnt": one.n_parameters,
-            "seconds per 1,000 draws": one.seconds_per_1000,
+            "seconds of training": one["seconds"],
+            "sentences seen": one["n_seen"],
+            "numbers learnt": one["n_parameters"],
+            "seconds per 1,000 draws": 1000 * drawn[name]["seconds"] / drawn[name]["n"],
         }
         cells += [Cell(name, column, ours=value) for column, value in numbers.items()]
-    shared: dict[str, list[str]] = {}
-    for name, one in costs.items():
-        if one.trained_as != name:
-            shared.setdefault(one.trained_as, []).append(name)
-    notes = [
+        if one["trained_as"] != name:
+            shared.setdefault(one["trained_as"], []).append(name)
+    return _table(
+        world, "costs", "What generators cost", cells,
         "Seconds of one processor, with what was trained before: SeqGAN's rounds go on from MLE SeqGAN. "
         "Sentences count as often as they were shown.",
         *(f"{join_words(names)}: the model of {name}." for name, names in shared.items()),
-        *(f"{name}: {why}." for name, why in stopped.items()),
-    ]
-    return ReproducedTable(table_id("costs", world), "What generators cost", tuple(cells), note=" ".join(notes))
+        *(f"{name}: {one['stopped']}." for name, one in trained.items() if one["stopped"] is not None),
+    )  # fmt: skip
 
 
 def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
@@ -283,26 +279,31 @@ def text_table(world: str, judged: JudgedWorld) -> ReproducedTable:
         ]
         if writer in judged.copied:
             cells.append(Cell(writer, "learnt from, percent", ours=100 * judged.copied[writer]))
-    return ReproducedTable(
-        table_id("texts", world), "Marked words, length, repeated texts", tuple(cells),
-        note="Words that the training text has too rarely are marked alike in real and in generated text. Longest: "
+    return _table(
+        world, "texts", "Marked words, length, repeated texts", cells,
+        "Words that the training text has too rarely are marked alike in real and in generated text. Longest: "
         "sentences as long as the longest of the training text, where generators are cut. Learnt from: tested texts "
         "that classifiers have also learnt from, since texts are dealt as they were drawn, with their repetitions.",
     )  # fmt: skip
 
 
+def _table(world: str, what: str, title: str, cells: Sequence[Cell], *notes: str) -> ReproducedTable:
+    return ReproducedTable(table_id(what, world), title, tuple(cells), note=" ".join(filter(None, notes)))
+
+
 def _everything(world: str, judged: JudgedWorld) -> ReproducedTable:
     columns = [name for name in (*JUDGED, *EVALUATORS) if name in judged.values]
     cells = [_cell(w, name, judged, name) for w in by_closeness(judged) for name in dict.fromkeys(columns)]
-    undefined = "".join(
-        f" {writer}: {join_words(list(names))} undefined, so it is in no rank, correlation or finding."
+    undefined = (
+        f"{writer}: {join_words(list(names))} undefined, so it is in no rank, correlation or finding."
         for writer, names in judged.undefined.items()
     )
-    return ReproducedTable(
-        table_id("all evaluators", world), "Every evaluator of every generator, closest by DD first", tuple(cells),
-        note="Lower is closer: DD, FED, reverse LM score, and classifiers (share that is called generated), Self-BLEU. "
+    return _table(
+        world, "all evaluators", "Every evaluator of every generator, closest by DD first", cells,
+        "Lower is closer: DD, FED, reverse LM score, and classifiers (share that is called generated), Self-BLEU. "
         "Higher is closer: MAUVE, word overlap, naturalness, lexical diversity. LM score: closer to the floor's. "
-        f"Classifiers did not learn to call the floor generated; the individual one did.{undefined}",
+        "Classifiers did not learn to call the floor generated; the individual one did.",
+        *undefined,
     )  # fmt: skip
 
 
@@ -314,9 +315,9 @@ def _ranks(world: str, judged: JudgedWorld) -> ReproducedTable:
         cells += [Cell(w, name, ours=place) for w, place in zip(evaluation.generators, places, strict=True)]
     order = by_closeness(judged)
     cells.sort(key=lambda cell: order.index(cell.row))
-    return ReproducedTable(
-        table_id("ranks", world), "Rank of each generator by each evaluator, 1 is best", tuple(cells),
-        note="Equal ones share the mean of their ranks. The floor ranks as if a generator had written it.",
+    return _table(
+        world, "ranks", "Rank of each generator by each evaluator, 1 is best", cells,
+        "Equal ones share the mean of their ranks. The floor ranks as if a generator had written it.",
     )  # fmt: skip
 
 
@@ -361,9 +362,9 @@ def _among(world: str, judged: JudgedWorld) -> ReproducedTable:
         for row, values in zip(matrix.names, matrix.values.tolist(), strict=True)
         for column, value in zip(matrix.names, values, strict=True)
     ]
-    return ReproducedTable(
-        table_id("evaluators among one another", world), "Kendall's tau of evaluators, turned so that higher is better",
-        tuple(cells), note=f"{len(generators)} generators, without the floor.",
+    return _table(
+        world, "evaluators among one another", "Kendall's tau of evaluators, turned so that higher is better", cells,
+        f"{len(generators)} generators, without the floor.",
     )  # fmt: skip
 
 
@@ -513,7 +514,12 @@ class GeneratorsStudy(StagedStudy):
         exact = exact_orders({name: result for name, result in results.items() if name in judged.ranked})
         volume = order_by_volume(world, judged.ranked)
         tables = judged_tables(world.name, judged, world.n, **drawing)
-        tables += [text_table(world.name, judged), self._costs(world), *exact_table(world.name, judged, results)]
+        trained, drawn = (
+            {name: self.outcome(getattr(one, what)) for name, one in world.generated.items()}
+            for what in ("trained", "drawn")
+        )
+        tables += [text_table(world.name, judged), costs_table(world.name, trained, drawn)]
+        tables += exact_table(world.name, judged, results)
         for orders in (exact, volume):
             tables += order_tables(world.name, judged_by_orders(orders, judged.evaluations, **drawing))
         about = f"{world.name} world"
@@ -530,16 +536,8 @@ class GeneratorsStudy(StagedStudy):
         assert done is not None, f"{stage.label} is not done"
         return done
 
-    def _costs(self, world: World) -> ReproducedTable:
-        trained = {name: self.outcome(one.trained) for name, one in world.generated.items()}
-        return costs_table(
-            world.name,
-            {name: generated_cost(trained[name], self.outcome(one.drawn)) for name, one in world.generated.items()},
-            {name: one["stopped"] for name, one in trained.items() if one["stopped"] is not None},
-        )
-
     def _settings(self) -> dict[str, Any]:
-        scale: dict[str, Any] = _plain(self.scale)
+        scale = as_json(self.scale)
         return {
             "study": "generators",
             "scale": scale.pop("name"),
@@ -563,12 +561,3 @@ class _Report:
     findings: Sequence[CheckedFinding]
     closest: tuple[str, ...]
     exact: tuple[str, ...]
-
-
-def _plain(value: Any) -> Any:
-    """Return settings, at any depth, as JSON holds them."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

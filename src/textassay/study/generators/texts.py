@@ -22,7 +22,6 @@ clauses stands for Google LM, since no sentence of the news is as short as a rev
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from textassay.adversarial import (
     COT_PRESETS,
@@ -40,7 +39,7 @@ from textassay.corpus import Attributes, Corpus, TextForm, learn_attributes, rea
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.study.draws import as_written
 from textassay.study.network_stages import Part
-from textassay.study.presets import Network
+from textassay.study.presets import Network, scales
 from textassay.study.stages import Stage
 
 
@@ -88,18 +87,13 @@ class GeneratorsScale:
     n_original: int
     n_exact: int  # Sentences that each side draws for the exact discrepancy
     network_judges: bool  # Whether the three networks are among the classifiers
-    partitions: int = 1  # How often texts are dealt to classifiers anew
-    other_order: int = 3  # Of the n-gram model of news
+    partitions: int  # How often texts are dealt to classifiers anew
+    other_order: int  # Of the n-gram model of news
     # At which conditional generators draw. The paper does not say; lower ones repeat themselves more, which would
     # explain what it prints of C2S.
     temperature: float = 1.0
     # In which networks learn by maximum likelihood; see `Recipe`. All draw and are measured in float32.
     precision: str = "auto"
-
-    @property
-    def worlds(self) -> dict[str, WorldScale]:
-        """By name."""
-        return {REAL: self.of_people, ORACLE: self.of_oracle}
 
     def n_real(self, world: WorldScale) -> int:
         """Return the number of unseen real sentences for evaluation: as many as all generators draw."""
@@ -159,55 +153,29 @@ def _of_paper() -> Recipes:
     )
 
 
-_TINY = _recipes(3000, 32, 4, rounds=4, leakgan=(1, 1), cot=4, scratchgan=4)
+_TINY = WorldScale(3000, 200, 30, _recipes(3000, 32, 4, rounds=4, leakgan=(1, 1), cot=4, scratchgan=4))
 
-GENERATORS_SCALES: Mapping[str, GeneratorsScale] = {
-    "tiny": GeneratorsScale(
-        name="tiny",
-        of_people=WorldScale(n_train=3000, n_drawn=200, context_count=30, recipes=_TINY),
-        of_oracle=WorldScale(n_train=3000, n_drawn=200, context_count=30, recipes=_TINY),
-        n_valid=300,
-        min_count=3,
-        original=Network("small", {"width": 64, "max_epochs": 4}),
-        n_original=3000,
-        n_exact=300,
-        network_judges=False,
+GENERATORS_SCALES: Mapping[str, GeneratorsScale] = scales(
+    GeneratorsScale,
+    of_people=(
+        _TINY,
+        WorldScale(30_000, 1200, 100, _recipes(30_000, 128, 5, rounds=60, leakgan=(2, 1), cot=40, scratchgan=70)),
+        WorldScale(300_000, 32_500, 100, _of_paper()),
     ),
-    "laptop": GeneratorsScale(
-        name="laptop",
-        of_people=WorldScale(
-            n_train=30_000,
-            n_drawn=1200,
-            context_count=100,
-            recipes=_recipes(30_000, 128, 5, rounds=60, leakgan=(2, 1), cot=40, scratchgan=70),
-        ),
-        of_oracle=WorldScale(
-            n_train=15_000,
-            n_drawn=1000,
-            context_count=150,
-            recipes=_recipes(15_000, 128, 5, rounds=60, leakgan=(2, 1), cot=30, scratchgan=60),
-        ),
-        n_valid=2000,
-        min_count=4,
-        original=Network("small", {"max_epochs": 6}),
-        n_original=30_000,
-        n_exact=1000,
-        network_judges=True,
+    of_oracle=(
+        _TINY,
+        WorldScale(15_000, 1000, 150, _recipes(15_000, 128, 5, rounds=60, leakgan=(2, 1), cot=30, scratchgan=60)),
+        WorldScale(300_000, 32_500, 3000, _of_paper()),
     ),
-    "paper": GeneratorsScale(
-        name="paper",
-        of_people=WorldScale(n_train=300_000, n_drawn=32_500, context_count=100, recipes=_of_paper()),
-        of_oracle=WorldScale(n_train=300_000, n_drawn=32_500, context_count=3000, recipes=_of_paper()),
-        n_valid=10_000,
-        min_count=5,
-        original=Network("paper"),
-        n_original=300_000,
-        n_exact=10_000,
-        network_judges=True,
-        partitions=3,
-        other_order=5,
-    ),
-}
+    n_valid=(300, 2000, 10_000),
+    min_count=(3, 4, 5),
+    original=(Network("small", {"width": 64, "max_epochs": 4}), Network("small", {"max_epochs": 6}), Network("paper")),
+    n_original=(3000, 30_000, 300_000),
+    n_exact=(300, 1000, 10_000),
+    network_judges=(False, True, True),
+    partitions=(1, 1, 3),
+    other_order=(3, 3, 5),
+)
 
 
 REAL, ORACLE = "real", "oracle"
@@ -304,31 +272,9 @@ class World:
         return [stage for one in self.generated.values() for stage in one.targets]
 
 
-@dataclass(frozen=True)
-class TrainingCost:
-    """What a generator costs."""
-
-    trained_as: str  # The generator whose model it is; itself, mostly
-    seconds: float  # Of a processor, to train it; with what was trained before, which others may share
-    n_seen: int  # Real sentences it learnt from, each as often as it was shown
-    n_parameters: int  # Numbers it learnt
-    seconds_per_1000: float  # Of a processor, to draw as many sentences
-
-
 def stage_kind(what: str, world: str) -> str:
     """Return the kind of a stage, such as ``train-real``."""
     return f"{what}-{world}"
-
-
-def generated_cost(trained: Mapping[str, Any], drawn: Mapping[str, Any]) -> TrainingCost:
-    """Return the cost that the results of `Generated.trained` and `Generated.drawn` tell of."""
-    return TrainingCost(
-        trained["trained_as"],
-        trained["seconds"],
-        trained["n_seen"],
-        trained["n_parameters"],
-        1000 * drawn["seconds"] / drawn["n"],
-    )
 
 
 REVIEWS, NEWS = "yelp", "emnlp_news"
