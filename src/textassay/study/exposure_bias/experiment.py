@@ -72,7 +72,8 @@ from textassay.study.exposure_bias.measures import (
     random_oracle,
     switching_stage,
 )
-from textassay.study.exposure_bias.published import CORRUPTION, ExposureScale
+from textassay.study.exposure_bias.next_word import next_word_stages
+from textassay.study.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
 from textassay.study.network_stages import MODEL, Part, opened, sampling, seed_for, tell_step, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
@@ -278,10 +279,11 @@ _FEWEST = 30  # pairs that a length is measured on
 
 @dataclass(frozen=True)
 class TranslationStages:
-    """What is measured of translation: BLEU and samples of the first model, exposure bias of the second."""
+    """What is measured of translation: BLEU, samples and next words of the first model, exposure bias of the second."""
 
     quality: Stage
     bias: Stage
+    next_word: dict[int, Stage]  # Of the first model, by prefix length
 
 
 def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int) -> TranslationStages:
@@ -295,7 +297,15 @@ def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str
     return TranslationStages(
         _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
         _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
-    )
+        next_word_stages(
+            NEXT_WORD[1],
+            Subject(NEXT_WORD[1], data, precision=precision),
+            texts.held,
+            scale.translation_lengths,
+            scale,
+            seed=seed,
+        ),
+    )  # fmt: skip
 
 
 def _training(
@@ -448,6 +458,8 @@ class ExposureExperiment:
     # By title
     eb_dd: dict[str, Stage] = field(default_factory=dict)
     switching: dict[str, Stage] = field(default_factory=dict)
+    # Task of `NEXT_WORD` to prefix length
+    next_word: dict[str, dict[int, Stage]] = field(default_factory=dict)
     translation: TranslationStages | None = None  # None without pairs
 
     @property
@@ -459,6 +471,7 @@ class ExposureExperiment:
         for table in (self.perplexity, self.held_out_perplexity):
             stages += [stage for row in table.values() for trained in row.values() for stage in trained]
         stages += [*self.adversarial.values(), *self.eb_dd.values(), *self.switching.values()]
+        stages += [stage for lengths in self.next_word.values() for stage in lengths.values()]
         return stages if self.translation is None else [*stages, self.translation.quality, self.translation.bias]
 
 
@@ -475,6 +488,7 @@ def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str
     plan.random_setting()
     if texts.pairs is not None:
         experiment.translation = translation_stages(texts.pairs, scale, precision=precision, seed=seed)
+        experiment.next_word[NEXT_WORD[1]] = experiment.translation.next_word
     return experiment
 
 
@@ -495,6 +509,9 @@ class _Plan:
         if name == "wikitext2":
             title = f"{name} {_TRANSFORMER}"
             subjects[_TRANSFORMER] = self._trained(title, "transformer-xl", scale.transformer_xl, text)
+            self.experiment.next_word[NEXT_WORD[0]] = next_word_stages(
+                NEXT_WORD[0], subjects[_TRANSFORMER][0], text.unseen, scale.next_word_lengths, scale, seed=self.seed
+            )
         subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
         self.experiment.bleu[name] = {
             model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))

@@ -32,6 +32,7 @@ from textassay.generator import (
     save_model,
     text_likelihood,
 )
+from textassay.human import NextWordScore
 from textassay.study.network_stages import MODEL, Part, opened, seed_for
 from textassay.study.stages import Stage, Work
 
@@ -79,6 +80,30 @@ class TranslationResults:
 
 
 @dataclass(frozen=True)
+class SimulatedTask:
+    """What the next-word task gave back of raters of known skill, after prefixes of one length."""
+
+    # CGD after prefixes of the data and of the model that the raters were made with
+    known: tuple[float, float]
+    score: NextWordScore
+    n_pages: int
+    foreseen: float  # Share of texts of the data that go on with the model's most probable word
+    items: tuple[SwitchedSample, ...]  # Lines of the first item of the data on the pages, then of the model
+
+    @property
+    def known_eb_c(self) -> float:
+        """The EB-C that the raters were made with."""
+        return self.known[1] / self.known[0]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "SimulatedTask":
+        """Return what a stage kept."""
+        score, items = NextWordScore.from_dict(data["score"]), tuple(SwitchedSample(**line) for line in data["items"])
+        after_data, after_own = data["known"]
+        return cls((after_data, after_own), score, data["pages"], data["foreseen"], items)
+
+
+@dataclass(frozen=True)
 class ExposureResults:
     """All measurements; those of missing texts are left out of the mappings."""
 
@@ -108,6 +133,8 @@ class ExposureResults:
     oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
     # Model of `OTHERS` to why its training ended early; those that did not are left out
     stopped: Mapping[str, str] = field(default_factory=dict)
+    # Task of `NEXT_WORD` to prefix length to what simulated raters gave back
+    next_word: Mapping[str, Mapping[int, SimulatedTask]] = field(default_factory=dict)
 
 
 BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data

@@ -25,7 +25,7 @@ first.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from textassay.meta_evaluation import PublishedTable
 from textassay.study.presets import Contest, Network
@@ -232,6 +232,13 @@ def out_of_line(ratio: Recomputed) -> tuple[tuple[str, str], float]:
 CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
 
 
+NEXT_WORD = ("Transformer-XL on wikitext2", "translation of multi30k")  # models of table 4
+SKILLS: Mapping[str, tuple[tuple[float, float], ...]] = {
+    NEXT_WORD[0]: ((0.40, 0.36), (0.34, 0.28), (0.46, 0.34)),
+    NEXT_WORD[1]: ((0.60, 0.60), (0.52, 0.58), (0.55, 0.47)),
+}
+
+
 @dataclass(frozen=True)
 class ExposureScale:
     """Sizes of the study."""
@@ -276,6 +283,14 @@ class ExposureScale:
     n_held_back: int  # Pairs that no translation model sees
     n_drawn_pairs: int | None  # Pairs that the translation model under test learns from; none for all
     translation_lengths: tuple[int, ...]  # Prefix lengths of translation
+    # Next-word task: prefixes of each side at each length, a multiple of 5, and simulated raters, who take turns
+    n_prefixes: int
+    n_raters: int
+    judgements_per_page: int = 5
+    next_word_lengths: tuple[int, ...] = (10, 20, 30)  # Prefix lengths of language models, as in table 4
+    # How often raters choose the model's most probable word, after prefixes of the data and of the model, a pair a
+    # length: chosen by us, so that EB-C differs between lengths, is 1 in one cell, and is printed nowhere
+    skills: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=lambda: SKILLS)
     # In which networks are trained, draw and are measured: ``auto`` is bfloat16 where the device has it
     precision: str = "auto"
 
@@ -324,6 +339,8 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_held_back=100,
         n_drawn_pairs=None,
         translation_lengths=(1, 2, 3),
+        n_prefixes=40,
+        n_raters=10,
     ),
     "laptop": ExposureScale(
         name="laptop",
@@ -365,6 +382,8 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_held_back=10_000,
         n_drawn_pairs=6000,
         translation_lengths=(5, 10, 15),
+        n_prefixes=200,
+        n_raters=20,
     ),
     "paper": ExposureScale(
         name="paper",
@@ -399,5 +418,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
         n_held_back=10_000,
         n_drawn_pairs=None,
         translation_lengths=(5, 10, 15),
+        n_prefixes=3000,
+        n_raters=300,
     ),
 }

@@ -58,6 +58,7 @@ from textassay.study.exposure_bias.measures import (
     TRANSLATION,
     ExposureResults,
     ForcedTranslation,
+    SimulatedTask,
     TranslationResults,
     quantity_from_dict,
 )
@@ -91,7 +92,7 @@ _ORACLES = (
 
 def exposure_tables(results: ExposureResults) -> tuple[ReproducedTable, ...]:
     """Return all tables that the results allow; the published ones stand even without ours."""
-    groups = [_bleu_tables(results), _people(), _perplexities(results), _of_others(results)]
+    groups = [_bleu_tables(results), _people(results.next_word), _perplexities(results), _of_others(results)]
     groups.append(_of_synthetic(results.synthetic))
     tables = [table for group in groups for table in group]
     if results.eb_dd:
@@ -166,10 +167,54 @@ def _bleu_sizes(models: Mapping[str, Sequence[BleuRun]]) -> str:
     return f"Here {len(runs)} runs of {runs[0].n_sentences:,} continuations against {runs[0].n_references:,}."
 
 
-def _people() -> Iterable[ReproducedTable]:
+def _people(next_word: Mapping[str, Mapping[int, SimulatedTask]]) -> Iterable[ReproducedTable]:
     note = "No ours: it takes people; 'textassay human' makes the pages and scores the answers."
     yield beside(published_table("table 4"), (), note=note)
     yield from_printed_numbers("table 4")
+    if any(next_word.values()):
+        yield from _simulated_raters(next_word)
+
+
+def _simulated_raters(next_word: Mapping[str, Mapping[int, SimulatedTask]]) -> Iterable[ReproducedTable]:
+    """Yield what was given back of simulated raters, and of how much."""
+    cells, sizes, within = [], [], []
+    for task, lengths in next_word.items():
+        for length, one in lengths.items():
+            row, score = f"simulated raters, {task}, l = {length}", one.score
+            for name, known, value, interval, spread in zip(
+                ("CGD(M|D)", "CGD(M|M)", "EB-C"),
+                (*one.known, one.known_eb_c),
+                (score.cgd_data, score.cgd_model, score.eb_c),
+                (score.cgd_data_interval, score.cgd_model_interval, score.eb_c_interval),
+                score.spreads or (None,) * 3,
+                strict=True,
+            ):
+                cells.append(Cell(f"{row}: {name}", "raters made with", known))
+                cells.append(_value(f"{row}: {name}", "given back", value, interval))
+                cells.append(Cell(f"{row}: {name}", "spread of five evaluations", _known(spread)))
+                within.append(interval is not None and interval.low <= known <= interval.high)
+            counts = {
+                "answers": score.n_data + score.n_model, "prefixes": score.n_prefixes, "pages": one.n_pages,
+                "raters": score.n_raters, "next word foreseen": one.foreseen,
+            }  # fmt: skip
+            sizes += [Cell(row, column, _known(count)) for column, count in counts.items()]
+    yield ReproducedTable(
+        "simulated raters",
+        "NOT ANSWERS OF PEOPLE: the next-word task of table 4 with simulated raters of known skill",
+        tuple(cells),
+        note="No person was asked. Prefixes, pages, acceptance and score are those of a study with people, of our "
+        "trained models; the answers are drawn by chance: a simulated rater chooses the model's most probable word as "
+        "often as set, after prefixes of the data and of the model, whatever the prefix says. So these numbers tell "
+        "nothing of exposure bias, only whether the task gives back what is known of its raters: of "
+        f"{len(within)} known values {sum(within)} lie in their intervals.",
+    )
+    yield ReproducedTable(
+        "simulated raters, sizes",
+        "How much the simulated raters judged, and what a reader who knows the text would say",
+        tuple(sizes),
+        note="Next word foreseen: the share of texts of the data that go on with the model's most probable word, which "
+        "is how often a reader who knows the text would choose it. It is of our models, and asks nobody either.",
+    )
 
 
 def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
@@ -366,9 +411,9 @@ _OF_TABLES: Mapping[str, str] = {
     "LSTM on emnlp_news": ", as in table 9",
 }
 _NOTES = (
-    "Table 4 has answers of people who choose next words, figure 6 the page that they see for translation: 'textassay "
-    "human next-word' makes it. Table 6 argues by two examples that EB-bleu says little of a model with a source, and "
-    "has nothing to measure.",
+    "Table 4 has answers of people who choose next words: 'textassay human next-word' makes the pages, and the table "
+    "of simulated raters shows what pages and score give back of raters who are no people. Table 6 argues by two "
+    "examples that EB-bleu says little of a model with a source, and has nothing to measure.",
     "A verdict is about these trained models and this held-out text: what varies is what was drawn, and with models "
     "trained anew for each run also the training.",
     "Tables and figures show intervals over runs. Where the runs share one model, verdicts on EB-C and CGD rest on the "
@@ -415,6 +460,9 @@ def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample
                 rows.append(SwitchedSample("reference", "", one.reference))
             rows.append(SwitchedSample(one.mode.upper(), one.prefix, one.continuation))
         samples["translation, as in table 5"] = tuple(rows)
+    for (task, lengths), figure in zip(results.next_word.items(), ("table 3 and figure 5", "figure 6"), strict=False):
+        for length, task_items in [(length, one.items) for length, one in lengths.items()][:1]:
+            samples[f"items of the next-word task, {task}, l = {length}, as in {figure}"] = task_items
     return samples
 
 
@@ -594,7 +642,13 @@ class ExposureStudy(StagedStudy):
                 for title, stage in experiment.adversarial.items()
                 if (why := self.outcome(stage)["stopped"]) is not None
             },
+            next_word={task: self._simulated(stages) for task, stages in experiment.next_word.items()},
         )
+
+    def _simulated(self, stages: Mapping[int, Stage]) -> dict[int, SimulatedTask]:
+        """Return what simulated raters gave back, without lengths of which there are too few prefixes."""
+        outcomes = {length: self.outcome(stage) for length, stage in stages.items()}
+        return {length: SimulatedTask.from_dict(kept) for length, kept in outcomes.items() if kept is not None}
 
     def _runs(
         self, models: Mapping[str, Mapping[str, Sequence[Stage]]]
