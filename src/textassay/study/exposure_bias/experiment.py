@@ -34,16 +34,20 @@ from textassay.corpus import (
 )
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.exposure import translation_eb_c
+from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes, translation_eb_c
 from textassay.generator import (
     BEAM,
     PREFIX_MODES,
     TranslationModel,
+    as_corpus,
     blocks,
     forced_prefixes,
     make_generator,
+    model_prefixes,
+    model_vocabulary,
     presets_of,
     save_model,
+    text_likelihood,
     translate,
     unseen_halves,
 )
@@ -52,6 +56,7 @@ from textassay.report import join_words
 from textassay.study.draws import as_written, load_draws, save_draws
 from textassay.study.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
 from textassay.study.exposure_bias.measures import (
+    BLEU_KINDS,
     BLEU_MODELS,
     COT,
     DATA_MODEL,
@@ -65,12 +70,8 @@ from textassay.study.exposure_bias.measures import (
     TEXTS,
     TRANSLATION,
     Subject,
-    bleu_stage,
-    eb_c_stage,
-    eb_dd_stage,
-    perplexity_stage,
+    quantity_to_dict,
     random_oracle,
-    switching_stage,
 )
 from textassay.study.exposure_bias.next_word import next_word_stages
 from textassay.study.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
@@ -279,33 +280,26 @@ _FEWEST = 30  # pairs that a length is measured on
 
 @dataclass(frozen=True)
 class TranslationStages:
-    """What is measured of translation: BLEU, samples and next words of the first model, exposure bias of the second."""
+    """What is measured of translation: BLEU and samples of the first model, exposure bias of the second."""
 
     quality: Stage
     bias: Stage
-    next_word: dict[int, Stage]  # Of the first model, by prefix length
 
 
-def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int) -> TranslationStages:
-    """Return the stages; nothing is computed yet."""
+def translation_stages(
+    texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int
+) -> tuple[Stage, TranslationStages]:  # fmt: skip
+    """Return the training of the first model, and what is measured; nothing is computed yet."""
     train = texts.train
     data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
     n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))
     pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
     drawn = _drawing(data, pair_sets, precision=precision, seed=seed_for(seed, "translation", "draw"))
     own = _training("translation model", scale, texts, (drawn, pair_sets), seed=seed_for(seed, "translation", "model"))
-    return TranslationStages(
+    return data, TranslationStages(
         _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
         _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
-        next_word_stages(
-            NEXT_WORD[1],
-            Subject(NEXT_WORD[1], data, precision=precision),
-            texts.held,
-            scale.translation_lengths,
-            scale,
-            seed=seed,
-        ),
-    )  # fmt: skip
+    )
 
 
 def _training(
@@ -481,15 +475,13 @@ def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str
     `precision`: ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in
     float32.
     """
-    experiment = ExposureExperiment()
-    plan = _Plan(scale, precision, seed, experiment)
+    plan = _Plan(scale, precision, seed, ExposureExperiment())
     for name, text in texts.free.items():
         plan.free_text(name, text)
     plan.random_setting()
     if texts.pairs is not None:
-        experiment.translation = translation_stages(texts.pairs, scale, precision=precision, seed=seed)
-        experiment.next_word[NEXT_WORD[1]] = experiment.translation.next_word
-    return experiment
+        plan.translation(texts.pairs)
+    return plan.experiment
 
 
 @dataclass(frozen=True)
@@ -507,11 +499,9 @@ class _Plan:
         lstm = scale.data_model if name == "emnlp_news" else scale.lstm[name]
         subjects = {_LSTM: self._trained(f"{name} {_LSTM}", "lstm", lstm, text)}
         if name == "wikitext2":
-            title = f"{name} {_TRANSFORMER}"
-            subjects[_TRANSFORMER] = self._trained(title, "transformer-xl", scale.transformer_xl, text)
-            self.experiment.next_word[NEXT_WORD[0]] = next_word_stages(
-                NEXT_WORD[0], subjects[_TRANSFORMER][0], text.unseen, scale.next_word_lengths, scale, seed=self.seed
-            )
+            own = self._trained(f"{name} {_TRANSFORMER}", "transformer-xl", scale.transformer_xl, text)
+            subjects[_TRANSFORMER] = own
+            self._next_word(NEXT_WORD[0], own[0], text.unseen, scale.next_word_lengths)
         subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
         self.experiment.bleu[name] = {
             model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))
@@ -523,11 +513,7 @@ class _Plan:
         }
         if name in _SWITCHED:
             model = _TRANSFORMER if name == "wikitext2" else _LSTM
-            title = f"{model} on {name}"
-            self.experiment.switching[title] = switching_stage(
-                title, subjects[model][0], text.unseen, kinds=_SWITCHED[name], length=_PREFIX, n_tokens=2 * _PREFIX,
-                n=_SHOWN, seed=self.seed,
-            )  # fmt: skip
+            self._switching(f"{model} on {name}", subjects[model][0], text.unseen, _SWITCHED[name])
         if name == "emnlp_news":
             self._synthetic(text, subjects[_LSTM][0])
 
@@ -536,190 +522,212 @@ class _Plan:
         scale, title = self.scale, RANDOM_LSTM
         stage, form = random_oracle(title, seed=seed_for(self.seed, title))
         oracle = Subject(title, stage, precision=self.precision)
-        draws = self._drawn(title, oracle, scale.n_random, _ORACLE_LENGTH, fresh=0)
+        draws = self._drawn(title, stage, scale.n_random, _ORACLE_LENGTH, fresh=0)
         models = self._learners(RANDOM_ORACLE, scale.lstm_32, draws, form, _ORACLE_LENGTH)
-        self.experiment.synthetic[RANDOM_ORACLE] = self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
+        self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
         ranked = [
             rankgan_stage(
-                RANKGAN if number == 0 else f"{RANKGAN} again {number}",
-                before.stage,
-                stage,
-                scale.rankgan,
-                Part(stage=drawn, file="train"),
-                form,
-                n=scale.n_fresh,
-                seed=seed_for(self.seed, RANKGAN, number),
-                cost=float(scale.n_random * _ORACLE_LENGTH),
+                _again(RANKGAN, number), before.inputs[0], stage, scale.rankgan, Part(stage=drawn, file="train"), form,
+                n=scale.n_fresh, seed=seed_for(self.seed, RANKGAN, number), cost=float(scale.n_random * _ORACLE_LENGTH),
             )
             for number, (before, drawn) in enumerate(zip(models, draws, strict=True))
-            if before.stage is not None
-        ]
+        ]  # fmt: skip
         after = self._compared(RANKGAN, ranked, oracle, _ORACLE_LENGTH)
         drawn = sampling(
             f"{title} fresh", stage, {"fresh": scale.n_fresh}, seed=seed_for(self.seed, title, "fresh"),
             longest=_ORACLE_LENGTH, precision=self.precision,
         )  # fmt: skip
+        fresh = Part(stage=drawn, file="fresh")
         self.experiment.perplexity |= {
-            trained[0].title: {
-                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)
-            }
+            trained[0].title: {FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, form)}
             for trained in (models, after)
         }
+
+    def translation(self, texts: PairTexts) -> None:
+        """Add what is measured of translation."""
+        data, self.experiment.translation = translation_stages(
+            texts, self.scale, precision=self.precision, seed=self.seed
+        )  # fmt: skip
+        subject = Subject(NEXT_WORD[1], data, precision=self.precision)
+        self._next_word(NEXT_WORD[1], subject, texts.held, self.scale.translation_lengths)
 
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
         """Add what is measured of models that learnt from samples of the data model."""
         scale, length = self.scale, self.scale.sentence_length["emnlp_news"]
-        draws = self._drawn(DATA_MODEL, oracle, scale.n_drawn, text.longest, fresh=scale.n_fresh)
-        fresh = Part(stage=draws[0], file="fresh")
+        draws = self._drawn(DATA_MODEL, oracle.inputs[0], scale.n_drawn, text.longest, fresh=scale.n_fresh)
         judged = {DATA_MODEL: [oracle]}
         for title, network in zip(SYNTHETIC_MODELS, (scale.lstm_512, scale.lstm_32), strict=True):
-            models = self._learners(title, network, draws, text.form, text.longest)
-            corrupted = title == SYNTHETIC_MODELS[0]
-            self.experiment.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
-            self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
-            judged[title] = models
-        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
+            judged[title] = self._learners(title, network, draws, text.form, text.longest)
+            self._deviations(judged[title], oracle, length, corrupted=title == SYNTHETIC_MODELS[0])
+            self._eb_dd(f"{title} against the {DATA_MODEL}", judged[title][0], oracle)
+        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen)
         for title, contest in ((SCRATCHGAN, scale.scratchgan), (COT, scale.cot)):
             stages = [
                 from_scratch_stage(
-                    title if number == 0 else f"{title} again {number}",
-                    title,
-                    contest,
-                    Part(stage=drawn, file="train"),
-                    text.form,
-                    longest=text.longest,
-                    seed=seed_for(self.seed, title, number),
+                    _again(title, number), title, contest, Part(stage=drawn, file="train"), text.form,
+                    longest=text.longest, seed=seed_for(self.seed, title, number),
                     cost=float(scale.n_drawn * text.longest),
                 )
                 for number, drawn in enumerate(draws)
-            ]
+            ]  # fmt: skip
             judged[title] = self._compared(title, stages, oracle, length)
+        texts = {TEST_SET: Part(text.unseen), FRESH_SAMPLES: Part(stage=draws[0], file="fresh")}
         self.experiment.perplexity |= {
-            title: {
-                TEST_SET: self._perplexity(trained, TEST_SET, Part(text.unseen), text.form),
-                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, text.form),
-            }
+            title: {name: self._perplexity(trained, name, part, text.form) for name, part in texts.items()}
             for title, trained in judged.items()
         }
 
     def _trained(self, title: str, kind: str, network: Network, text: FreeText) -> list[Subject]:
         """Return a network that learns from real text, each of its trainings."""
-        return [self._training(title, kind, network, text, number) for number in range(self.scale.trainings)]
-
-    def _training(self, title: str, kind: str, network: Network, text: FreeText, number: int) -> Subject:
-        stage = training(
-            title if number == 0 else f"{title} again {number}",
-            kind,
-            preset=network.preset,
-            changes=network.changes,
-            precision=self.scale.precision,
-            text=Part(text.train),
-            valid=Part(text.valid),
-            form=text.form,
-            longest=text.longest,
-            seed=seed_for(self.seed, title, *([number] if number else [])),
-            cost=float(len(text.train.tokens)) * (1 if kind == "lstm" else 3),
-        )
-        return Subject(title, stage, precision=self.precision)
-
-    def _drawn(self, title: str, oracle: Subject, n: int, longest: int, *, fresh: int) -> list[Stage]:
-        """Return what a model writes for others to learn from: once, or anew for each run."""
-        assert oracle.stage is not None
-        counts = {"train": n, "valid": max(1, n // 10), **({"fresh": fresh} if fresh else {})}
+        cost = float(len(text.train.tokens)) * (1 if kind == "lstm" else 3)
+        parts = Part(text.train), Part(text.valid)
         return [
-            sampling(
-                title if number == 0 else f"{title} again {number}",
-                oracle.stage,
-                counts,
-                seed=seed_for(self.seed, "drawn", title, number),
-                longest=longest,
-                precision=self.precision,
-            )
-            for number in range(self.scale.runs if self.scale.retrained else 1)
-        ]
+            self._training(title, number, kind, network, *parts, text.form, text.longest, cost,
+                           seed=seed_for(self.seed, title, *([number] if number else [])))
+            for number in range(self.scale.trainings)
+        ]  # fmt: skip
 
     def _learners(
         self, title: str, network: Network, draws: list[Stage], form: TextForm, longest: int
     ) -> list[Subject]:  # fmt: skip
         """Return the networks that learn from each of `draws`."""
-        models = []
-        for number, drawn in enumerate(draws):
-            stage = training(
-                title if number == 0 else f"{title} again {number}",
-                "lstm",
-                preset=network.preset,
-                changes=network.changes,
-                precision=self.scale.precision,
-                text=Part(stage=drawn, file="train"),
-                valid=Part(stage=drawn, file="valid"),
-                form=form,
-                longest=longest,
-                seed=seed_for(self.seed, title, number),
-                cost=float(self.scale.n_drawn * longest),
+        return [
+            self._training(title, number, "lstm", network, Part(stage=drawn, file="train"),
+                           Part(stage=drawn, file="valid"), form, longest, float(self.scale.n_drawn * longest),
+                           seed=seed_for(self.seed, title, number))
+            for number, drawn in enumerate(draws)
+        ]  # fmt: skip
+
+    def _training(
+        self, title: str, number: int, kind: str, network: Network, text: Part, valid: Part, form: TextForm,
+        longest: int, cost: float, *, seed: int,
+    ) -> Subject:  # fmt: skip
+        stage = training(
+            _again(title, number), kind, preset=network.preset, changes=network.changes, precision=self.scale.precision,
+            text=text, valid=valid, form=form, longest=longest, seed=seed, cost=cost,
+        )  # fmt: skip
+        return Subject(title, stage, precision=self.precision)
+
+    def _drawn(self, title: str, oracle: Stage, n: int, longest: int, *, fresh: int) -> list[Stage]:
+        """Return what a model writes for others to learn from: once, or anew for each run."""
+        counts = {"train": n, "valid": max(1, n // 10), **({"fresh": fresh} if fresh else {})}
+        return [
+            sampling(
+                _again(title, number), oracle, counts, seed=seed_for(self.seed, "drawn", title, number),
+                longest=longest, precision=self.precision,
             )
-            models.append(Subject(title, stage, precision=self.precision))
-        return models
+            for number in range(self.scale.runs if self.scale.retrained else 1)
+        ]  # fmt: skip
 
     def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> list[Subject]:
         """Add EB-C of a model that has two sides, trained once or anew for each run; return its trainings."""
         models = [Subject(title, stage, precision=self.precision) for stage in stages]
         counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
         self.experiment.adversarial[title] = stages[0]
-        self.experiment.others[title] = self._after(counts, models, oracle, length)
+        self.experiment.others[title] = self._eb_c(counts, models, oracle, length)
         return models
 
-    def _deviations(
-        self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool
-    ) -> dict[str, tuple[Stage, ...]]:
-        """Return kind of prefixes to runs."""
+    def _deviations(self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool) -> None:
+        """Add EB-C of a model trained by maximum likelihood, and CGD after damaged prefixes."""
         damaged = ("shuffled", "random", *(f"corrupted:{rate:g}" for rate in CORRUPTION if corrupted))
         counts = dict.fromkeys(("data", "model"), self.scale.n_sequences) | dict.fromkeys(damaged, self.scale.n_damaged)
-        return self._after(counts, models, oracle, length)
+        self.experiment.synthetic[models[0].title] = self._eb_c(counts, models, oracle, length)
 
-    def _after(
+    def _eb_c(
         self, counts: Mapping[str, int], models: Sequence[Subject], oracle: Subject, length: int
     ) -> dict[str, tuple[Stage, ...]]:
-        """Return kind of prefixes to runs of so many sequences."""
-        return {
-            kind: tuple(
-                eb_c_stage(
-                    models[run % len(models)],
-                    oracle,
-                    kind,
-                    lengths=range(length),
-                    n=n,
-                    run=run,
-                    seed=self.seed,
-                    cost=float(n * (5 if kind == "shuffled" else 1)),
-                )
-                for run in range(self.scale.runs)
-            )
-            for kind, n in counts.items()
-        }
+        """Return kind of prefixes to runs of so many sequences; see `measure_run`."""
+
+        def stage(kind: str, n: int, run: int) -> Stage:
+            subject, lengths = models[run % len(models)], list(range(length))
+            own = seed_for(self.seed, "EB-C", subject.title, run)
+
+            def measure(work: Work) -> dict[str, Any]:
+                return measure_run(subject.open(work), oracle.open(work), kind, lengths, n, seed=own).to_dict()
+
+            settings = {"kind": kind, "lengths": lengths, "n": n, "seed": own}
+            settings |= {"model": subject.settings, "oracle": oracle.settings}
+            inputs, cost = (*subject.inputs, *oracle.inputs), float(n * (5 if kind == "shuffled" else 1))
+            return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
+
+        return {kind: tuple(stage(kind, n, run) for run in range(self.scale.runs)) for kind, n in counts.items()}
 
     def _bleu(self, name: str, text: FreeText, subject: Subject, run: int) -> Stage:
-        scale = self.scale
-        return bleu_stage(
-            name,
-            subject,
-            text.unseen,
-            sentence_length=scale.sentence_length[name],
-            lengths=scale.lengths[name],
-            n=scale.n_bleu[name],
-            run=run,
-            seed=self.seed,
-            cost=float(scale.n_bleu[name] * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
+        """Return a run of EB-bleu, from 0; see `measure_bleu_run`."""
+        lengths, n = self.scale.lengths[name], self.scale.n_bleu[name]
+        options: dict[str, Any] = {
+            "lengths": lengths, "sentence_length": self.scale.sentence_length[name], "n": n, "kinds": BLEU_KINDS,
+            "seed": seed_for(self.seed, "EB-bleu", name, run),
+        }  # fmt: skip
+        return Stage(
+            "eb-bleu",
+            f"{subject.title} run {run + 1}",
+            {**options, **subject.settings, "text": text.unseen.fingerprint},
+            lambda work: measure_bleu_run(subject.open(work), text.unseen, **options).to_dict(),
+            subject.inputs,
+            float(n * len(lengths)) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
     def _perplexity(self, trained: Sequence[Subject], title: str, part: Part, form: TextForm) -> tuple[Stage, ...]:
-        n = self.scale.n_fresh if part.corpus is None else len(part.corpus)
-        return tuple(
-            perplexity_stage(replace(one, precision="float32"), title, part, form, cost=float(n)) for one in trained
+        """Return the perplexity of a text by each training, in float32."""
+
+        def stage(subject: Subject) -> Stage:
+            def measure(work: Work) -> dict[str, Any]:
+                found = text_likelihood(subject.open(work), part.load(work, form))
+                costs = {"perplexity": found.perplexity, "nll_per_token": found.nll_per_token}
+                kept = {name: quantity_to_dict(cost) for name, cost in costs.items()}
+                return {**kept, "sentences": found.n_sentences}
+
+            settings = {**subject.settings, **part.settings, "form": form.hash}
+            inputs, n = (*subject.inputs, *part.inputs), self.scale.n_fresh if part.corpus is None else len(part.corpus)
+            return Stage("perplexity", f"{subject.title} of {title}", settings, measure, inputs, float(n))
+
+        return tuple(stage(replace(one, precision="float32")) for one in trained)
+
+    def _eb_dd(self, title: str, subject: Subject, data: Subject | Corpus) -> None:
+        """Add EB-DD at half of a sentence, against real text or an oracle, which draws the data's prefixes, too."""
+        sentence_length, n = self.scale.sentence_length["emnlp_news"], self.scale.n_dd
+        oracle = data if isinstance(data, Subject) else None
+        own = seed_for(self.seed, "EB-DD", title)
+        options: dict[str, Any] = {
+            "length": sentence_length // 2, "sentence_length": sentence_length, "n": n, "seed": own,
+        }  # fmt: skip
+
+        def measure(work: Work) -> dict[str, Any]:
+            model, known, real = subject.open(work), None, data
+            if isinstance(data, Subject):
+                known = data.open(work)
+                rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
+                real = as_corpus(rows, model_vocabulary(known))
+            assert isinstance(real, Corpus)
+            return eb_dd(model, real, oracle=known, **options).to_dict()
+
+        settings = {
+            **subject.settings, **options, "text": data.fingerprint if isinstance(data, Corpus) else None,
+            "oracle": None if oracle is None else oracle.settings,
+        }  # fmt: skip
+        inputs = tuple(dict.fromkeys((*subject.inputs, *(() if oracle is None else oracle.inputs))))
+        self.experiment.eb_dd[title] = Stage("eb-dd", title, settings, measure, inputs, float(10 * n))
+
+    def _switching(self, title: str, subject: Subject, unseen: Corpus, kinds: tuple[str, ...]) -> None:
+        """Add samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
+        options: dict[str, Any] = {
+            "kinds": kinds, "length": _PREFIX, "n_tokens": 2 * _PREFIX, "n": _SHOWN,
+            "seed": seed_for(self.seed, "switching", title),
+        }  # fmt: skip
+        self.experiment.switching[title] = Stage(
+            "switching",
+            title,
+            {**subject.settings, **options, "text": unseen.fingerprint},
+            lambda work: [dict(one.__dict__) for one in switch_prefixes(subject.open(work), unseen, **options)],
+            subject.inputs,
         )
 
-    def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
-        length = self.scale.sentence_length["emnlp_news"]
-        self.experiment.eb_dd[title] = eb_dd_stage(
-            title, subject, text=text, oracle=oracle, length=length // 2, sentence_length=length,
-            n=self.scale.n_dd, seed=self.seed, cost=float(10 * self.scale.n_dd),
-        )  # fmt: skip
+    def _next_word(self, task: str, subject: Subject, text: Corpus | ParallelText, lengths: Sequence[int]) -> None:
+        """Add the next-word task with simulated raters."""
+        self.experiment.next_word[task] = next_word_stages(task, subject, text, lengths, self.scale, seed=self.seed)
+
+
+def _again(title: str, number: int) -> str:
+    """Return the name of a training or draw; the first has the plain one."""
+    return f"{title} again {number}" if number else title

@@ -1,10 +1,10 @@
-"""What the study of exposure bias measures: names, results, and the stages that measure a language model.
+"""What the study of exposure bias measures: names, models under test, and results.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,24 +16,16 @@ from textassay.exposure import (
     PrefixRun,
     SwitchedSample,
     TranslationCurve,
-    eb_dd,
-    measure_bleu_run,
-    measure_run,
-    switch_prefixes,
 )
 from textassay.generator import (
     LanguageModel,
     PositionUnigram,
     Quantity,
     RandomLstm,
-    as_corpus,
-    model_prefixes,
-    model_vocabulary,
     save_model,
-    text_likelihood,
 )
 from textassay.human import NextWordScore
-from textassay.study.network_stages import MODEL, Part, opened, seed_for
+from textassay.study.network_stages import MODEL, opened
 from textassay.study.stages import Stage, Work
 
 TEXTS = ("wikitext2", "emnlp_news", "yelp")
@@ -177,113 +169,6 @@ def random_oracle(title: str, *, seed: int) -> tuple[Stage, TextForm]:
         return {"model": model.name}
 
     return Stage("train", title, {"model": model.settings}, run), model.form
-
-
-def bleu_stage(
-    text: str, subject: Subject, unseen: Corpus, *, sentence_length: int, lengths: Sequence[int], n: int, run: int,
-    seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return a run of EB-bleu, from 0; see `measure_bleu_run`."""
-    settings = {"lengths": list(lengths), "sentence_length": sentence_length, "n": n, "kinds": list(BLEU_KINDS)}
-    own = seed_for(seed, "EB-bleu", text, run)
-
-    def measure(work: Work) -> dict[str, Any]:
-        bleu_run = measure_bleu_run(
-            subject.open(work),
-            unseen,
-            kinds=BLEU_KINDS,
-            lengths=lengths,
-            sentence_length=sentence_length,
-            n=n,
-            seed=own,
-        )
-        return bleu_run.to_dict()
-
-    return Stage(
-        "eb-bleu",
-        f"{subject.title} run {run + 1}",
-        {**settings, **subject.settings, "text": unseen.fingerprint, "seed": own},
-        measure,
-        subject.inputs,
-        cost,
-    )
-
-
-def eb_c_stage(
-    subject: Subject, oracle: Subject, kind: str, *, lengths: Sequence[int], n: int, run: int, seed: int, cost: float
-) -> Stage:  # fmt: skip
-    """Return a run of CGD after prefixes of one kind, from 0; see `measure_run`."""
-    own = seed_for(seed, "EB-C", subject.title, run)
-
-    def measure(work: Work) -> dict[str, Any]:
-        return measure_run(subject.open(work), oracle.open(work), kind, lengths, n, seed=own).to_dict()
-
-    settings = {"kind": kind, "lengths": list(lengths), "n": n, "seed": own}
-    settings |= {"model": subject.settings, "oracle": oracle.settings}
-    inputs = (*subject.inputs, *oracle.inputs)
-    return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
-
-
-def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *, cost: float) -> Stage:
-    """Return the perplexity of a text."""
-
-    def measure(work: Work) -> dict[str, Any]:
-        likelihood = text_likelihood(subject.open(work), part.load(work, form))
-        quantities = {"perplexity": likelihood.perplexity, "nll_per_token": likelihood.nll_per_token}
-        return {name: quantity_to_dict(quantity) for name, quantity in quantities.items()} | {
-            "sentences": likelihood.n_sentences
-        }
-
-    inputs = (*subject.inputs, *part.inputs)
-    settings = {**subject.settings, **part.settings, "form": form.hash}
-    return Stage("perplexity", f"{subject.title} of {text}", settings, measure, inputs, cost)
-
-
-def eb_dd_stage(
-    title: str, subject: Subject, *, text: Corpus | None, oracle: Subject | None, length: int, sentence_length: int,
-    n: int, seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return EB-DD at one length, against real `text` or against an oracle, which then draws the data's prefixes, too.
-
-    See `eb_dd`.
-    """
-    own = seed_for(seed, "EB-DD", title)
-
-    def measure(work: Work) -> dict[str, Any]:
-        model = subject.open(work)
-        known, real = None, text
-        if oracle is not None:
-            known = oracle.open(work)
-            rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
-            real = as_corpus(rows, model_vocabulary(known))
-        assert real is not None
-        discrepancy = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
-        return discrepancy.to_dict()
-
-    settings = {**subject.settings, "length": length, "sentence_length": sentence_length, "n": n, "seed": own}
-    settings |= {"text": None if text is None else text.fingerprint}
-    settings |= {"oracle": None if oracle is None else oracle.settings}
-    inputs = (*subject.inputs, *(() if oracle is None else oracle.inputs))
-    return Stage("eb-dd", title, settings, measure, tuple(dict.fromkeys(inputs)), cost)
-
-
-def switching_stage(
-    title: str, subject: Subject, unseen: Corpus, *, kinds: Sequence[str], length: int, n_tokens: int, n: int, seed: int
-) -> Stage:  # fmt: skip
-    """Return samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
-    own = seed_for(seed, "switching", title)
-
-    def draw(work: Work) -> list[dict[str, str]]:
-        samples = switch_prefixes(
-            subject.open(work), unseen, kinds=kinds, length=length, n_tokens=n_tokens, n=n, seed=own
-        )  # fmt: skip
-        return [dict(sample.__dict__) for sample in samples]
-
-    settings: Mapping[str, Any] = {
-        **subject.settings, "kinds": list(kinds), "length": length, "n_tokens": n_tokens, "n": n, "seed": own,
-        "text": unseen.fingerprint,
-    }  # fmt: skip
-    return Stage("switching", title, settings, draw, subject.inputs)
 
 
 def quantity_from_dict(data: Mapping[str, Any]) -> Quantity:
