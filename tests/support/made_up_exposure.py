@@ -24,7 +24,6 @@ from textassay.study.exposure_bias import (
     TEST_SET,
     TEXTS,
     ExposureResults,
-    ForcedTranslation,
     SimulatedTask,
     TranslationResults,
 )
@@ -133,10 +132,13 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
     switching = {"LSTM on wikitext2": tuple(
         SwitchedSample(kind, f"the {kind} prefix", f" goes on {k}") for kind in ("data", "random") for k in range(2)
     )}  # fmt: skip
-    forced = tuple(
-        ForcedTranslation("ein Hund", "a dog", mode, prefix, " dog runs")
-        for mode, prefix in (("normal", ""), ("data3", "a dog is"), ("unrel3", "two men are"), ("rand3", "x y z"))
-    )
+    forced = (
+        SwitchedSample("source", "", "ein Hund"), SwitchedSample("reference", "", "a dog"),
+        *(
+            SwitchedSample(mode, prefix, " dog runs")
+            for mode, prefix in (("NORMAL", ""), ("DATA3", "a dog is"), ("UNREL3", "two men are"), ("RAND3", "x y z"))
+        ),
+    )  # fmt: skip
     rises = {"ScratchGAN": -0.1, "CoT": 0.01, "RankGAN": 0.015}
     others = {model: make_synthetic(rng, {"model": rise}, n=10_000) for model, rise in rises.items()}
     costs = {RANDOM_LSTM: quantity(5.8), RANDOM_ORACLE: quantity(9.2), "RankGAN": quantity(8.5)}

@@ -151,10 +151,10 @@ def test_the_whole_study(study: ExposureStudy) -> None:
         assert set(row) == ({fresh} if model in (RANDOM_ORACLE, "RankGAN") else {fresh, test})
     assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32", "ScratchGAN", "CoT", RANDOM_ORACLE, "RankGAN"}
     assert found.translation is not None
-    assert [sample.mode for sample in found.translation.samples[:4]] == ["normal", "data3", "unrel3", "rand3"]
-    assert len({sample.source for sample in found.translation.samples[:4]}) == 1
-    forced = found.translation.samples[1]
-    assert forced.reference.startswith(forced.prefix)
+    kinds = ["source", "reference", "NORMAL", "DATA3", "UNREL3", "RAND3"]
+    assert [sample.kind for sample in found.translation.samples] == 4 * kinds
+    _, reference, _, forced, *_ = found.translation.samples
+    assert reference.continuation.startswith(forced.prefix)
     assert forced.prefix
     assert len(found.switching["Transformer-XL on wikitext2"]) == 16
     assert found.eb_dd["LSTM-512 against the data model"].whole

@@ -21,7 +21,6 @@ from textassay.study.exposure_bias.measures import SYNTHETIC_MODELS as SYNTHETIC
 from textassay.study.exposure_bias.measures import TEST_SET as TEST_SET
 from textassay.study.exposure_bias.measures import TEXTS as TEXTS
 from textassay.study.exposure_bias.measures import ExposureResults as ExposureResults
-from textassay.study.exposure_bias.measures import ForcedTranslation as ForcedTranslation
 from textassay.study.exposure_bias.measures import SimulatedTask as SimulatedTask
 from textassay.study.exposure_bias.measures import TranslationResults as TranslationResults
 from textassay.study.exposure_bias.published import CORRUPTION as CORRUPTION

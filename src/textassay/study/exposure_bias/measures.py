@@ -44,20 +44,6 @@ TRANSLATION = "multi30k"
 
 
 @dataclass(frozen=True)
-class ForcedTranslation:
-    """One translation with a forced prefix."""
-
-    # The sentence and a right translation of it
-    source: str
-    reference: str
-    # Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
-    mode: str
-    # What was forced (empty for ``normal``), and what beam search made after it
-    prefix: str
-    continuation: str
-
-
-@dataclass(frozen=True)
 class TranslationResults:
     """Results on translation.
 
@@ -67,8 +53,9 @@ class TranslationResults:
 
     bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
     curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
-    # Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next
-    samples: tuple[ForcedTranslation, ...]
+    # Of P_D, for the first sentences of the test set: source, reference, then each of
+    # `textassay.generator.translation_prefixes.PREFIX_MODES`: what was forced, and what beam search made after it
+    samples: tuple[SwitchedSample, ...]
 
 
 @dataclass(frozen=True)
