@@ -114,7 +114,7 @@ def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: 
     assert part.texts.missing == ("wikitext2", "emnlp_news", "multi30k")
     assert set(part.experiment.bleu) == {"yelp"}
     assert set(part.experiment.synthetic) == {RANDOM_ORACLE}
-    assert part.experiment.translation is None
+    assert part.experiment.translation == {}
 
 
 @pytest.mark.slow
@@ -240,12 +240,11 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
     """Ours are those of the models that were trained, computed here again; they do not depend on what is printed."""
     made = _made(data, tmp_path, scale=replace(MICRO, translation=Network("tiny", {"max_epochs": 20, "width": 32})))
     trained = {model: stages[0] for model, stages in made.experiment.held_out_perplexity["wikitext2"].items()}
-    translation = made.experiment.translation
-    assert translation is not None
+    quality = made.experiment.translation["quality"]
     assert MADE_UP.translation is not None
     with workers(1):
-        made.stages.compute([*trained.values(), translation.quality])
-    bleu = Estimate.from_dict(made.outcome(translation.quality)["bleu"])
+        made.stages.compute([*trained.values(), quality])
+    bleu = Estimate.from_dict(made.outcome(quality)["bleu"])
     results = replace(
         MADE_UP,
         held_out_perplexity={
@@ -268,7 +267,7 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
         assert costs[model].ours == pytest.approx(np.exp(nats), rel=1e-5)
         assert costs[model].published == printed
     cell = tables["BLEU of translation"]["translation model"]
-    written = opened(translation.quality).translations(pairs.test.source, width=10).texts
+    written = opened(quality).translations(pairs.test.source, width=10).texts
     peer = sacrebleu.corpus_bleu(written, [list(pairs.references)], lowercase=True)
     assert cell.ours == pytest.approx(peer.score)
     assert 0 < peer.score < 35.81 == cell.published

@@ -13,7 +13,7 @@ people choose the next word there; here a known model does.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -273,163 +273,11 @@ def _sizes(train: Corpus, valid: Corpus, unseen: Corpus, form: TextForm) -> dict
 
 _COST = 30.0  # of a pair in training, beside a sentence elsewhere
 _CHECKPOINT = "training.safetensors"
-_SHOWN = 4  # sentences of the test set whose translations are shown: the first
 _DISTANCES = ("tv", "js", "greedy")
 _FEWEST = 30  # pairs that a length is measured on
-
-
-@dataclass(frozen=True)
-class TranslationStages:
-    """What is measured of translation: BLEU and samples of the first model, exposure bias of the second."""
-
-    quality: Stage
-    bias: Stage
-
-
-def translation_stages(
-    texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int
-) -> tuple[Stage, TranslationStages]:  # fmt: skip
-    """Return the training of the first model, and what is measured; nothing is computed yet."""
-    train = texts.train
-    data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
-    n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))
-    pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
-    drawn = _drawing(data, pair_sets, precision=precision, seed=seed_for(seed, "translation", "draw"))
-    own = _training("translation model", scale, texts, (drawn, pair_sets), seed=seed_for(seed, "translation", "model"))
-    return data, TranslationStages(
-        _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
-        _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
-    )
-
-
-def _training(
-    name: str,
-    scale: ExposureScale,
-    texts: PairTexts,
-    drawn: tuple[Stage, Mapping[str, ParallelText]] | None,
-    *,
-    seed: int,
-) -> Stage:
-    """Return the training on pairs, or on what a stage drew for their sources."""
-    network: Network = scale.translation
-
-    def run(work: Work) -> dict[str, Any]:
-        train, valid = texts.train, texts.valid
-        if drawn is not None:
-            train, valid = (
-                _with_drawn_targets(work, drawn[0], drawn[1][part], part, texts.form) for part in ("train", "valid")
-            )
-        generator = make_generator(
-            "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
-        )
-        model = cast(TranslationModel, generator)
-        checkpoint = work.folder / _CHECKPOINT
-        with workers(1):  # another number of threads sums in another order, and gives other weights
-            model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
-        save_model(generator, work.folder / MODEL, form=texts.form)
-        checkpoint.unlink(missing_ok=True)
-        return {"model": model.name, "n_parameters": model.n_parameters}
-
-    settings = {
-        "preset": f"{network.preset} {presets_of('translation')[network.preset]}",
-        "changes": dict(network.changes),
-        "precision": scale.precision,
-        "seed": seed,
-        "form": texts.form.hash,
-        "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
-    }
-    cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
-    return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
-
-
-def _drawing(data: Stage, pair_sets: Mapping[str, ParallelText], *, precision: str, seed: int) -> Stage:
-    """Return what the data model answers to sources, one file a set."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model = opened(work, data, precision=precision)
-        for number, (name, pairs) in enumerate(pair_sets.items()):
-            work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
-            translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
-            save_draws(work.folder / f"{name}.npz", translations)
-        return {name: len(pairs) for name, pairs in pair_sets.items()}
-
-    sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
-    settings = {"sources": sources, "precision": precision, "seed": seed}
-    return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
-
-
-def _with_drawn_targets(work: Work, drawn: Stage, pairs: ParallelText, name: str, form: TextForm) -> ParallelText:
-    """Return the sources with what was drawn for them."""
-    return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", form))
-
-
-def _quality(data: Stage, texts: PairTexts, *, precision: str, seed: int) -> Stage:
-    """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model = opened(work, data, precision=precision)
-        assert isinstance(model, TranslationModel)
-        work.tell(f"beam search, {len(texts.test)} sentences")
-        translations = translate(model, texts.test.source).corpus
-        bleu = translation_bleu(translations.texts, texts.references, seed=seed)
-        forced = {mode: forced_prefixes(mode, texts.test.target, seed=seed) for mode in PREFIX_MODES}
-        first_rows = np.arange(min(_SHOWN, len(texts.test)))
-        source = texts.test.source.take(first_rows)
-        samples = []
-        for mode, prefixes in forced.items():
-            begin = prefixes.take(first_rows)
-            whole = translate(model, source, prefix=begin).corpus
-            for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
-                shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
-                length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
-                parts = {"prefix": text[:length], "continuation": text[length:]}
-                samples.append({"number": number, "mode": mode, **parts})
-        return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
-
-    settings = {
-        "test": texts.test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN, "precision": precision,
-        "seed": seed,
-    }  # fmt: skip
-    return Stage("translate", "multi30k", settings, run, (data,), float(len(texts.test)))
-
-
-def _bias(
-    own: Stage, data: Stage, drawn: Stage, texts: PairTexts, lengths: Sequence[int], *, precision: str
-) -> Stage:  # fmt: skip
-    """Return CGD and EB-C of translation on held-back sources."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model, oracle = (cast(TranslationModel, opened(work, stage, precision=precision)) for stage in (own, data))
-        pairs = _with_drawn_targets(work, drawn, texts.held, "held", texts.form)
-        work.tell(f"beam search, {len(pairs)} sentences")
-        translations = model.translations(pairs.source, width=BEAM)
-        enough = [length for length in lengths if _n_at(length, pairs.target, translations) >= _FEWEST]
-        if len(enough) < len(lengths):
-            warnings.warn(
-                f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and translation: "
-                f"{join_words([str(length) for length in lengths if length not in enough])}; left out",
-                stacklevel=2,
-            )
-        curves = translation_eb_c(
-            model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
-        )  # fmt: skip
-        return {name: curve.to_dict() for name, curve in curves.items()}
-
-    settings = {
-        "held": texts.held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
-        "fewest": _FEWEST, "precision": precision,
-    }  # fmt: skip
-    return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(texts.held)))
-
-
-def _n_at(length: int, references: Corpus, translations: Corpus) -> int:
-    """Return how many pairs have so many tokens on both sides."""
-    return int(np.count_nonzero(np.minimum(references.lengths, translations.lengths) >= length))
-
-
 _LSTM, _TRANSFORMER, _UNIGRAM = BLEU_MODELS
 _ORACLE_LENGTH = 20  # tokens that the random LSTM writes
-_SHOWN, _PREFIX = 4, 10  # samples of each kind, tokens of their prefixes
+_SHOWN, _PREFIX = 4, 10  # samples of each kind (of translation, the first sentences), tokens of their prefixes
 _SWITCHED: Mapping[str, tuple[str, ...]] = {
     "wikitext2": ("model", "data", "shuffled", "random"),  # tables 1 and 8
     "emnlp_news": ("model", "data", "random"),  # table 9
@@ -444,29 +292,32 @@ class ExposureExperiment:
     # Model to kind of prefixes to runs
     synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    # Model of `others` to where it is trained, first of several
-    adversarial: dict[str, Stage] = field(default_factory=dict)
     # Model to text, and text to model, to trainings
     perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     held_out_perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    # Model of `others` to where it is trained, first of several
+    adversarial: dict[str, Stage] = field(default_factory=dict)
     # By title
     eb_dd: dict[str, Stage] = field(default_factory=dict)
     switching: dict[str, Stage] = field(default_factory=dict)
     # Task of `NEXT_WORD` to prefix length
     next_word: dict[str, dict[int, Stage]] = field(default_factory=dict)
-    translation: TranslationStages | None = None  # None without pairs
+    # ``quality``: BLEU and samples of the first model; ``bias``: exposure bias of the second; none without pairs
+    translation: dict[str, Stage] = field(default_factory=dict)
 
     @property
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
-        stages = [stage for models in self.bleu.values() for runs in models.values() for stage in runs]
-        for models in (self.synthetic, self.others):
-            stages += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
-        for table in (self.perplexity, self.held_out_perplexity):
-            stages += [stage for row in table.values() for trained in row.values() for stage in trained]
-        stages += [*self.adversarial.values(), *self.eb_dd.values(), *self.switching.values()]
-        stages += [stage for lengths in self.next_word.values() for stage in lengths.values()]
-        return stages if self.translation is None else [*stages, self.translation.quality, self.translation.bias]
+        return list(_flat(vars(self)))
+
+
+def _flat(part: Any) -> Iterator[Stage]:
+    """Yield the stages at any depth of mappings and tuples."""
+    if isinstance(part, Stage):
+        yield part
+    else:
+        for one in part.values() if isinstance(part, Mapping) else part:
+            yield from _flat(one)
 
 
 def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str, seed: int) -> ExposureExperiment:
@@ -480,7 +331,7 @@ def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str
         plan.free_text(name, text)
     plan.random_setting()
     if texts.pairs is not None:
-        plan.translation(texts.pairs)
+        _Translation(plan, texts.pairs).add()
     return plan.experiment
 
 
@@ -501,7 +352,7 @@ class _Plan:
         if name == "wikitext2":
             own = self._trained(f"{name} {_TRANSFORMER}", "transformer-xl", scale.transformer_xl, text)
             subjects[_TRANSFORMER] = own
-            self._next_word(NEXT_WORD[0], own[0], text.unseen, scale.next_word_lengths)
+            self.next_word(NEXT_WORD[0], own[0], text.unseen, scale.next_word_lengths)
         subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
         self.experiment.bleu[name] = {
             model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))
@@ -542,14 +393,6 @@ class _Plan:
             trained[0].title: {FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, form)}
             for trained in (models, after)
         }
-
-    def translation(self, texts: PairTexts) -> None:
-        """Add what is measured of translation."""
-        data, self.experiment.translation = translation_stages(
-            texts, self.scale, precision=self.precision, seed=self.seed
-        )  # fmt: skip
-        subject = Subject(NEXT_WORD[1], data, precision=self.precision)
-        self._next_word(NEXT_WORD[1], subject, texts.held, self.scale.translation_lengths)
 
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
         """Add what is measured of models that learnt from samples of the data model."""
@@ -723,7 +566,7 @@ class _Plan:
             subject.inputs,
         )
 
-    def _next_word(self, task: str, subject: Subject, text: Corpus | ParallelText, lengths: Sequence[int]) -> None:
+    def next_word(self, task: str, subject: Subject, text: Corpus | ParallelText, lengths: Sequence[int]) -> None:
         """Add the next-word task with simulated raters."""
         self.experiment.next_word[task] = next_word_stages(task, subject, text, lengths, self.scale, seed=self.seed)
 
@@ -731,3 +574,135 @@ class _Plan:
 def _again(title: str, number: int) -> str:
     """Return the name of a training or draw; the first has the plain one."""
     return f"{title} again {number}" if number else title
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """Adds what is measured of translation to a plan."""
+
+    plan: _Plan
+    texts: PairTexts
+
+    def add(self) -> None:
+        """Add BLEU, samples and next words of the first model, and exposure bias of the second."""
+        plan, texts, train = self.plan, self.texts, self.texts.train
+        data = self._training("translation data model", None, seed=self._seed("data"))
+        n_drawn = len(train) if plan.scale.n_drawn_pairs is None else min(plan.scale.n_drawn_pairs, len(train))
+        pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
+        drawn = self._drawing(data, pair_sets)
+        own = self._training("translation model", (drawn, pair_sets), seed=self._seed("model"))
+        plan.experiment.translation |= {"quality": self._quality(data), "bias": self._bias(own, data, drawn)}
+        subject = Subject(NEXT_WORD[1], data, precision=plan.precision)
+        plan.next_word(NEXT_WORD[1], subject, texts.held, plan.scale.translation_lengths)
+
+    def _seed(self, purpose: str) -> int:
+        return seed_for(self.plan.seed, "translation", purpose)
+
+    def _open(self, work: Work, trained: Stage) -> TranslationModel:
+        return cast(TranslationModel, opened(work, trained, precision=self.plan.precision))
+
+    def _with_drawn_targets(self, work: Work, drawn: Stage, pairs: ParallelText, name: str) -> ParallelText:
+        """Return the sources with what was drawn for them."""
+        return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", self.texts.form))
+
+    def _training(self, name: str, drawn: tuple[Stage, Mapping[str, ParallelText]] | None, *, seed: int) -> Stage:
+        """Return the training on pairs, or on what a stage drew for their sources."""
+        texts, scale, network = self.texts, self.plan.scale, self.plan.scale.translation
+
+        def run(work: Work) -> dict[str, Any]:
+            train, valid = texts.train, texts.valid
+            if drawn is not None:
+                train, valid = (
+                    self._with_drawn_targets(work, drawn[0], drawn[1][part], part) for part in ("train", "valid")
+                )
+            generator = make_generator(
+                "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
+            )
+            model = cast(TranslationModel, generator)
+            checkpoint = work.folder / _CHECKPOINT
+            with workers(1):  # another number of threads sums in another order, and gives other weights
+                model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
+            save_model(generator, work.folder / MODEL, form=texts.form)
+            checkpoint.unlink(missing_ok=True)
+            return {"model": model.name, "n_parameters": model.n_parameters}
+
+        settings = {
+            "preset": f"{network.preset} {presets_of('translation')[network.preset]}", "changes": dict(network.changes),
+            "precision": scale.precision, "seed": seed, "form": texts.form.hash,
+            "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
+        }  # fmt: skip
+        cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
+        return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
+
+    def _drawing(self, data: Stage, pair_sets: Mapping[str, ParallelText]) -> Stage:
+        """Return what the data model answers to sources, one file a set."""
+        seed = self._seed("draw")
+
+        def run(work: Work) -> dict[str, Any]:
+            model = self._open(work, data)
+            for number, (name, pairs) in enumerate(pair_sets.items()):
+                work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
+                translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
+                save_draws(work.folder / f"{name}.npz", translations)
+            return {name: len(pairs) for name, pairs in pair_sets.items()}
+
+        sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
+        settings = {"sources": sources, "precision": self.plan.precision, "seed": seed}
+        return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
+
+    def _quality(self, data: Stage) -> Stage:
+        """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
+        texts, test, seed = self.texts, self.texts.test, self._seed("forced")
+
+        def run(work: Work) -> dict[str, Any]:
+            model = self._open(work, data)
+            work.tell(f"beam search, {len(test)} sentences")
+            translations = translate(model, test.source).corpus
+            bleu = translation_bleu(translations.texts, texts.references, seed=seed)
+            first_rows = np.arange(min(_SHOWN, len(test)))
+            source = test.source.take(first_rows)
+            samples = []
+            for mode in PREFIX_MODES:
+                begin = forced_prefixes(mode, test.target, seed=seed).take(first_rows)
+                whole = translate(model, source, prefix=begin).corpus
+                for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
+                    shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
+                    length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
+                    parts = {"prefix": text[:length], "continuation": text[length:]}
+                    samples.append({"number": number, "mode": mode, **parts})
+            return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
+
+        settings = {
+            "test": test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN,
+            "precision": self.plan.precision, "seed": seed,
+        }  # fmt: skip
+        return Stage("translate", "multi30k", settings, run, (data,), float(len(test)))
+
+    def _bias(self, own: Stage, data: Stage, drawn: Stage) -> Stage:
+        """Return CGD and EB-C of translation on held-back sources."""
+        held, lengths = self.texts.held, self.plan.scale.translation_lengths
+
+        def run(work: Work) -> dict[str, Any]:
+            model, oracle = (self._open(work, stage) for stage in (own, data))
+            pairs = self._with_drawn_targets(work, drawn, held, "held")
+            work.tell(f"beam search, {len(pairs)} sentences")
+            translations = model.translations(pairs.source, width=BEAM)
+            shorter = np.minimum(pairs.target.lengths, translations.lengths)
+            enough = [length for length in lengths if np.count_nonzero(shorter >= length) >= _FEWEST]
+            if len(enough) < len(lengths):
+                left_out = join_words([str(length) for length in lengths if length not in enough])
+                warnings.warn(
+                    f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and "
+                    f"translation: {left_out}; left out",
+                    stacklevel=2,
+                )
+            curves = translation_eb_c(
+                model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
+            )  # fmt: skip
+            return {name: curve.to_dict() for name, curve in curves.items()}
+
+        settings = {
+            "held": held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
+            "fewest": _FEWEST, "precision": self.plan.precision,
+        }  # fmt: skip
+        return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(held)))

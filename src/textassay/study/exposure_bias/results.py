@@ -513,8 +513,10 @@ def _error_curves(results: ExposureResults) -> Iterable[Curve]:
     for model, kinds in results.synthetic.items():
         error = excess_error(kinds["data"], kinds["model"])
         yield _curve("Excess accumulated error", model, "", "excess error", error, x="words of the sentence so far")
-    for distance, curve in {} if results.translation is None else results.translation.curves.items():
-        yield _curve("EB-C of translation", DISTANCE_NAMES[distance], "translation", "EB-C", curve, x=_TOKENS)
+    if results.translation is not None:
+        for distance, name in DISTANCE_NAMES.items():
+            curve = results.translation.curves[distance]
+            yield _curve("EB-C of translation", name, "translation", "EB-C", curve, x=_TOKENS)
 
 
 def _curve(
@@ -570,78 +572,65 @@ class ExposureStudy(StagedStudy):
         sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
         if self.texts.pairs is not None:
             sizes["multi30k"] = self.texts.pairs.sizes
+        bleu = self._read(experiment.bleu, BleuRun.from_dict)
+        if self.scale.retrained:
+            bleu = {
+                text: {model: by_training(runs, self.scale.trainings) for model, runs in models.items()}
+                for text, models in bleu.items()
+            }
+        next_word = self._read(experiment.next_word, lambda kept: kept and SimulatedTask.from_dict(kept))
+        stopped = self._read(experiment.adversarial, itemgetter("stopped"))
         return ExposureResults(
-            bleu={
-                text: {model: self._bleu_runs(runs) for model, runs in of.items()}
-                for text, of in experiment.bleu.items()
-            },
-            synthetic=self._runs(experiment.synthetic),
+            bleu=bleu,
+            synthetic=self._read(experiment.synthetic, PrefixRun.from_dict),
             perplexity=self._perplexities(experiment.perplexity),
             held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
-            eb_dd={title: EbDd.from_dict(self.outcome(stage)) for title, stage in experiment.eb_dd.items()},
+            eb_dd=self._read(experiment.eb_dd, EbDd.from_dict),
             translation=self._translation(),
-            switching={
-                title: tuple(SwitchedSample(**sample) for sample in self.outcome(stage))
-                for title, stage in experiment.switching.items()
-            },
+            switching=self._read(experiment.switching, lambda kept: tuple(SwitchedSample(**one) for one in kept)),
             sizes=sizes,
             seconds=self.seconds(),
             settings=self._settings(),
             missing=self.texts.missing,
             notes=tuple(self._notes()),
-            others=self._runs(experiment.others),
+            others=self._read(experiment.others, PrefixRun.from_dict),
             oracle_costs={
                 title: quantity_from_dict(cost)
                 for title, cost in self.outcome(experiment.adversarial[RANKGAN])["oracle"].items()
             },
-            stopped={
-                title: why
-                for title, stage in experiment.adversarial.items()
-                if (why := self.outcome(stage)["stopped"]) is not None
+            stopped={title: why for title, why in stopped.items() if why is not None},
+            next_word={
+                task: {length: one for length, one in lengths.items() if one is not None}
+                for task, lengths in next_word.items()
             },
-            next_word={task: self._simulated(stages) for task, stages in experiment.next_word.items()},
         )
 
-    def _simulated(self, stages: Mapping[int, Stage]) -> dict[int, SimulatedTask]:
-        """Return what simulated raters gave back, without lengths of which there are too few prefixes."""
-        outcomes = {length: self.outcome(stage) for length, stage in stages.items()}
-        return {length: SimulatedTask.from_dict(kept) for length, kept in outcomes.items() if kept is not None}
+    def _read(self, stages: Any, read: Callable[[Any], Any]) -> Any:
+        """Return what `read` makes of the result of each stage, at any depth of mappings and tuples."""
+        if isinstance(stages, Mapping):
+            return {name: self._read(part, read) for name, part in stages.items()}
+        if isinstance(stages, tuple):
+            return tuple(self._read(part, read) for part in stages)
+        return read(self.outcome(stages))
 
-    def _runs(
-        self, models: Mapping[str, Mapping[str, Sequence[Stage]]]
-    ) -> dict[str, dict[str, tuple[PrefixRun, ...]]]:  # fmt: skip
+    def _perplexities(self, stages: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
+        rows = self._read(stages, lambda kept: quantity_from_dict(kept["perplexity"]))
         return {
-            model: {
-                kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
-            }
-            for model, of in models.items()
-        }
-
-    def _bleu_runs(self, stages: Sequence[Stage]) -> tuple[BleuRun, ...]:
-        """Return the runs of a model, or the mean of those of each training where there are several."""
-        runs = tuple(BleuRun.from_dict(self.outcome(stage)) for stage in stages)
-        return by_training(runs, self.scale.trainings) if self.scale.retrained else runs
-
-    def _perplexities(self, table: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
-        return {
-            row: {
-                column: mean_of_trainings([quantity_from_dict(self.outcome(stage)["perplexity"]) for stage in trained])
-                for column, trained in columns.items()
-            }
-            for row, columns in table.items()
+            row: {column: mean_of_trainings(trained) for column, trained in columns.items()}
+            for row, columns in rows.items()
         }
 
     def _translation(self) -> TranslationResults | None:
         stages, pairs = self.experiment.translation, self.texts.pairs
-        if stages is None or pairs is None:
+        if pairs is None:
             return None
-        quality = self.outcome(stages.quality)
+        quality, bias = (self.outcome(stages[part]) for part in ("quality", "bias"))
         samples: list[SwitchedSample] = []
         for number, modes in groupby(sorted(quality["samples"], key=itemgetter("number")), itemgetter("number")):
             samples.append(SwitchedSample("source", "", pairs.test.source.texts[number]))
             samples.append(SwitchedSample("reference", "", pairs.references[number]))
             samples += [SwitchedSample(one["mode"].upper(), one["prefix"], one["continuation"]) for one in modes]
-        curves = {name: TranslationCurve.from_dict(curve) for name, curve in self.outcome(stages.bias).items()}
+        curves = {name: TranslationCurve.from_dict(curve) for name, curve in bias.items()}
         return TranslationResults(Estimate.from_dict(quality["bleu"]), curves, tuple(samples))
 
     def _settings(self) -> dict[str, Any]:
