@@ -100,7 +100,15 @@ class FreeText:
     valid: Corpus
     # Where prefixes and references come from; where it is blocks of documents, its groups are the documents
     unseen: Corpus
-    sizes: Mapping[str, int]  # How much there is of what
+    others: Mapping[str, int]  # How much there is of what else: what it was read from, and what was left out
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much there is of what."""
+        parts = {"train": self.train, "valid": self.valid, "unseen": self.unseen}
+        sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
+        sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
+        return {**sizes, "vocabulary": len(self.form.vocabulary), **self.others}
 
     @property
     def longest(self) -> int:
@@ -182,8 +190,9 @@ def _wikitext(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     parts = [seen.take(np.flatnonzero(~valid)), seen.take(np.flatnonzero(valid)), unseen]
     form = TextForm.learn(parts[0].texts, min_count=scale.min_count["wikitext2"])
     train, choosing, far = (blocks(_in_form(part, form), scale.sentence_length["wikitext2"]) for part in parts)
-    sizes = _sizes(train, choosing, far, form) | {"documents": n_documents, "lines left out": len(lines) - len(kept)}
-    return FreeText(form, train, choosing, far, sizes)
+    return FreeText(
+        form, train, choosing, far, {"documents": n_documents, "lines left out": len(lines) - len(kept)}
+    )  # fmt: skip
 
 
 def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
@@ -200,8 +209,7 @@ def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     n_long = int((far.lengths >= length).sum())
     if n_long < 2:
         raise TooFewSentencesError(f"{folder}: {n_long} test sentences have {length} tokens, 2 are needed")
-    sizes = _sizes(train, valid, far, form) | {"test sentences left out: trained on": len(test) - len(far)}
-    return FreeText(form, train, valid, far, sizes)
+    return FreeText(form, train, valid, far, {"test sentences left out: trained on": len(test) - len(far)})
 
 
 def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
@@ -215,8 +223,7 @@ def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     first, last = split_last(len(seen), math.ceil(len(seen) / _VALIDATE))
     form = TextForm.learn(seen.take(first).texts, min_count=scale.min_count["yelp"])
     train, valid, far = (_in_form(part, form) for part in (seen.take(first), seen.take(last), unseen))
-    sizes = _sizes(train, valid, far, form) | {"sentences left out: too short": len(lines) - len(beginnings)}
-    return FreeText(form, train, valid, far, sizes)
+    return FreeText(form, train, valid, far, {"sentences left out: too short": len(lines) - len(beginnings)})
 
 
 def _pairs(folder: Path, scale: ExposureScale, seed: int) -> PairTexts:
@@ -262,13 +269,6 @@ def _in_form(corpus: Corpus, form: TextForm) -> Corpus:
         tokenizer=rewritten.tokenizer,
         groups=corpus.groups,
     )
-
-
-def _sizes(train: Corpus, valid: Corpus, unseen: Corpus, form: TextForm) -> dict[str, int]:
-    parts = {"train": train, "valid": valid, "unseen": unseen}
-    sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
-    sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
-    return {**sizes, "vocabulary": len(form.vocabulary)}
 
 
 _COST = 30.0  # of a pair in training, beside a sentence elsewhere

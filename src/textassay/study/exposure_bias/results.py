@@ -569,7 +569,7 @@ class ExposureStudy(StagedStudy):
     def measured(self) -> ExposureResults:
         """Return the results of the stages; all must be done."""
         experiment = self.experiment
-        sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
+        sizes = {name: text.sizes for name, text in self.texts.free.items()}
         if self.texts.pairs is not None:
             sizes["multi30k"] = self.texts.pairs.sizes
         bleu = self._read(experiment.bleu, BleuRun.from_dict)
