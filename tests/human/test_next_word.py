@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats
 
 from made_up import sentences
 from textassay.corpus import PAD, SOS, UNK, Corpus, ParallelText, TextForm, learn_joint_form, truncate
@@ -40,6 +41,8 @@ from textassay.human import (
     read_prefixes,
     save_study,
     score_next_word,
+    share_foreseen,
+    simulate_raters,
     turk_files,
 )
 
@@ -167,23 +170,10 @@ def test_a_file_of_prefixes(tmp_path: Path) -> None:
             read_prefixes(path)
 
 
-def _worker(study: Study, rng: np.random.Generator, rates: dict[str | None, float]) -> list[Submission]:
-    """Return what a worker hands in who chooses the model's first word at a known rate, else another or none."""
-    submissions = []
-    for number, page in enumerate(study.pages):
-        answers = {}
-        for item in page.items:
-            others = [label for label in item.labels if label != str(item.top)]
-            agrees = rng.random() < rates[item.generator]
-            answers[item.id] = str(item.top) if agrees else str(rng.choice(others))
-        submissions.append(Submission(page.id, f"w{number % 7}", answers))
-    return submissions
-
-
 @pytest.mark.feature("EB-26")
 def test_a_simulated_worker_gives_back_its_rate() -> None:
     study = _study(4_000)
-    submissions = _worker(study, np.random.default_rng(0), {None: 0.27, "lm": 0.25})
+    submissions = simulate_raters(study, after_data=0.27, after_own=0.25, n_raters=7)
     found = accept(study, submissions)
     assert not found.refusals  # 800 pages by seven workers: fewer than 200 each
     score = score_next_word(collect(study, found.submissions))
@@ -194,6 +184,45 @@ def test_a_simulated_worker_gives_back_its_rate() -> None:
     assert score.eb_c_interval is not None
     assert score.eb_c_interval.low < 0.75 / 0.73 < score.eb_c_interval.high
     assert len(accept(study, submissions, most_pages=100).submissions) == 700
+
+
+@pytest.mark.feature("EB-26")
+def test_simulated_raters_take_turns_and_miss_by_chance() -> None:
+    study = _study(500, judgements_per_page=3)
+    submissions = simulate_raters(study, after_data=0.8, after_own=0.1, n_raters=4)
+    assert submissions == simulate_raters(study, after_data=0.8, after_own=0.1, n_raters=4)
+    assert submissions != simulate_raters(study, after_data=0.8, after_own=0.1, n_raters=4, seed=1)
+    assert set(Counter(one.rater for one in submissions).values()) == {75}
+    assert not accept(study, submissions).refusals
+    assert not accept(study, submissions).open_pages
+    items = {item.id: item for item in study.items}
+    given = [(items[item], label) for one in submissions for item, label in one.answers.items()]
+    for generator, rate in ((None, 0.8), ("lm", 0.1)):
+        answers = [(item, label) for item, label in given if item.generator == generator]
+        assert np.mean([label == str(item.top) for item, label in answers]) == pytest.approx(rate, abs=0.03)
+        words = Counter(
+            item.choices[int(label)].split("-")[0] if int(label) < 5 else NONE_OF_THEM for item, label in answers
+        )
+        assert set(words) == {*WORDS, NONE_OF_THEM}
+        misses = [words[word] for word in (*WORDS[1:], NONE_OF_THEM)]
+        assert stats.chisquare(misses).pvalue > 0.001, "what is not the likeliest word is chosen at random"
+    with pytest.raises(OptionError, match="n_raters must be at least 3, as a page needs, got 2"):
+        simulate_raters(study, after_data=0.8, after_own=0.1, n_raters=2)
+
+
+def test_how_often_a_reader_who_knows_the_text_agrees() -> None:
+    """Hand count: after two words, how often the third, or the end, is the model's likeliest."""
+    model, corpus = _model()
+    texts = corpus.take(np.flatnonzero(corpus.lengths >= 2)[:40])
+    hits = []
+    for sentence in texts.texts:
+        first, second, *rest = sentence.split()
+        prefix = Corpus.from_texts([f"{first} {second}"], vocabulary=corpus.vocabulary)
+        ((word,),) = candidates_of(model, prefix, corpus.vocabulary, 1)
+        hits.append(word == (rest[0] if rest else END))
+    assert 0 < sum(hits) < 40
+    assert share_foreseen(model, texts, 2) == np.mean(hits)
+    assert math.isnan(share_foreseen(model, texts.take(np.arange(0)), 2))
 
 
 def _translation_models() -> tuple[Any, Any, ParallelText]:
@@ -245,12 +274,8 @@ def test_a_rater_of_translations_gives_back_what_is_known_of_him(tmp_path: Path)
     score = score_next_word(collect(study, accept(study, answers).submissions))
     assert (score.cgd_data, score.cgd_model) == pytest.approx(deviations)
     assert score.eb_c == pytest.approx(deviations[1] / deviations[0])
-    rng = np.random.default_rng(0)
-    many = [
-        replace(one, rater=f"{one.rater} {k}")
-        for k in range(40)
-        for one in _worker(study, rng, {None: 0.5, "translator": 0.45})
-    ]
+    study = replace(study, judgements_per_page=40)
+    many = simulate_raters(study, after_data=0.5, after_own=0.45, n_raters=40)
     score = score_next_word(collect(study, accept(study, many).submissions))
     assert score.n_data == score.n_model == 40 * n
     assert (score.cgd_data, score.cgd_model) == pytest.approx((0.5, 0.55), abs=0.035)

@@ -1,26 +1,48 @@
 """Made-up results of the study of exposure bias: what each run would find is drawn around values that are known."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from made_up import sentences
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.exposure import DISTANCES, BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve, summarised
 from textassay.generator import Quantity
+from textassay.human import Prefix, build_next_word, collect, score_next_word, simulate_raters
+from textassay.study import Contest, Network
 from textassay.study.exposure_bias import (
     DATA_MODEL,
+    EXPOSURE_SCALES,
+    FILES,
     FRESH_SAMPLES,
+    NEXT_WORD,
     RANDOM_LSTM,
     RANDOM_ORACLE,
     SYNTHETIC_MODELS,
     TEST_SET,
+    TEXTS,
     ExposureResults,
-    ForcedTranslation,
+    SimulatedTask,
     TranslationResults,
 )
 
 LENGTHS = (5, 10, 15, 20, 25, 30)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.5)
+_SMALL = {"max_epochs": 1, "width": 8}
+_SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
+MICRO = replace(
+    EXPOSURE_SCALES["tiny"], name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
+    lstm=dict.fromkeys(TEXTS, Network("tiny", _SMALL)), transformer_xl=Network("tiny", _SMALL),
+    data_model=Network("exposure-512", _SMALL), lstm_512=Network("exposure-512", _SMALL),
+    lstm_32=Network("exposure-32", _SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
+    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
+    scratchgan=Contest("tiny", {"width": 8}, _SHORT), cot=Contest("tiny", {"width": 8}, _SHORT),
+    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "n_negatives": 20, "n_roll_outs": 1}),
+    n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
+    byte_pairs=300, n_held_back=40, n_prefixes=10, n_raters=5, precision="float32",
+)  # fmt: skip
 
 
 def make_bleu_runs(
@@ -110,10 +132,13 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
     switching = {"LSTM on wikitext2": tuple(
         SwitchedSample(kind, f"the {kind} prefix", f" goes on {k}") for kind in ("data", "random") for k in range(2)
     )}  # fmt: skip
-    forced = tuple(
-        ForcedTranslation("ein Hund", "a dog", mode, prefix, " dog runs")
-        for mode, prefix in (("normal", ""), ("data3", "a dog is"), ("unrel3", "two men are"), ("rand3", "x y z"))
-    )
+    forced = (
+        SwitchedSample("source", "", "ein Hund"), SwitchedSample("reference", "", "a dog"),
+        *(
+            SwitchedSample(mode, prefix, " dog runs")
+            for mode, prefix in (("NORMAL", ""), ("DATA3", "a dog is"), ("UNREL3", "two men are"), ("RAND3", "x y z"))
+        ),
+    )  # fmt: skip
     rises = {"ScratchGAN": -0.1, "CoT": 0.01, "RankGAN": 0.015}
     others = {model: make_synthetic(rng, {"model": rise}, n=10_000) for model, rise in rises.items()}
     costs = {RANDOM_LSTM: quantity(5.8), RANDOM_ORACLE: quantity(9.2), "RankGAN": quantity(8.5)}
@@ -137,7 +162,17 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         others=others,
         oracle_costs=costs,
         stopped={"ScratchGAN": "Made up."},
+        next_word={NEXT_WORD[0]: {10: make_simulated_task(seed)}},
     )
+
+
+def make_simulated_task(seed: int) -> SimulatedTask:
+    """Return what raters who choose the first word in 40 and 30 of 100 cases gave back."""
+    sides = ([Prefix(f"{side} {k}", tuple("abcde")) for k in range(50)] for side in ("data", "model"))
+    study = build_next_word(*sides, judgements_per_page=5, seed=seed)
+    answers = simulate_raters(study, after_data=0.4, after_own=0.3, n_raters=10, seed=seed)
+    items = tuple(SwitchedSample(kind, "", "a") for kind in ("written by", "answer 0"))
+    return SimulatedTask((0.6, 0.7), score_next_word(collect(study, answers)), len(study.pages), 0.25, items)
 
 
 def quantity(value: float) -> Quantity:
@@ -168,3 +203,37 @@ def make_translation_curve(distance: str, rate: float = 1.02, error: float = 0.0
     rates = np.full(3, rate)
     return TranslationCurve(distance, lengths, (500, 480, 300), data, rate * data, rates, intervals(data),
                             intervals(rate * data), intervals(rates), 0.0)  # fmt: skip
+
+
+def write_lines(path: Path, lines: list[str]) -> None:
+    """Write a file, and the folder it is in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def long_sentences(n: int, seed: int) -> list[str]:
+    """Return sentences of 22 words."""
+    words = " ".join(sentences(8 * n, seed)).split()
+    return [" ".join(words[22 * k : 22 * (k + 1)]) for k in range(n)]
+
+
+def write_exposure_texts(folder: Path) -> Path:
+    """Write small texts of all four kinds into a folder, and return it."""
+    for seed, name in enumerate(("valid.txt", "test.txt")):
+        documents = [
+            [
+                f" = Title {k} = ",
+                " ",
+                " = = Part = = ",
+                *(f" {name[0]}{k} {line} " for line in long_sentences(12, 10 * seed + k)),
+            ]
+            for k in range(4)
+        ]
+        write_lines(folder / "wikitext2" / name, [line for document in documents for line in document])
+        write_lines(folder / "emnlp_news" / name, long_sentences(120, 50 + seed))
+    write_lines(folder / "yelp" / "train.txt", [*long_sentences(80, 60), *long_sentences(10, 60), *sentences(20, 61)])
+    for part, n in (("train", 160), ("val", 10), ("test_2016_flickr", 10)):
+        lines = sentences(n, len(part))
+        write_lines(folder / "multi30k" / f"{part}.en", lines)
+        write_lines(folder / "multi30k" / f"{part}.de", [line.upper() for line in lines])
+    return folder

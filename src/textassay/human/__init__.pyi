@@ -64,6 +64,8 @@ from textassay.human.server.security import hash_token as hash_token
 from textassay.human.server.security import new_token as new_token
 from textassay.human.server.service import Service as Service
 from textassay.human.server.tables import tables as tables
+from textassay.human.simulated_raters import share_foreseen as share_foreseen
+from textassay.human.simulated_raters import simulate_raters as simulate_raters
 from textassay.human.study import NONE_OF_THEM as NONE_OF_THEM
 from textassay.human.study import STUDY_FILE as STUDY_FILE
 from textassay.human.study import Study as Study

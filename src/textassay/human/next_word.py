@@ -11,7 +11,7 @@ once, and counts only if both its translations are as long as the prefix.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,8 @@ from textassay.seeding import stream
 
 if TYPE_CHECKING:
     from textassay.generator import TranslationModel
+
+FloatArray = npt.NDArray[np.float64]
 
 N_CANDIDATES = 5
 END = "(end of the sentence)"
@@ -243,13 +245,7 @@ def candidates_of(
             f"n_candidates must be at most {len(vocabulary) - 3}, the words of {model.name}, got {n_candidates}"
         )
     candidates: list[tuple[str, ...]] = []
-    for start in range(0, len(prefixes), _BATCH):
-        rows = np.arange(start, min(start + _BATCH, len(prefixes)))
-        given: dict[str, Any] = {} if source is None else {"source": source.take(rows)}
-        log_probs = np.array(
-            model.next_log_probs(prefixes.take(rows), **given), dtype=np.float64
-        )  # (batch, vocabulary)
-        log_probs[:, [PAD, SOS, UNK]] = -np.inf
+    for log_probs in next_log_probs(model, prefixes, source):
         for row in _top(log_probs, n_candidates):
             words = vocabulary.decode(np.array(row))
             labels = [join_tokens(prefixes.tokenizer, [word]) for word in words]
@@ -259,6 +255,18 @@ def candidates_of(
                 labels = words  # byte tokens that are not whole characters
             candidates.append(tuple(END if token == EOS else word for token, word in zip(row, labels, strict=True)))
     return candidates
+
+
+def next_log_probs(
+    model: "LanguageModel | TranslationModel", prefixes: Corpus, source: Corpus | None
+) -> Iterator[FloatArray]:
+    """Yield the log-probabilities of next words after some prefixes at a time; special tokens but the end have none."""
+    for start in range(0, len(prefixes), _BATCH):
+        rows = np.arange(start, min(start + _BATCH, len(prefixes)))
+        context: dict[str, Any] = {} if source is None else {"source": source.take(rows)}
+        log_probs = np.array(model.next_log_probs(prefixes.take(rows), **context), dtype=np.float64)
+        log_probs[:, [PAD, SOS, UNK]] = -np.inf
+        yield log_probs  # (batch, vocabulary)
 
 
 def read_prefixes(path: Path) -> tuple[list[Prefix], list[Prefix], str]:
@@ -318,7 +326,7 @@ def _texts(corpus: Corpus) -> list[str]:
     return [join_tokens(corpus.tokenizer, corpus.sentence(place)) for place in range(len(corpus))]
 
 
-def _top(log_probs: npt.NDArray[np.float64], n: int) -> list[list[int]]:
+def _top(log_probs: FloatArray, n: int) -> list[list[int]]:
     """Return the columns of the `n` largest values of each row, largest first, ties by column."""
     border = -np.partition(-log_probs, n - 1, axis=1)[:, n - 1]  # (rows,): the n-th largest
     columns = []

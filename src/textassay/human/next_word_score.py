@@ -10,6 +10,7 @@ Departs from it: intervals besides the spread of five evaluations. They are clus
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,16 @@ class NextWordScore:
         """Return all fields as JSON-ready values."""
         document: dict[str, Any] = json_ready(self.__dict__)
         return document
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "NextWordScore":
+        """Return the score that `to_dict` gave as `data`."""
+        intervals = {
+            name: None if data[name] is None else Interval(**data[name]) for name in data if name.endswith("_interval")
+        }
+        eb_c = math.nan if data["eb_c"] is None else data["eb_c"]
+        spreads = data["spreads"] and tuple(math.nan if one is None else one for one in data["spreads"])
+        return cls(**{**data, **intervals, "eb_c": eb_c, "spreads": spreads})
 
 
 def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordScore:

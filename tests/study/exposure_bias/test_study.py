@@ -11,21 +11,20 @@ import pytest
 import sacrebleu
 from scipy import stats
 
-from made_up import WORDS, sentences
-from made_up_exposure import make_exposure_results
+from made_up import WORDS
+from made_up_exposure import MICRO, long_sentences, make_exposure_results, write_exposure_texts, write_lines
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Interval
 from textassay.execution import workers
 from textassay.exposure import DISTANCES, BleuRun, cgd_curve, eb_bleu_of_runs, eb_c
 from textassay.generator import Quantity, load_model
 from textassay.meta_evaluation import Reproduction
-from textassay.study import Contest, Network
+from textassay.study import Network
 from textassay.study.exposure_bias import (
     BLEU_MODELS,
     CORRUPTION,
     DATA_MODEL,
     EXPOSURE_SCALES,
-    FILES,
     OTHERS,
     RANDOM_ORACLE,
     TEST_SET,
@@ -43,53 +42,11 @@ from textassay.study.stages import Stage
 from whose_values import assert_nothing_published_is_ours
 
 MADE_UP = make_exposure_results()
-SMALL = {"max_epochs": 1, "width": 8}
-SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
-MICRO = replace(
-    EXPOSURE_SCALES["tiny"], name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
-    lstm=dict.fromkeys(TEXTS, Network("tiny", SMALL)), transformer_xl=Network("tiny", SMALL),
-    data_model=Network("exposure-512", SMALL), lstm_512=Network("exposure-512", SMALL),
-    lstm_32=Network("exposure-32", SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
-    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
-    scratchgan=Contest("tiny", {"width": 8}, SHORT), cot=Contest("tiny", {"width": 8}, SHORT),
-    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "n_negatives": 20, "n_roll_outs": 1}),
-    n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
-    byte_pairs=300, n_held_back=40, precision="float32",
-)  # fmt: skip
-
-
-def _lines(path: Path, lines: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def _long(n: int, seed: int) -> list[str]:
-    """Return sentences of 22 words."""
-    words = " ".join(sentences(8 * n, seed)).split()
-    return [" ".join(words[22 * k : 22 * (k + 1)]) for k in range(n)]
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    for seed, name in enumerate(("valid.txt", "test.txt")):
-        documents = [
-            [
-                f" = Title {k} = ",
-                " ",
-                " = = Part = = ",
-                *(f" {name[0]}{k} {line} " for line in _long(12, 10 * seed + k)),
-            ]
-            for k in range(4)
-        ]
-        _lines(folder / "wikitext2" / name, [line for document in documents for line in document])
-        _lines(folder / "emnlp_news" / name, _long(120, 50 + seed))
-    _lines(folder / "yelp" / "train.txt", [*_long(80, 60), *_long(10, 60), *sentences(20, 61)])
-    for part, n in (("train", 160), ("val", 10), ("test_2016_flickr", 10)):
-        lines = sentences(n, len(part))
-        _lines(folder / "multi30k" / f"{part}.en", lines)
-        _lines(folder / "multi30k" / f"{part}.de", [line.upper() for line in lines])
-    return folder
+    return write_exposure_texts(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +99,14 @@ def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: 
     with pytest.raises(InputError, match=r"lacks valid.txt, test.txt: add it"):
         read_exposure_texts(tmp_path, MICRO, seed=0)
     (tmp_path / "emnlp_news").rmdir()
-    _lines(tmp_path / "yelp" / "train.txt", ["too short"] * 9)
+    write_lines(tmp_path / "yelp" / "train.txt", ["too short"] * 9)
     with pytest.raises(TooFewSentencesError, match="0 sentences have 11 tokens"):
         read_exposure_texts(tmp_path, MICRO, seed=0)
-    _lines(tmp_path / "yelp" / "train.txt", _long(40, 1))
-    _lines(tmp_path / "emnlp_news" / "valid.txt", _long(40, 2))
-    _lines(tmp_path / "emnlp_news" / "test.txt", [*_long(1, 3), *_long(9, 2), *["too short"] * 9])
+    write_lines(tmp_path / "yelp" / "train.txt", long_sentences(40, 1))
+    write_lines(tmp_path / "emnlp_news" / "valid.txt", long_sentences(40, 2))
+    write_lines(
+        tmp_path / "emnlp_news" / "test.txt", [*long_sentences(1, 3), *long_sentences(9, 2), *["too short"] * 9]
+    )
     with pytest.raises(TooFewSentencesError, match="emnlp_news: 1 test sentences have 20 tokens, 2 are needed"):
         read_exposure_texts(tmp_path, MICRO, seed=0)
     shutil.rmtree(tmp_path / "emnlp_news")
@@ -155,7 +114,7 @@ def test_what_is_not_there_is_said_or_refused_in_one_line(data: Path, tmp_path: 
     assert part.texts.missing == ("wikitext2", "emnlp_news", "multi30k")
     assert set(part.experiment.bleu) == {"yelp"}
     assert set(part.experiment.synthetic) == {RANDOM_ORACLE}
-    assert part.experiment.translation is None
+    assert part.experiment.translation == {}
 
 
 @pytest.mark.slow
@@ -192,10 +151,10 @@ def test_the_whole_study(study: ExposureStudy) -> None:
         assert set(row) == ({fresh} if model in (RANDOM_ORACLE, "RankGAN") else {fresh, test})
     assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32", "ScratchGAN", "CoT", RANDOM_ORACLE, "RankGAN"}
     assert found.translation is not None
-    assert [sample.mode for sample in found.translation.samples[:4]] == ["normal", "data3", "unrel3", "rand3"]
-    assert len({sample.source for sample in found.translation.samples[:4]}) == 1
-    forced = found.translation.samples[1]
-    assert forced.reference.startswith(forced.prefix)
+    kinds = ["source", "reference", "NORMAL", "DATA3", "UNREL3", "RAND3"]
+    assert [sample.kind for sample in found.translation.samples] == 4 * kinds
+    _, reference, _, forced, *_ = found.translation.samples
+    assert reference.continuation.startswith(forced.prefix)
     assert forced.prefix
     assert len(found.switching["Transformer-XL on wikitext2"]) == 16
     assert found.eb_dd["LSTM-512 against the data model"].whole
@@ -281,12 +240,11 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
     """Ours are those of the models that were trained, computed here again; they do not depend on what is printed."""
     made = _made(data, tmp_path, scale=replace(MICRO, translation=Network("tiny", {"max_epochs": 20, "width": 32})))
     trained = {model: stages[0] for model, stages in made.experiment.held_out_perplexity["wikitext2"].items()}
-    translation = made.experiment.translation
-    assert translation is not None
+    quality = made.experiment.translation["quality"]
     assert MADE_UP.translation is not None
     with workers(1):
-        made.stages.compute([*trained.values(), translation.quality])
-    bleu = Estimate.from_dict(made.outcome(translation.quality)["bleu"])
+        made.stages.compute([*trained.values(), quality])
+    bleu = Estimate.from_dict(made.outcome(quality)["bleu"])
     results = replace(
         MADE_UP,
         held_out_perplexity={
@@ -309,7 +267,7 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
         assert costs[model].ours == pytest.approx(np.exp(nats), rel=1e-5)
         assert costs[model].published == printed
     cell = tables["BLEU of translation"]["translation model"]
-    written = opened(translation.quality).translations(pairs.test.source, width=10).texts
+    written = opened(quality).translations(pairs.test.source, width=10).texts
     peer = sacrebleu.corpus_bleu(written, [list(pairs.references)], lowercase=True)
     assert cell.ours == pytest.approx(peer.score)
     assert 0 < peer.score < 35.81 == cell.published
@@ -363,7 +321,7 @@ def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: Expos
 
 @pytest.mark.slow
 def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: ExposureStudy) -> None:
-    shown = ("switching", "translate")  # samples are text
+    shown = ("switching", "translate", "next-word")  # samples are text
     for stage in study.all_stages():
         if stage.kind not in shown:
             document = (study.stages.folder_of(stage) / "stage.json").read_text()

@@ -12,6 +12,7 @@ from textassay.meta_evaluation import ReproducedTable, Reproduction
 from textassay.meta_evaluation.reproduction import Cell
 from textassay.study.exposure_bias import (
     AVERAGE,
+    NEXT_WORD,
     RANDOM_ORACLE,
     ExposureResults,
     after_words,
@@ -51,7 +52,7 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert cells["EB-bleu(U)", "5"].ours == pytest.approx(1, abs=0.01)
     assert "Here 10 runs of 1,000 continuations against 1,000." in tables["table 2"].note
     assert {cell.published for cell in tables["table 2, yelp"].cells} == {None}
-    assert tables["table 4"].ours_alone == ()
+    assert {cell.ours for cell in tables["table 4"].cells} == {None}
     seven = _cells(tables["table 7"])
     assert (seven["LSTM-32", "perplexity"].ours, seven["LSTM-32", "perplexity"].published) == (120.0, 156.3)
     assert seven["LSTM-32", "on samples of the data model"].ours == 96.0
@@ -76,6 +77,39 @@ def test_ours_stand_beside_the_published_numbers() -> None:
     assert _cells(tables["EB-C of translation"])["l = 5", "EB-C, greedy"].ours == 1.02
     assert "500 at 1, 480 at 5, 300 at 10" in tables["EB-C of translation"].note
     assert len(tables) == len(exposure_tables(MADE))
+
+
+def test_simulated_raters_cannot_be_taken_for_the_people_of_table_4() -> None:
+    """They have a table of their own; it says so in title, rows and note, and shares no row or column with theirs."""
+    found = exposure_reproduction(MADE)
+    tables = {table.id: table for table in found.tables}
+    people, simulated = tables["table 4"], tables["simulated raters"]
+    assert simulated.title.startswith("NOT ANSWERS OF PEOPLE")
+    assert "No person was asked." in simulated.note
+    assert all(row.startswith("simulated raters") for row in simulated.rows)
+    assert not set(people.columns) & set(simulated.columns)
+    assert {cell.published for cell in simulated.cells} == {None}
+    assert people.published_alone == people.cells
+    assert {one.verdict for one in found.findings if one.id == "B9" and one.about == "ours"} == {"not measured"}
+    one = MADE.next_word[NEXT_WORD[0]][10]
+    row = f"simulated raters, {NEXT_WORD[0]}, l = 10"
+    cells, score = _cells(simulated), one.score
+    assert simulated.rows == tuple(f"{row}: {name}" for name in ("CGD(M|D)", "CGD(M|M)", "EB-C"))
+    assert [cells[name, "raters made with"].ours for name in simulated.rows] == pytest.approx([0.6, 0.7, 0.7 / 0.6])
+    assert score.spreads is not None
+    assert [cells[name, "spread of five evaluations"].ours for name in simulated.rows] == list(score.spreads)
+    intervals = (score.cgd_data_interval, score.cgd_model_interval, score.eb_c_interval)
+    values = (score.cgd_data, score.cgd_model, score.eb_c)
+    for name, value, interval in zip(simulated.rows, values, intervals, strict=True):
+        assert interval is not None
+        cell = cells[name, "given back"]
+        assert (cell.ours, cell.low, cell.high) == (value, interval.low, interval.high)
+    assert "of 3 known values 3 lie in their intervals" in simulated.note
+    sizes = tables["simulated raters, sizes"]
+    assert {cell.column: cell.ours for cell in sizes.cells} == {
+        "answers": 500, "prefixes": 100, "pages": 10, "raters": 10, "next word foreseen": 0.25
+    }  # fmt: skip
+    assert sizes.rows == (row,)
 
 
 def test_what_has_two_sides_stands_beside_maximum_likelihood() -> None:
@@ -133,7 +167,7 @@ def test_curves_are_those_of_the_measures_with_averages_without_the_empty_prefix
 
 def test_samples_of_translation_come_with_source_and_reference() -> None:
     samples = exposure_samples(MADE)
-    assert set(samples) == {"LSTM on wikitext2", "translation, as in table 5"}
+    assert {"LSTM on wikitext2", "translation, as in table 5"} < set(samples)
     told = [(one.kind, one.prefix) for one in samples["translation, as in table 5"]]
     assert told == [("source", ""), ("reference", ""), ("NORMAL", ""), ("DATA3", "a dog is"), ("UNREL3", "two men are"),
                     ("RAND3", "x y z")]  # fmt: skip

@@ -21,12 +21,14 @@ from textassay.study.exposure_bias.measures import SYNTHETIC_MODELS as SYNTHETIC
 from textassay.study.exposure_bias.measures import TEST_SET as TEST_SET
 from textassay.study.exposure_bias.measures import TEXTS as TEXTS
 from textassay.study.exposure_bias.measures import ExposureResults as ExposureResults
-from textassay.study.exposure_bias.measures import ForcedTranslation as ForcedTranslation
+from textassay.study.exposure_bias.measures import SimulatedTask as SimulatedTask
 from textassay.study.exposure_bias.measures import TranslationResults as TranslationResults
 from textassay.study.exposure_bias.published import CORRUPTION as CORRUPTION
 from textassay.study.exposure_bias.published import EXPOSURE_SCALES as EXPOSURE_SCALES
 from textassay.study.exposure_bias.published import LENGTHS as LENGTHS
+from textassay.study.exposure_bias.published import NEXT_WORD as NEXT_WORD
 from textassay.study.exposure_bias.published import PUBLISHED as PUBLISHED
+from textassay.study.exposure_bias.published import SKILLS as SKILLS
 from textassay.study.exposure_bias.published import ExposureScale as ExposureScale
 from textassay.study.exposure_bias.published import bleu_row as bleu_row
 from textassay.study.exposure_bias.published import misprints as misprints

@@ -13,7 +13,7 @@ people choose the next word there; here a known model does.
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -34,16 +34,20 @@ from textassay.corpus import (
 )
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution import workers
-from textassay.exposure import translation_eb_c
+from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes, translation_eb_c
 from textassay.generator import (
     BEAM,
     PREFIX_MODES,
     TranslationModel,
+    as_corpus,
     blocks,
     forced_prefixes,
     make_generator,
+    model_prefixes,
+    model_vocabulary,
     presets_of,
     save_model,
+    text_likelihood,
     translate,
     unseen_halves,
 )
@@ -52,6 +56,7 @@ from textassay.report import join_words
 from textassay.study.draws import as_written, load_draws, save_draws
 from textassay.study.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
 from textassay.study.exposure_bias.measures import (
+    BLEU_KINDS,
     BLEU_MODELS,
     COT,
     DATA_MODEL,
@@ -65,15 +70,12 @@ from textassay.study.exposure_bias.measures import (
     TEXTS,
     TRANSLATION,
     Subject,
-    bleu_stage,
-    eb_c_stage,
-    eb_dd_stage,
-    perplexity_stage,
+    quantity_to_dict,
     random_oracle,
-    switching_stage,
 )
-from textassay.study.exposure_bias.published import CORRUPTION, ExposureScale
-from textassay.study.network_stages import MODEL, Part, opened, sampling, seed_for, tell_step, training
+from textassay.study.exposure_bias.next_word import next_word_stages
+from textassay.study.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
+from textassay.study.network_stages import MODEL, Part, numbered, opened, sampling, seed_for, tell_step, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
@@ -98,7 +100,15 @@ class FreeText:
     valid: Corpus
     # Where prefixes and references come from; where it is blocks of documents, its groups are the documents
     unseen: Corpus
-    sizes: Mapping[str, int]  # How much there is of what
+    others: Mapping[str, int]  # How much there is of what else: what it was read from, and what was left out
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much there is of what."""
+        parts = {"train": self.train, "valid": self.valid, "unseen": self.unseen}
+        sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
+        sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
+        return {**sizes, "vocabulary": len(self.form.vocabulary), **self.others}
 
     @property
     def longest(self) -> int:
@@ -180,8 +190,9 @@ def _wikitext(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     parts = [seen.take(np.flatnonzero(~valid)), seen.take(np.flatnonzero(valid)), unseen]
     form = TextForm.learn(parts[0].texts, min_count=scale.min_count["wikitext2"])
     train, choosing, far = (blocks(_in_form(part, form), scale.sentence_length["wikitext2"]) for part in parts)
-    sizes = _sizes(train, choosing, far, form) | {"documents": n_documents, "lines left out": len(lines) - len(kept)}
-    return FreeText(form, train, choosing, far, sizes)
+    return FreeText(
+        form, train, choosing, far, {"documents": n_documents, "lines left out": len(lines) - len(kept)}
+    )  # fmt: skip
 
 
 def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
@@ -198,8 +209,7 @@ def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     n_long = int((far.lengths >= length).sum())
     if n_long < 2:
         raise TooFewSentencesError(f"{folder}: {n_long} test sentences have {length} tokens, 2 are needed")
-    sizes = _sizes(train, valid, far, form) | {"test sentences left out: trained on": len(test) - len(far)}
-    return FreeText(form, train, valid, far, sizes)
+    return FreeText(form, train, valid, far, {"test sentences left out: trained on": len(test) - len(far)})
 
 
 def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
@@ -213,8 +223,7 @@ def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     first, last = split_last(len(seen), math.ceil(len(seen) / _VALIDATE))
     form = TextForm.learn(seen.take(first).texts, min_count=scale.min_count["yelp"])
     train, valid, far = (_in_form(part, form) for part in (seen.take(first), seen.take(last), unseen))
-    sizes = _sizes(train, valid, far, form) | {"sentences left out: too short": len(lines) - len(beginnings)}
-    return FreeText(form, train, valid, far, sizes)
+    return FreeText(form, train, valid, far, {"sentences left out: too short": len(lines) - len(beginnings)})
 
 
 def _pairs(folder: Path, scale: ExposureScale, seed: int) -> PairTexts:
@@ -262,170 +271,13 @@ def _in_form(corpus: Corpus, form: TextForm) -> Corpus:
     )
 
 
-def _sizes(train: Corpus, valid: Corpus, unseen: Corpus, form: TextForm) -> dict[str, int]:
-    parts = {"train": train, "valid": valid, "unseen": unseen}
-    sizes = {f"{name} sentences": len(corpus) for name, corpus in parts.items()}
-    sizes |= {f"{name} tokens": len(corpus.tokens) for name, corpus in parts.items()}
-    return {**sizes, "vocabulary": len(form.vocabulary)}
-
-
 _COST = 30.0  # of a pair in training, beside a sentence elsewhere
 _CHECKPOINT = "training.safetensors"
-_SHOWN = 4  # sentences of the test set whose translations are shown: the first
 _DISTANCES = ("tv", "js", "greedy")
 _FEWEST = 30  # pairs that a length is measured on
-
-
-@dataclass(frozen=True)
-class TranslationStages:
-    """What is measured of translation: BLEU and samples of the first model, exposure bias of the second."""
-
-    quality: Stage
-    bias: Stage
-
-
-def translation_stages(texts: PairTexts, scale: ExposureScale, *, precision: str, seed: int) -> TranslationStages:
-    """Return the stages; nothing is computed yet."""
-    train = texts.train
-    data = _training("translation data model", scale, texts, None, seed=seed_for(seed, "translation", "data"))
-    n_drawn = len(train) if scale.n_drawn_pairs is None else min(scale.n_drawn_pairs, len(train))
-    pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
-    drawn = _drawing(data, pair_sets, precision=precision, seed=seed_for(seed, "translation", "draw"))
-    own = _training("translation model", scale, texts, (drawn, pair_sets), seed=seed_for(seed, "translation", "model"))
-    return TranslationStages(
-        _quality(data, texts, precision=precision, seed=seed_for(seed, "translation", "forced")),
-        _bias(own, data, drawn, texts, scale.translation_lengths, precision=precision),
-    )
-
-
-def _training(
-    name: str,
-    scale: ExposureScale,
-    texts: PairTexts,
-    drawn: tuple[Stage, Mapping[str, ParallelText]] | None,
-    *,
-    seed: int,
-) -> Stage:
-    """Return the training on pairs, or on what a stage drew for their sources."""
-    network: Network = scale.translation
-
-    def run(work: Work) -> dict[str, Any]:
-        train, valid = texts.train, texts.valid
-        if drawn is not None:
-            train, valid = (
-                _with_drawn_targets(work, drawn[0], drawn[1][part], part, texts.form) for part in ("train", "valid")
-            )
-        generator = make_generator(
-            "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
-        )
-        model = cast(TranslationModel, generator)
-        checkpoint = work.folder / _CHECKPOINT
-        with workers(1):  # another number of threads sums in another order, and gives other weights
-            model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
-        save_model(generator, work.folder / MODEL, form=texts.form)
-        checkpoint.unlink(missing_ok=True)
-        return {"model": model.name, "n_parameters": model.n_parameters}
-
-    settings = {
-        "preset": f"{network.preset} {presets_of('translation')[network.preset]}",
-        "changes": dict(network.changes),
-        "precision": scale.precision,
-        "seed": seed,
-        "form": texts.form.hash,
-        "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
-    }
-    cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
-    return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
-
-
-def _drawing(data: Stage, pair_sets: Mapping[str, ParallelText], *, precision: str, seed: int) -> Stage:
-    """Return what the data model answers to sources, one file a set."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model = opened(work, data, precision=precision)
-        for number, (name, pairs) in enumerate(pair_sets.items()):
-            work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
-            translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
-            save_draws(work.folder / f"{name}.npz", translations)
-        return {name: len(pairs) for name, pairs in pair_sets.items()}
-
-    sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
-    settings = {"sources": sources, "precision": precision, "seed": seed}
-    return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
-
-
-def _with_drawn_targets(work: Work, drawn: Stage, pairs: ParallelText, name: str, form: TextForm) -> ParallelText:
-    """Return the sources with what was drawn for them."""
-    return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", form))
-
-
-def _quality(data: Stage, texts: PairTexts, *, precision: str, seed: int) -> Stage:
-    """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model = opened(work, data, precision=precision)
-        assert isinstance(model, TranslationModel)
-        work.tell(f"beam search, {len(texts.test)} sentences")
-        translations = translate(model, texts.test.source).corpus
-        bleu = translation_bleu(translations.texts, texts.references, seed=seed)
-        forced = {mode: forced_prefixes(mode, texts.test.target, seed=seed) for mode in PREFIX_MODES}
-        first_rows = np.arange(min(_SHOWN, len(texts.test)))
-        source = texts.test.source.take(first_rows)
-        samples = []
-        for mode, prefixes in forced.items():
-            begin = prefixes.take(first_rows)
-            whole = translate(model, source, prefix=begin).corpus
-            for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
-                shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
-                length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
-                parts = {"prefix": text[:length], "continuation": text[length:]}
-                samples.append({"number": number, "mode": mode, **parts})
-        return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
-
-    settings = {
-        "test": texts.test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN, "precision": precision,
-        "seed": seed,
-    }  # fmt: skip
-    return Stage("translate", "multi30k", settings, run, (data,), float(len(texts.test)))
-
-
-def _bias(
-    own: Stage, data: Stage, drawn: Stage, texts: PairTexts, lengths: Sequence[int], *, precision: str
-) -> Stage:  # fmt: skip
-    """Return CGD and EB-C of translation on held-back sources."""
-
-    def run(work: Work) -> dict[str, Any]:
-        model, oracle = (cast(TranslationModel, opened(work, stage, precision=precision)) for stage in (own, data))
-        pairs = _with_drawn_targets(work, drawn, texts.held, "held", texts.form)
-        work.tell(f"beam search, {len(pairs)} sentences")
-        translations = model.translations(pairs.source, width=BEAM)
-        enough = [length for length in lengths if _n_at(length, pairs.target, translations) >= _FEWEST]
-        if len(enough) < len(lengths):
-            warnings.warn(
-                f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and translation: "
-                f"{join_words([str(length) for length in lengths if length not in enough])}; left out",
-                stacklevel=2,
-            )
-        curves = translation_eb_c(
-            model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
-        )  # fmt: skip
-        return {name: curve.to_dict() for name, curve in curves.items()}
-
-    settings = {
-        "held": texts.held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
-        "fewest": _FEWEST, "precision": precision,
-    }  # fmt: skip
-    return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(texts.held)))
-
-
-def _n_at(length: int, references: Corpus, translations: Corpus) -> int:
-    """Return how many pairs have so many tokens on both sides."""
-    return int(np.count_nonzero(np.minimum(references.lengths, translations.lengths) >= length))
-
-
 _LSTM, _TRANSFORMER, _UNIGRAM = BLEU_MODELS
 _ORACLE_LENGTH = 20  # tokens that the random LSTM writes
-_SHOWN, _PREFIX = 4, 10  # samples of each kind, tokens of their prefixes
+_SHOWN, _PREFIX = 4, 10  # samples of each kind (of translation, the first sentences), tokens of their prefixes
 _SWITCHED: Mapping[str, tuple[str, ...]] = {
     "wikitext2": ("model", "data", "shuffled", "random"),  # tables 1 and 8
     "emnlp_news": ("model", "data", "random"),  # table 9
@@ -440,26 +292,32 @@ class ExposureExperiment:
     # Model to kind of prefixes to runs
     synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    # Model of `others` to where it is trained, first of several
-    adversarial: dict[str, Stage] = field(default_factory=dict)
     # Model to text, and text to model, to trainings
     perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
     held_out_perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    # Model of `others` to where it is trained, first of several
+    adversarial: dict[str, Stage] = field(default_factory=dict)
     # By title
     eb_dd: dict[str, Stage] = field(default_factory=dict)
     switching: dict[str, Stage] = field(default_factory=dict)
-    translation: TranslationStages | None = None  # None without pairs
+    # Task of `NEXT_WORD` to prefix length
+    next_word: dict[str, dict[int, Stage]] = field(default_factory=dict)
+    # ``quality``: BLEU and samples of the first model; ``bias``: exposure bias of the second; none without pairs
+    translation: dict[str, Stage] = field(default_factory=dict)
 
     @property
     def targets(self) -> list[Stage]:
         """The stages that a report needs."""
-        stages = [stage for models in self.bleu.values() for runs in models.values() for stage in runs]
-        for models in (self.synthetic, self.others):
-            stages += [stage for kinds in models.values() for runs in kinds.values() for stage in runs]
-        for table in (self.perplexity, self.held_out_perplexity):
-            stages += [stage for row in table.values() for trained in row.values() for stage in trained]
-        stages += [*self.adversarial.values(), *self.eb_dd.values(), *self.switching.values()]
-        return stages if self.translation is None else [*stages, self.translation.quality, self.translation.bias]
+        return list(_flat(vars(self)))
+
+
+def _flat(part: Any) -> Iterator[Stage]:
+    """Yield the stages at any depth of mappings and tuples."""
+    if isinstance(part, Stage):
+        yield part
+    else:
+        for one in part.values() if isinstance(part, Mapping) else part:
+            yield from _flat(one)
 
 
 def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str, seed: int) -> ExposureExperiment:
@@ -468,14 +326,13 @@ def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str
     `precision`: ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in
     float32.
     """
-    experiment = ExposureExperiment()
-    plan = _Plan(scale, precision, seed, experiment)
+    plan = _Plan(scale, precision, seed, ExposureExperiment())
     for name, text in texts.free.items():
         plan.free_text(name, text)
     plan.random_setting()
     if texts.pairs is not None:
-        experiment.translation = translation_stages(texts.pairs, scale, precision=precision, seed=seed)
-    return experiment
+        _Translation(plan, texts.pairs).add()
+    return plan.experiment
 
 
 @dataclass(frozen=True)
@@ -493,8 +350,9 @@ class _Plan:
         lstm = scale.data_model if name == "emnlp_news" else scale.lstm[name]
         subjects = {_LSTM: self._trained(f"{name} {_LSTM}", "lstm", lstm, text)}
         if name == "wikitext2":
-            title = f"{name} {_TRANSFORMER}"
-            subjects[_TRANSFORMER] = self._trained(title, "transformer-xl", scale.transformer_xl, text)
+            own = self._trained(f"{name} {_TRANSFORMER}", "transformer-xl", scale.transformer_xl, text)
+            subjects[_TRANSFORMER] = own
+            self.next_word(NEXT_WORD[0], own[0], text.unseen, scale.next_word_lengths)
         subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
         self.experiment.bleu[name] = {
             model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))
@@ -506,11 +364,7 @@ class _Plan:
         }
         if name in _SWITCHED:
             model = _TRANSFORMER if name == "wikitext2" else _LSTM
-            title = f"{model} on {name}"
-            self.experiment.switching[title] = switching_stage(
-                title, subjects[model][0], text.unseen, kinds=_SWITCHED[name], length=_PREFIX, n_tokens=2 * _PREFIX,
-                n=_SHOWN, seed=self.seed,
-            )  # fmt: skip
+            self._switching(f"{model} on {name}", subjects[model][0], text.unseen, _SWITCHED[name])
         if name == "emnlp_news":
             self._synthetic(text, subjects[_LSTM][0])
 
@@ -519,191 +373,332 @@ class _Plan:
         scale, title = self.scale, RANDOM_LSTM
         stage, form = random_oracle(title, seed=seed_for(self.seed, title))
         oracle = Subject(title, stage, precision=self.precision)
-        draws = self._drawn(title, oracle, scale.n_random, _ORACLE_LENGTH, fresh=0)
+        draws = self._drawn(title, stage, scale.n_random, _ORACLE_LENGTH, fresh=0)
         models = self._learners(RANDOM_ORACLE, scale.lstm_32, draws, form, _ORACLE_LENGTH)
-        self.experiment.synthetic[RANDOM_ORACLE] = self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
+        self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
         ranked = [
             rankgan_stage(
-                RANKGAN if number == 0 else f"{RANKGAN} again {number}",
-                before.stage,
-                stage,
-                scale.rankgan,
-                Part(stage=drawn, file="train"),
-                form,
-                n=scale.n_fresh,
-                length=_ORACLE_LENGTH,
-                seed=seed_for(self.seed, RANKGAN, number),
+                numbered(RANKGAN, number), before.inputs[0], stage, scale.rankgan, Part(stage=drawn, file="train"), form,
+                n=scale.n_fresh, length=_ORACLE_LENGTH, seed=seed_for(self.seed, RANKGAN, number),
                 cost=float(scale.n_random * _ORACLE_LENGTH),
             )
             for number, (before, drawn) in enumerate(zip(models, draws, strict=True))
-            if before.stage is not None
-        ]
+        ]  # fmt: skip
         after = self._compared(RANKGAN, ranked, oracle, _ORACLE_LENGTH)
         drawn = sampling(
             f"{title} fresh", stage, {"fresh": scale.n_fresh}, seed=seed_for(self.seed, title, "fresh"),
             longest=_ORACLE_LENGTH, precision=self.precision,
         )  # fmt: skip
+        fresh = Part(stage=drawn, file="fresh")
         self.experiment.perplexity |= {
-            trained[0].title: {
-                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, Part(stage=drawn, file="fresh"), form)
-            }
+            trained[0].title: {FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, form)}
             for trained in (models, after)
         }
 
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
         """Add what is measured of models that learnt from samples of the data model."""
         scale, length = self.scale, self.scale.sentence_length["emnlp_news"]
-        draws = self._drawn(DATA_MODEL, oracle, scale.n_drawn, text.longest, fresh=scale.n_fresh)
-        fresh = Part(stage=draws[0], file="fresh")
+        draws = self._drawn(DATA_MODEL, oracle.inputs[0], scale.n_drawn, text.longest, fresh=scale.n_fresh)
         judged = {DATA_MODEL: [oracle]}
         for title, network in zip(SYNTHETIC_MODELS, (scale.lstm_512, scale.lstm_32), strict=True):
-            models = self._learners(title, network, draws, text.form, text.longest)
-            corrupted = title == SYNTHETIC_MODELS[0]
-            self.experiment.synthetic[title] = self._deviations(models, oracle, length, corrupted=corrupted)
-            self._eb_dd(f"{title} against the {DATA_MODEL}", models[0], None, oracle)
-            judged[title] = models
-        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen, None)
+            judged[title] = self._learners(title, network, draws, text.form, text.longest)
+            self._deviations(judged[title], oracle, length, corrupted=title == SYNTHETIC_MODELS[0])
+            self._eb_dd(f"{title} against the {DATA_MODEL}", judged[title][0], oracle)
+        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen)
         for title, contest in ((SCRATCHGAN, scale.scratchgan), (COT, scale.cot)):
             stages = [
                 from_scratch_stage(
-                    title if number == 0 else f"{title} again {number}",
-                    title,
-                    contest,
-                    Part(stage=drawn, file="train"),
-                    text.form,
-                    longest=text.longest,
-                    seed=seed_for(self.seed, title, number),
+                    numbered(title, number), title, contest, Part(stage=drawn, file="train"), text.form,
+                    longest=text.longest, seed=seed_for(self.seed, title, number),
                     cost=float(scale.n_drawn * text.longest),
                 )
                 for number, drawn in enumerate(draws)
-            ]
+            ]  # fmt: skip
             judged[title] = self._compared(title, stages, oracle, length)
+        texts = {TEST_SET: Part(text.unseen), FRESH_SAMPLES: Part(stage=draws[0], file="fresh")}
         self.experiment.perplexity |= {
-            title: {
-                TEST_SET: self._perplexity(trained, TEST_SET, Part(text.unseen), text.form),
-                FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, text.form),
-            }
+            title: {name: self._perplexity(trained, name, part, text.form) for name, part in texts.items()}
             for title, trained in judged.items()
         }
 
     def _trained(self, title: str, kind: str, network: Network, text: FreeText) -> list[Subject]:
         """Return a network that learns from real text, each of its trainings."""
-        return [self._training(title, kind, network, text, number) for number in range(self.scale.trainings)]
-
-    def _training(self, title: str, kind: str, network: Network, text: FreeText, number: int) -> Subject:
-        stage = training(
-            title if number == 0 else f"{title} again {number}",
-            kind,
-            preset=network.preset,
-            changes=network.changes,
-            precision=self.scale.precision,
-            text=Part(text.train),
-            valid=Part(text.valid),
-            form=text.form,
-            longest=text.longest,
-            seed=seed_for(self.seed, title, *([number] if number else [])),
-            cost=float(len(text.train.tokens)) * (1 if kind == "lstm" else 3),
-        )
-        return Subject(title, stage, precision=self.precision)
-
-    def _drawn(self, title: str, oracle: Subject, n: int, longest: int, *, fresh: int) -> list[Stage]:
-        """Return what a model writes for others to learn from: once, or anew for each run."""
-        assert oracle.stage is not None
-        counts = {"train": n, "valid": max(1, n // 10), **({"fresh": fresh} if fresh else {})}
+        cost = float(len(text.train.tokens)) * (1 if kind == "lstm" else 3)
+        parts = Part(text.train), Part(text.valid)
         return [
-            sampling(
-                title if number == 0 else f"{title} again {number}",
-                oracle.stage,
-                counts,
-                seed=seed_for(self.seed, "drawn", title, number),
-                longest=longest,
-                precision=self.precision,
-            )
-            for number in range(self.scale.runs if self.scale.retrained else 1)
-        ]
+            self._training(title, number, kind, network, *parts, text.form, text.longest, cost,
+                           seed=seed_for(self.seed, title, *([number] if number else [])))
+            for number in range(self.scale.trainings)
+        ]  # fmt: skip
 
     def _learners(
         self, title: str, network: Network, draws: list[Stage], form: TextForm, longest: int
     ) -> list[Subject]:  # fmt: skip
         """Return the networks that learn from each of `draws`."""
-        models = []
-        for number, drawn in enumerate(draws):
-            stage = training(
-                title if number == 0 else f"{title} again {number}",
-                "lstm",
-                preset=network.preset,
-                changes=network.changes,
-                precision=self.scale.precision,
-                text=Part(stage=drawn, file="train"),
-                valid=Part(stage=drawn, file="valid"),
-                form=form,
-                longest=longest,
-                seed=seed_for(self.seed, title, number),
-                cost=float(self.scale.n_drawn * longest),
+        return [
+            self._training(title, number, "lstm", network, Part(stage=drawn, file="train"),
+                           Part(stage=drawn, file="valid"), form, longest, float(self.scale.n_drawn * longest),
+                           seed=seed_for(self.seed, title, number))
+            for number, drawn in enumerate(draws)
+        ]  # fmt: skip
+
+    def _training(
+        self, title: str, number: int, kind: str, network: Network, text: Part, valid: Part, form: TextForm,
+        longest: int, cost: float, *, seed: int,
+    ) -> Subject:  # fmt: skip
+        stage = training(
+            numbered(title, number), kind, preset=network.preset, changes=network.changes, precision=self.scale.precision,
+            text=text, valid=valid, form=form, longest=longest, seed=seed, cost=cost,
+        )  # fmt: skip
+        return Subject(title, stage, precision=self.precision)
+
+    def _drawn(self, title: str, oracle: Stage, n: int, longest: int, *, fresh: int) -> list[Stage]:
+        """Return what a model writes for others to learn from: once, or anew for each run."""
+        counts = {"train": n, "valid": max(1, n // 10), **({"fresh": fresh} if fresh else {})}
+        return [
+            sampling(
+                numbered(title, number), oracle, counts, seed=seed_for(self.seed, "drawn", title, number),
+                longest=longest, precision=self.precision,
             )
-            models.append(Subject(title, stage, precision=self.precision))
-        return models
+            for number in range(self.scale.runs if self.scale.retrained else 1)
+        ]  # fmt: skip
 
     def _compared(self, title: str, stages: Sequence[Stage], oracle: Subject, length: int) -> list[Subject]:
         """Add EB-C of a model that has two sides, trained once or anew for each run; return its trainings."""
         models = [Subject(title, stage, precision=self.precision) for stage in stages]
         counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
         self.experiment.adversarial[title] = stages[0]
-        self.experiment.others[title] = self._after(counts, models, oracle, length)
+        self.experiment.others[title] = self._eb_c(counts, models, oracle, length)
         return models
 
-    def _deviations(
-        self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool
-    ) -> dict[str, tuple[Stage, ...]]:
-        """Return kind of prefixes to runs."""
+    def _deviations(self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool) -> None:
+        """Add EB-C of a model trained by maximum likelihood, and CGD after damaged prefixes."""
         damaged = ("shuffled", "random", *(f"corrupted:{rate:g}" for rate in CORRUPTION if corrupted))
         counts = dict.fromkeys(("data", "model"), self.scale.n_sequences) | dict.fromkeys(damaged, self.scale.n_damaged)
-        return self._after(counts, models, oracle, length)
+        self.experiment.synthetic[models[0].title] = self._eb_c(counts, models, oracle, length)
 
-    def _after(
+    def _eb_c(
         self, counts: Mapping[str, int], models: Sequence[Subject], oracle: Subject, length: int
     ) -> dict[str, tuple[Stage, ...]]:
-        """Return kind of prefixes to runs of so many sequences."""
-        return {
-            kind: tuple(
-                eb_c_stage(
-                    models[run % len(models)],
-                    oracle,
-                    kind,
-                    lengths=range(length),
-                    n=n,
-                    run=run,
-                    seed=self.seed,
-                    cost=float(n * (5 if kind == "shuffled" else 1)),
-                )
-                for run in range(self.scale.runs)
-            )
-            for kind, n in counts.items()
-        }
+        """Return kind of prefixes to runs of so many sequences; see `measure_run`."""
+
+        def stage(kind: str, n: int, run: int) -> Stage:
+            subject, lengths = models[run % len(models)], list(range(length))
+            own = seed_for(self.seed, "EB-C", subject.title, run)
+
+            def measure(work: Work) -> dict[str, Any]:
+                return measure_run(subject.open(work), oracle.open(work), kind, lengths, n, seed=own).to_dict()
+
+            settings = {"kind": kind, "lengths": lengths, "n": n, "seed": own}
+            settings |= {"model": subject.settings, "oracle": oracle.settings}
+            inputs, cost = (*subject.inputs, *oracle.inputs), float(n * (5 if kind == "shuffled" else 1))
+            return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
+
+        return {kind: tuple(stage(kind, n, run) for run in range(self.scale.runs)) for kind, n in counts.items()}
 
     def _bleu(self, name: str, text: FreeText, subject: Subject, run: int) -> Stage:
-        scale = self.scale
-        return bleu_stage(
-            name,
-            subject,
-            text.unseen,
-            sentence_length=scale.sentence_length[name],
-            lengths=scale.lengths[name],
-            n=scale.n_bleu[name],
-            run=run,
-            seed=self.seed,
-            cost=float(scale.n_bleu[name] * len(scale.lengths[name])) * (3 if _TRANSFORMER in subject.title else 1),
+        """Return a run of EB-bleu, from 0; see `measure_bleu_run`."""
+        lengths, n = self.scale.lengths[name], self.scale.n_bleu[name]
+        options: dict[str, Any] = {
+            "lengths": lengths, "sentence_length": self.scale.sentence_length[name], "n": n, "kinds": BLEU_KINDS,
+            "seed": seed_for(self.seed, "EB-bleu", name, run),
+        }  # fmt: skip
+        return Stage(
+            "eb-bleu",
+            f"{subject.title} run {run + 1}",
+            {**options, **subject.settings, "text": text.unseen.fingerprint},
+            lambda work: measure_bleu_run(subject.open(work), text.unseen, **options).to_dict(),
+            subject.inputs,
+            float(n * len(lengths)) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
     def _perplexity(self, trained: Sequence[Subject], title: str, part: Part, form: TextForm) -> tuple[Stage, ...]:
-        n = self.scale.n_fresh if part.corpus is None else len(part.corpus)
-        return tuple(
-            perplexity_stage(replace(one, precision="float32"), title, part, form, cost=float(n)) for one in trained
+        """Return the perplexity of a text by each training, in float32."""
+
+        def stage(subject: Subject) -> Stage:
+            def measure(work: Work) -> dict[str, Any]:
+                found = text_likelihood(subject.open(work), part.load(work, form))
+                costs = {"perplexity": found.perplexity, "nll_per_token": found.nll_per_token}
+                kept = {name: quantity_to_dict(cost) for name, cost in costs.items()}
+                return {**kept, "sentences": found.n_sentences}
+
+            settings = {**subject.settings, **part.settings, "form": form.hash}
+            inputs, n = (*subject.inputs, *part.inputs), self.scale.n_fresh if part.corpus is None else len(part.corpus)
+            return Stage("perplexity", f"{subject.title} of {title}", settings, measure, inputs, float(n))
+
+        return tuple(stage(replace(one, precision="float32")) for one in trained)
+
+    def _eb_dd(self, title: str, subject: Subject, data: Subject | Corpus) -> None:
+        """Add EB-DD at half of a sentence, against real text or an oracle, which draws the data's prefixes, too."""
+        sentence_length, n = self.scale.sentence_length["emnlp_news"], self.scale.n_dd
+        oracle = data if isinstance(data, Subject) else None
+        own = seed_for(self.seed, "EB-DD", title)
+        options: dict[str, Any] = {
+            "length": sentence_length // 2, "sentence_length": sentence_length, "n": n, "seed": own,
+        }  # fmt: skip
+
+        def measure(work: Work) -> dict[str, Any]:
+            model, known, real = subject.open(work), None, data
+            if isinstance(data, Subject):
+                known = data.open(work)
+                rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
+                real = as_corpus(rows, model_vocabulary(known))
+            assert isinstance(real, Corpus)
+            return eb_dd(model, real, oracle=known, **options).to_dict()
+
+        settings = {
+            **subject.settings, **options, "text": data.fingerprint if isinstance(data, Corpus) else None,
+            "oracle": None if oracle is None else oracle.settings,
+        }  # fmt: skip
+        inputs = tuple(dict.fromkeys((*subject.inputs, *(() if oracle is None else oracle.inputs))))
+        self.experiment.eb_dd[title] = Stage("eb-dd", title, settings, measure, inputs, float(10 * n))
+
+    def _switching(self, title: str, subject: Subject, unseen: Corpus, kinds: tuple[str, ...]) -> None:
+        """Add samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
+        options: dict[str, Any] = {
+            "kinds": kinds, "length": _PREFIX, "n_tokens": 2 * _PREFIX, "n": _SHOWN,
+            "seed": seed_for(self.seed, "switching", title),
+        }  # fmt: skip
+        self.experiment.switching[title] = Stage(
+            "switching",
+            title,
+            {**subject.settings, **options, "text": unseen.fingerprint},
+            lambda work: [dict(one.__dict__) for one in switch_prefixes(subject.open(work), unseen, **options)],
+            subject.inputs,
         )
 
-    def _eb_dd(self, title: str, subject: Subject, text: Corpus | None, oracle: Subject | None) -> None:
-        length = self.scale.sentence_length["emnlp_news"]
-        self.experiment.eb_dd[title] = eb_dd_stage(
-            title, subject, text=text, oracle=oracle, length=length // 2, sentence_length=length,
-            n=self.scale.n_dd, seed=self.seed, cost=float(10 * self.scale.n_dd),
-        )  # fmt: skip
+    def next_word(self, task: str, subject: Subject, text: Corpus | ParallelText, lengths: Sequence[int]) -> None:
+        """Add the next-word task with simulated raters."""
+        self.experiment.next_word[task] = next_word_stages(task, subject, text, lengths, self.scale, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class _Translation:
+    """Adds what is measured of translation to a plan."""
+
+    plan: _Plan
+    texts: PairTexts
+
+    def add(self) -> None:
+        """Add BLEU, samples and next words of the first model, and exposure bias of the second."""
+        plan, texts, train = self.plan, self.texts, self.texts.train
+        data = self._training("translation data model", None, seed=self._seed("data"))
+        n_drawn = len(train) if plan.scale.n_drawn_pairs is None else min(plan.scale.n_drawn_pairs, len(train))
+        pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
+        drawn = self._drawing(data, pair_sets)
+        own = self._training("translation model", (drawn, pair_sets), seed=self._seed("model"))
+        plan.experiment.translation |= {"quality": self._quality(data), "bias": self._bias(own, data, drawn)}
+        subject = Subject(NEXT_WORD[1], data, precision=plan.precision)
+        plan.next_word(NEXT_WORD[1], subject, texts.held, plan.scale.translation_lengths)
+
+    def _seed(self, purpose: str) -> int:
+        return seed_for(self.plan.seed, "translation", purpose)
+
+    def _open(self, work: Work, trained: Stage) -> TranslationModel:
+        return cast(TranslationModel, opened(work, trained, precision=self.plan.precision))
+
+    def _with_drawn_targets(self, work: Work, drawn: Stage, pairs: ParallelText, name: str) -> ParallelText:
+        """Return the sources with what was drawn for them."""
+        return ParallelText(pairs.source, load_draws(work.inputs[drawn].folder / f"{name}.npz", self.texts.form))
+
+    def _training(self, name: str, drawn: tuple[Stage, Mapping[str, ParallelText]] | None, *, seed: int) -> Stage:
+        """Return the training on pairs, or on what a stage drew for their sources."""
+        texts, scale, network = self.texts, self.plan.scale, self.plan.scale.translation
+
+        def run(work: Work) -> dict[str, Any]:
+            train, valid = texts.train, texts.valid
+            if drawn is not None:
+                train, valid = (
+                    self._with_drawn_targets(work, drawn[0], drawn[1][part], part) for part in ("train", "valid")
+                )
+            generator = make_generator(
+                "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
+            )
+            model = cast(TranslationModel, generator)
+            checkpoint = work.folder / _CHECKPOINT
+            with workers(1):  # another number of threads sums in another order, and gives other weights
+                model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
+            save_model(generator, work.folder / MODEL, form=texts.form)
+            checkpoint.unlink(missing_ok=True)
+            return {"model": model.name, "n_parameters": model.n_parameters}
+
+        settings = {
+            "preset": f"{network.preset} {presets_of('translation')[network.preset]}", "changes": dict(network.changes),
+            "precision": scale.precision, "seed": seed, "form": texts.form.hash,
+            "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
+        }  # fmt: skip
+        cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
+        return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
+
+    def _drawing(self, data: Stage, pair_sets: Mapping[str, ParallelText]) -> Stage:
+        """Return what the data model answers to sources, one file a set."""
+        seed = self._seed("draw")
+
+        def run(work: Work) -> dict[str, Any]:
+            model = self._open(work, data)
+            for number, (name, pairs) in enumerate(pair_sets.items()):
+                work.tell(f"{len(pairs)} translations, set {number + 1} of {len(pair_sets)}")
+                translations = model.sample(len(pairs), seed=seed_for(seed, "draw", name), context=pairs.source)
+                save_draws(work.folder / f"{name}.npz", translations)
+            return {name: len(pairs) for name, pairs in pair_sets.items()}
+
+        sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
+        settings = {"sources": sources, "precision": self.plan.precision, "seed": seed}
+        return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
+
+    def _quality(self, data: Stage) -> Stage:
+        """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
+        texts, test, seed = self.texts, self.texts.test, self._seed("forced")
+
+        def run(work: Work) -> dict[str, Any]:
+            model = self._open(work, data)
+            work.tell(f"beam search, {len(test)} sentences")
+            translations = translate(model, test.source).corpus
+            bleu = translation_bleu(translations.texts, texts.references, seed=seed)
+            first_rows = np.arange(min(_SHOWN, len(test)))
+            source = test.source.take(first_rows)
+            samples = []
+            for mode in PREFIX_MODES:
+                begin = forced_prefixes(mode, test.target, seed=seed).take(first_rows)
+                whole = translate(model, source, prefix=begin).corpus
+                for number, (text, first) in enumerate(zip(whole.texts, begin.texts, strict=True)):
+                    shared = takewhile(lambda pair: pair[0] == pair[1], zip(text, first, strict=False))
+                    length = sum(1 for _ in shared)  # all of `first`, but where a letter of its last token goes on
+                    parts = {"prefix": text[:length], "continuation": text[length:]}
+                    samples.append({"number": number, "mode": mode, **parts})
+            return {"bleu": bleu.to_dict(), "samples": samples, "n": len(translations)}
+
+        settings = {
+            "test": test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN,
+            "precision": self.plan.precision, "seed": seed,
+        }  # fmt: skip
+        return Stage("translate", "multi30k", settings, run, (data,), float(len(test)))
+
+    def _bias(self, own: Stage, data: Stage, drawn: Stage) -> Stage:
+        """Return CGD and EB-C of translation on held-back sources."""
+        held, lengths = self.texts.held, self.plan.scale.translation_lengths
+
+        def run(work: Work) -> dict[str, Any]:
+            model, oracle = (self._open(work, stage) for stage in (own, data))
+            pairs = self._with_drawn_targets(work, drawn, held, "held")
+            work.tell(f"beam search, {len(pairs)} sentences")
+            translations = model.translations(pairs.source, width=BEAM)
+            shorter = np.minimum(pairs.target.lengths, translations.lengths)
+            enough = [length for length in lengths if np.count_nonzero(shorter >= length) >= _FEWEST]
+            if len(enough) < len(lengths):
+                left_out = join_words([str(length) for length in lengths if length not in enough])
+                warnings.warn(
+                    f"of {len(pairs)} pairs, fewer than {_FEWEST} have so many tokens in both reference and "
+                    f"translation: {left_out}; left out",
+                    stacklevel=2,
+                )
+            curves = translation_eb_c(
+                model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
+            )  # fmt: skip
+            return {name: curve.to_dict() for name, curve in curves.items()}
+
+        settings = {
+            "held": held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
+            "fewest": _FEWEST, "precision": self.plan.precision,
+        }  # fmt: skip
+        return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(held)))

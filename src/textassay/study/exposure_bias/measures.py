@@ -1,10 +1,10 @@
-"""What the study of exposure bias measures: names, results, and the stages that measure a language model.
+"""What the study of exposure bias measures: names, models under test, and results.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4.1 to 4.4.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,23 +16,16 @@ from textassay.exposure import (
     PrefixRun,
     SwitchedSample,
     TranslationCurve,
-    eb_dd,
-    measure_bleu_run,
-    measure_run,
-    switch_prefixes,
 )
 from textassay.generator import (
     LanguageModel,
     PositionUnigram,
     Quantity,
     RandomLstm,
-    as_corpus,
-    model_prefixes,
-    model_vocabulary,
     save_model,
-    text_likelihood,
 )
-from textassay.study.network_stages import MODEL, Part, opened, seed_for
+from textassay.human import NextWordScore
+from textassay.study.network_stages import MODEL, opened
 from textassay.study.stages import Stage, Work
 
 TEXTS = ("wikitext2", "emnlp_news", "yelp")
@@ -51,20 +44,6 @@ TRANSLATION = "multi30k"
 
 
 @dataclass(frozen=True)
-class ForcedTranslation:
-    """One translation with a forced prefix."""
-
-    # The sentence and a right translation of it
-    source: str
-    reference: str
-    # Of `textassay.generator.translation_prefixes.PREFIX_MODES`: ``normal``, ``data3``, ``unrel3`` or ``rand3``
-    mode: str
-    # What was forced (empty for ``normal``), and what beam search made after it
-    prefix: str
-    continuation: str
-
-
-@dataclass(frozen=True)
 class TranslationResults:
     """Results on translation.
 
@@ -74,8 +53,33 @@ class TranslationResults:
 
     bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
     curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
-    # Of P_D, for the first sentences of the test set: all modes of one sentence, then of the next
-    samples: tuple[ForcedTranslation, ...]
+    # Of P_D, for the first sentences of the test set: source, reference, then each of
+    # `textassay.generator.translation_prefixes.PREFIX_MODES`: what was forced, and what beam search made after it
+    samples: tuple[SwitchedSample, ...]
+
+
+@dataclass(frozen=True)
+class SimulatedTask:
+    """What the next-word task gave back of raters of known skill, after prefixes of one length."""
+
+    # CGD after prefixes of the data and of the model that the raters were made with
+    known: tuple[float, float]
+    score: NextWordScore
+    n_pages: int
+    foreseen: float  # Share of texts of the data that go on with the model's most probable word
+    items: tuple[SwitchedSample, ...]  # Lines of the first item of the data on the pages, then of the model
+
+    @property
+    def known_eb_c(self) -> float:
+        """The EB-C that the raters were made with."""
+        return self.known[1] / self.known[0]
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "SimulatedTask":
+        """Return what a stage kept."""
+        score, items = NextWordScore.from_dict(data["score"]), tuple(SwitchedSample(**line) for line in data["items"])
+        after_data, after_own = data["known"]
+        return cls((after_data, after_own), score, data["pages"], data["foreseen"], items)
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,8 @@ class ExposureResults:
     oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
     # Model of `OTHERS` to why its training ended early; those that did not are left out
     stopped: Mapping[str, str] = field(default_factory=dict)
+    # Task of `NEXT_WORD` to prefix length to what simulated raters gave back
+    next_word: Mapping[str, Mapping[int, SimulatedTask]] = field(default_factory=dict)
 
 
 BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
@@ -150,113 +156,6 @@ def random_oracle(title: str, *, seed: int) -> tuple[Stage, TextForm]:
         return {"model": model.name}
 
     return Stage("train", title, {"model": model.settings}, run), model.form
-
-
-def bleu_stage(
-    text: str, subject: Subject, unseen: Corpus, *, sentence_length: int, lengths: Sequence[int], n: int, run: int,
-    seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return a run of EB-bleu, from 0; see `measure_bleu_run`."""
-    settings = {"lengths": list(lengths), "sentence_length": sentence_length, "n": n, "kinds": list(BLEU_KINDS)}
-    own = seed_for(seed, "EB-bleu", text, run)
-
-    def measure(work: Work) -> dict[str, Any]:
-        bleu_run = measure_bleu_run(
-            subject.open(work),
-            unseen,
-            kinds=BLEU_KINDS,
-            lengths=lengths,
-            sentence_length=sentence_length,
-            n=n,
-            seed=own,
-        )
-        return bleu_run.to_dict()
-
-    return Stage(
-        "eb-bleu",
-        f"{subject.title} run {run + 1}",
-        {**settings, **subject.settings, "text": unseen.fingerprint, "seed": own},
-        measure,
-        subject.inputs,
-        cost,
-    )
-
-
-def eb_c_stage(
-    subject: Subject, oracle: Subject, kind: str, *, lengths: Sequence[int], n: int, run: int, seed: int, cost: float
-) -> Stage:  # fmt: skip
-    """Return a run of CGD after prefixes of one kind, from 0; see `measure_run`."""
-    own = seed_for(seed, "EB-C", subject.title, run)
-
-    def measure(work: Work) -> dict[str, Any]:
-        return measure_run(subject.open(work), oracle.open(work), kind, lengths, n, seed=own).to_dict()
-
-    settings = {"kind": kind, "lengths": list(lengths), "n": n, "seed": own}
-    settings |= {"model": subject.settings, "oracle": oracle.settings}
-    inputs = (*subject.inputs, *oracle.inputs)
-    return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
-
-
-def perplexity_stage(subject: Subject, text: str, part: Part, form: TextForm, *, cost: float) -> Stage:
-    """Return the perplexity of a text."""
-
-    def measure(work: Work) -> dict[str, Any]:
-        likelihood = text_likelihood(subject.open(work), part.load(work, form))
-        quantities = {"perplexity": likelihood.perplexity, "nll_per_token": likelihood.nll_per_token}
-        return {name: quantity_to_dict(quantity) for name, quantity in quantities.items()} | {
-            "sentences": likelihood.n_sentences
-        }
-
-    inputs = (*subject.inputs, *part.inputs)
-    settings = {**subject.settings, **part.settings, "form": form.hash}
-    return Stage("perplexity", f"{subject.title} of {text}", settings, measure, inputs, cost)
-
-
-def eb_dd_stage(
-    title: str, subject: Subject, *, text: Corpus | None, oracle: Subject | None, length: int, sentence_length: int,
-    n: int, seed: int, cost: float,
-) -> Stage:  # fmt: skip
-    """Return EB-DD at one length, against real `text` or against an oracle, which then draws the data's prefixes, too.
-
-    See `eb_dd`.
-    """
-    own = seed_for(seed, "EB-DD", title)
-
-    def measure(work: Work) -> dict[str, Any]:
-        model = subject.open(work)
-        known, real = None, text
-        if oracle is not None:
-            known = oracle.open(work)
-            rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
-            real = as_corpus(rows, model_vocabulary(known))
-        assert real is not None
-        discrepancy = eb_dd(model, real, length=length, sentence_length=sentence_length, n=n, oracle=known, seed=own)
-        return discrepancy.to_dict()
-
-    settings = {**subject.settings, "length": length, "sentence_length": sentence_length, "n": n, "seed": own}
-    settings |= {"text": None if text is None else text.fingerprint}
-    settings |= {"oracle": None if oracle is None else oracle.settings}
-    inputs = (*subject.inputs, *(() if oracle is None else oracle.inputs))
-    return Stage("eb-dd", title, settings, measure, tuple(dict.fromkeys(inputs)), cost)
-
-
-def switching_stage(
-    title: str, subject: Subject, unseen: Corpus, *, kinds: Sequence[str], length: int, n_tokens: int, n: int, seed: int
-) -> Stage:  # fmt: skip
-    """Return samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
-    own = seed_for(seed, "switching", title)
-
-    def draw(work: Work) -> list[dict[str, str]]:
-        samples = switch_prefixes(
-            subject.open(work), unseen, kinds=kinds, length=length, n_tokens=n_tokens, n=n, seed=own
-        )  # fmt: skip
-        return [dict(sample.__dict__) for sample in samples]
-
-    settings: Mapping[str, Any] = {
-        **subject.settings, "kinds": list(kinds), "length": length, "n_tokens": n_tokens, "n": n, "seed": own,
-        "text": unseen.fingerprint,
-    }  # fmt: skip
-    return Stage("switching", title, settings, draw, subject.inputs)
 
 
 def quantity_from_dict(data: Mapping[str, Any]) -> Quantity:

@@ -25,10 +25,11 @@ first.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from textassay.meta_evaluation import PublishedTable
-from textassay.study.presets import Contest, Network
+from textassay.study.presets import Contest, Network, scales
 
 LENGTHS = (5, 10, 15, 20, 25, 30)  # of prefixes in table 2
 SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
@@ -232,7 +233,14 @@ def out_of_line(ratio: Recomputed) -> tuple[tuple[str, str], float]:
 CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
 
 
-@dataclass(frozen=True)
+NEXT_WORD = ("Transformer-XL on wikitext2", "translation of multi30k")  # models of table 4
+SKILLS: Mapping[str, tuple[tuple[float, float], ...]] = {
+    NEXT_WORD[0]: ((0.40, 0.36), (0.34, 0.28), (0.46, 0.34)),
+    NEXT_WORD[1]: ((0.60, 0.60), (0.52, 0.58), (0.55, 0.47)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExposureScale:
     """Sizes of the study."""
 
@@ -242,7 +250,7 @@ class ExposureScale:
     most: Mapping[str, int | None]
     min_count: Mapping[str, int]  # Text to how often a word must stand in the training text to be in the vocabulary
     # Text to tokens at which all sentences are cut; of ``wikitext2``, tokens of a block
-    sentence_length: Mapping[str, int]
+    sentence_length: Mapping[str, int] = field(default_factory=lambda: {"wikitext2": 50, "emnlp_news": 20, "yelp": 11})
     lengths: Mapping[str, tuple[int, ...]]  # Text to the prefix lengths of EB-bleu
     # Text to the network that EB-bleu is measured of; ``emnlp_news`` has the data model
     lstm: Mapping[str, Network]
@@ -276,6 +284,14 @@ class ExposureScale:
     n_held_back: int  # Pairs that no translation model sees
     n_drawn_pairs: int | None  # Pairs that the translation model under test learns from; none for all
     translation_lengths: tuple[int, ...]  # Prefix lengths of translation
+    # Next-word task: prefixes of each side at each length, a multiple of 5, and simulated raters, who take turns
+    n_prefixes: int
+    n_raters: int
+    judgements_per_page: int = 5
+    next_word_lengths: tuple[int, ...] = (10, 20, 30)  # Prefix lengths of language models, as in table 4
+    # How often raters choose the model's most probable word, after prefixes of the data and of the model, a pair a
+    # length: chosen by us, so that EB-C differs between lengths, is 1 in one cell, and is printed nowhere
+    skills: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=lambda: SKILLS)
     # In which networks are trained, draw and are measured: ``auto`` is bfloat16 where the device has it
     precision: str = "auto"
 
@@ -285,119 +301,88 @@ class ExposureScale:
         return min(self.runs, self.bleu_runs) if self.retrained else 1
 
 
-_LENGTH = {"wikitext2": 50, "emnlp_news": 20, "yelp": 11}
 _LENGTHS = {"wikitext2": (5, 10, 15, 20, 25, 30), "emnlp_news": (5, 10, 15), "yelp": (2, 4, 6, 8)}
+_TINY = {"rounds": 2, "iterations": 5, "batch_size": 16}
 
-EXPOSURE_SCALES: Mapping[str, ExposureScale] = {
-    "tiny": ExposureScale(
-        name="tiny",
-        most={"wikitext2": 600, "emnlp_news": 1000, "yelp": 4000, "multi30k": 1500},
-        min_count={"wikitext2": 2, "emnlp_news": 2, "yelp": 2},
-        sentence_length=_LENGTH,
-        lengths={"wikitext2": (5, 20), "emnlp_news": (5, 15), "yelp": (2, 8)},
-        lstm={
-            "wikitext2": Network("exposure-32", {"max_epochs": 4}),
-            "yelp": Network("exposure-32", {"max_epochs": 4}),
-        },
-        transformer_xl=Network("tiny"),
-        data_model=Network("exposure-512", {"max_epochs": 2}),
-        lstm_512=Network("exposure-512", {"max_epochs": 2}),
-        lstm_32=Network("exposure-32", {"max_epochs": 2}),
-        n_bleu=dict.fromkeys(_LENGTH, 200),
-        bleu_runs=3,
-        n_drawn=1000,
-        n_random=1000,
-        n_sequences=200,
-        n_damaged=100,
-        runs=3,
-        retrained=False,
-        scratchgan=Contest("tiny", {}, {"rounds": 2, "iterations": 5, "batch_size": 16}),
-        cot=Contest("tiny", {}, {"rounds": 2, "iterations": 5, "batch_size": 16}),
-        rankgan=Contest(
-            "tiny", {}, {"rounds": 2, "pretraining_rounds": 2, "n_negatives": 100, "batch_size": 16, "n_roll_outs": 1}
-        ),
-        n_compared=100,
-        n_dd=200,
-        n_fresh=500,
-        translation=Network("tiny", {"max_epochs": 10}),
-        byte_pairs=1000,
-        n_held_back=100,
-        n_drawn_pairs=None,
-        translation_lengths=(1, 2, 3),
+
+def _by_text(wikitext2: int | None, emnlp_news: int | None, yelp: int | None) -> dict[str, Any]:
+    return {"wikitext2": wikitext2, "emnlp_news": emnlp_news, "yelp": yelp}
+
+
+def _lstms(preset: str, changes: Mapping[str, Any]) -> dict[str, Network]:
+    return dict.fromkeys(("wikitext2", "yelp"), Network(preset, changes))
+
+
+def _lstms_of_news(width: int) -> tuple[Network, Network, Network]:
+    """Return the LSTM of so many units at each scale."""
+    preset = f"exposure-{width}"
+    return Network(preset, {"max_epochs": 2}), Network(preset, {"max_epochs": 6}), Network(preset)
+
+
+EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
+    ExposureScale,
+    most=(
+        {**_by_text(600, 1000, 4000), "multi30k": 1500},
+        {**_by_text(3000, 3000, 40_000), "multi30k": None},
+        {**_by_text(None, None, None), "multi30k": None},
     ),
-    "laptop": ExposureScale(
-        name="laptop",
-        most={"wikitext2": 3000, "emnlp_news": 3000, "yelp": 40_000, "multi30k": None},
-        min_count={"wikitext2": 3, "emnlp_news": 3, "yelp": 2},
-        sentence_length=_LENGTH,
-        lengths=_LENGTHS,
-        lstm={
-            "wikitext2": Network("small", {"width": 128, "max_epochs": 6}),
-            "yelp": Network("small", {"width": 128, "max_epochs": 6}),
-        },
-        transformer_xl=Network("small", {"layers": 2, "width": 128, "inner": 512, "max_epochs": 6}),
-        data_model=Network("exposure-512", {"max_epochs": 6}),
-        lstm_512=Network("exposure-512", {"max_epochs": 6}),
-        lstm_32=Network("exposure-32", {"max_epochs": 6}),
-        n_bleu={"wikitext2": 500, "emnlp_news": 1400, "yelp": 3000},
-        bleu_runs=3,
-        n_drawn=3000,
-        n_random=6000,
-        n_sequences=2000,
-        n_damaged=1000,
-        runs=3,
-        retrained=True,
-        scratchgan=Contest(
+    min_count=(_by_text(2, 2, 2), _by_text(3, 3, 2), _by_text(1, 1, 1)),
+    lengths=({"wikitext2": (5, 20), "emnlp_news": (5, 15), "yelp": (2, 8)}, _LENGTHS, _LENGTHS),
+    lstm=(
+        _lstms("exposure-32", {"max_epochs": 4}),
+        _lstms("small", {"width": 128, "max_epochs": 6}),
+        _lstms("exposure-600", {}),
+    ),
+    transformer_xl=(
+        Network("tiny"),
+        Network("small", {"layers": 2, "width": 128, "inner": 512, "max_epochs": 6}),
+        Network("paper"),
+    ),
+    data_model=_lstms_of_news(512),
+    lstm_512=_lstms_of_news(512),
+    lstm_32=_lstms_of_news(32),
+    n_bleu=(_by_text(200, 200, 200), _by_text(500, 1400, 3000), _by_text(10_000, 10_000, 10_000)),
+    bleu_runs=(3, 3, 10),
+    n_drawn=(1000, 3000, 268_000),
+    n_random=(1000, 6000, 10_000),
+    n_sequences=(200, 2000, 100_000),
+    n_damaged=(100, 1000, 100_000),
+    runs=(3, 3, 5),
+    retrained=(False, True, True),
+    scratchgan=(
+        Contest("tiny", {}, _TINY),
+        Contest(
             "tiny",
             {"width": 64, "dimension": 32},
             # at a rate of 1e-2 it writes one word after 8 rounds
             {"rounds": 18, "batch_size": 64, "learning_rate": 1e-3, "dimension": 32, "width": 64},
         ),
-        cot=Contest("tiny", {}, {"rounds": 20, "iterations": 20, "batch_size": 16}),
-        rankgan=Contest("tiny", {}, {"rounds": 30, "pretraining_rounds": 20}),
-        n_compared=1000,
-        n_dd=1000,
-        n_fresh=2000,
-        translation=Network(
-            "small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 4}
+        Contest("paper", {"layers": 1}),
+    ),
+    cot=(
+        Contest("tiny", {}, _TINY),
+        Contest("tiny", {}, {"rounds": 20, "iterations": 20, "batch_size": 16}),
+        Contest("paper"),
+    ),
+    rankgan=(
+        Contest(
+            "tiny", {}, {"rounds": 2, "pretraining_rounds": 2, "n_negatives": 100, "batch_size": 16, "n_roll_outs": 1}
         ),
-        byte_pairs=4000,
-        n_held_back=10_000,
-        n_drawn_pairs=6000,
-        translation_lengths=(5, 10, 15),
+        Contest("tiny", {}, {"rounds": 30, "pretraining_rounds": 20}),
+        Contest("paper"),
     ),
-    "paper": ExposureScale(
-        name="paper",
-        most={"wikitext2": None, "emnlp_news": None, "yelp": None, "multi30k": None},
-        min_count={"wikitext2": 1, "emnlp_news": 1, "yelp": 1},
-        sentence_length=_LENGTH,
-        lengths=_LENGTHS,
-        lstm={
-            "wikitext2": Network("exposure-600"),
-            "yelp": Network("exposure-600"),
-        },
-        transformer_xl=Network("paper"),
-        data_model=Network("exposure-512"),
-        lstm_512=Network("exposure-512"),
-        lstm_32=Network("exposure-32"),
-        n_bleu=dict.fromkeys(_LENGTH, 10_000),
-        bleu_runs=10,
-        n_drawn=268_000,
-        n_random=10_000,
-        n_sequences=100_000,
-        n_damaged=100_000,
-        runs=5,
-        retrained=True,
-        scratchgan=Contest("paper", {"layers": 1}),
-        cot=Contest("paper"),
-        rankgan=Contest("paper"),
-        n_compared=100_000,
-        n_dd=10_000,
-        n_fresh=10_000,
-        translation=Network("paper"),
-        byte_pairs=8000,
-        n_held_back=10_000,
-        n_drawn_pairs=None,
-        translation_lengths=(5, 10, 15),
+    n_compared=(100, 1000, 100_000),
+    n_dd=(200, 1000, 10_000),
+    n_fresh=(500, 2000, 10_000),
+    translation=(
+        Network("tiny", {"max_epochs": 10}),
+        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 4}),
+        Network("paper"),
     ),
-}
+    byte_pairs=(1000, 4000, 8000),
+    n_held_back=(100, 10_000, 10_000),
+    n_drawn_pairs=(None, 6000, None),
+    translation_lengths=((1, 2, 3), (5, 10, 15), (5, 10, 15)),
+    n_prefixes=(40, 200, 3000),
+    n_raters=(10, 20, 300),
+)

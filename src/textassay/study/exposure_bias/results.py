@@ -8,7 +8,8 @@ Departs from it: other texts, and networks as a scale says; what stands for P_D 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import product
+from itertools import chain, groupby, product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ import numpy.typing as npt
 from textassay.estimate import Estimate, Interval
 from textassay.exposure import (
     BleuRun,
+    CgdCurve,
+    Distance,
+    EbBleu,
+    EbC,
     EbDd,
+    ExcessError,
     PrefixRun,
     SwitchedSample,
     TranslationCurve,
@@ -57,12 +63,11 @@ from textassay.study.exposure_bias.measures import (
     TEST_SET,
     TRANSLATION,
     ExposureResults,
-    ForcedTranslation,
+    SimulatedTask,
     TranslationResults,
     quantity_from_dict,
 )
 from textassay.study.exposure_bias.published import (
-    LENGTHS,
     ORACLE_COSTS,
     WIKI,
     ExposureScale,
@@ -78,9 +83,11 @@ from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
 
 FloatArray = npt.NDArray[np.float64]
+Kinds = Mapping[str, Sequence[PrefixRun]]
 
 AVERAGE = "mean over l"
 _COST = "nats per token"
+_BY_LENGTH = "EB-C after prefixes of l words"
 _WIKI = "wikitext2"
 _FIGURE_2, _FIGURE_3, _FIGURE_4 = "figure 2", "figure 3", "figure 4"
 _ORACLES = (
@@ -91,7 +98,7 @@ _ORACLES = (
 
 def exposure_tables(results: ExposureResults) -> tuple[ReproducedTable, ...]:
     """Return all tables that the results allow; the published ones stand even without ours."""
-    groups = [_bleu_tables(results), _people(), _perplexities(results), _of_others(results)]
+    groups = [_bleu_tables(results), _people(results.next_word), _perplexities(results), _of_others(results)]
     groups.append(_of_synthetic(results.synthetic))
     tables = [table for group in groups for table in group]
     if results.eb_dd:
@@ -150,14 +157,12 @@ def _bleu_tables(results: ExposureResults) -> Iterable[ReproducedTable]:
 def _bleu_cells(models: Mapping[str, Sequence[BleuRun]]) -> list[Cell]:
     cells = []
     for model, runs in models.items():
-        kinds = [kind for kind in runs[0].scores if kind != "data"]
-        rates = {kind: eb_bleu_of_runs(runs, prefixes=kind) for kind in kinds}
-        first = next(iter(rates.values()))
-        lengths = runs[0].lengths
-        cells += _line(bleu_row(model, "data"), lengths, 100 * first.data, spreads=100 * first.data_sd)
-        for kind, rate in rates.items():
-            cells += _line(bleu_row(model, kind), lengths, 100 * rate.other, spreads=100 * rate.other_sd)
-            cells += _line(ratio_row(model, kind), lengths, rate.values, rate.intervals, rate.sd)
+        for number, kind in enumerate(kind for kind in runs[0].scores if kind != "data"):
+            rate = eb_bleu_of_runs(runs, prefixes=kind)
+            if number == 0:
+                cells += _row(bleu_row(model, "data"), rate.lengths, 100 * rate.data, 100 * rate.data_sd)
+            cells += _row(bleu_row(model, kind), rate.lengths, 100 * rate.other, 100 * rate.other_sd)
+            cells += _row(ratio_row(model, kind), rate.lengths, rate.values, rate.sd, rate.intervals)
     return cells
 
 
@@ -166,10 +171,54 @@ def _bleu_sizes(models: Mapping[str, Sequence[BleuRun]]) -> str:
     return f"Here {len(runs)} runs of {runs[0].n_sentences:,} continuations against {runs[0].n_references:,}."
 
 
-def _people() -> Iterable[ReproducedTable]:
+def _people(next_word: Mapping[str, Mapping[int, SimulatedTask]]) -> Iterable[ReproducedTable]:
     note = "No ours: it takes people; 'textassay human' makes the pages and scores the answers."
     yield beside(published_table("table 4"), (), note=note)
     yield from_printed_numbers("table 4")
+    if any(next_word.values()):
+        yield from _simulated_raters(next_word)
+
+
+def _simulated_raters(next_word: Mapping[str, Mapping[int, SimulatedTask]]) -> Iterable[ReproducedTable]:
+    """Yield what was given back of simulated raters, and of how much."""
+    cells, sizes, within = [], [], []
+    for task, lengths in next_word.items():
+        for length, one in lengths.items():
+            row, score = f"simulated raters, {task}, l = {length}", one.score
+            for name, known, value, interval, spread in zip(
+                ("CGD(M|D)", "CGD(M|M)", "EB-C"),
+                (*one.known, one.known_eb_c),
+                (score.cgd_data, score.cgd_model, score.eb_c),
+                (score.cgd_data_interval, score.cgd_model_interval, score.eb_c_interval),
+                score.spreads or (None,) * 3,
+                strict=True,
+            ):
+                cells.append(Cell(f"{row}: {name}", "raters made with", known))
+                cells.append(_value(f"{row}: {name}", "given back", value, interval))
+                cells.append(Cell(f"{row}: {name}", "spread of five evaluations", _known(spread)))
+                within.append(interval is not None and interval.low <= known <= interval.high)
+            counts = {
+                "answers": score.n_data + score.n_model, "prefixes": score.n_prefixes, "pages": one.n_pages,
+                "raters": score.n_raters, "next word foreseen": one.foreseen,
+            }  # fmt: skip
+            sizes += [Cell(row, column, _known(count)) for column, count in counts.items()]
+    yield ReproducedTable(
+        "simulated raters",
+        "NOT ANSWERS OF PEOPLE: the next-word task of table 4 with simulated raters of known skill",
+        tuple(cells),
+        note="No person was asked. Prefixes, pages, acceptance and score are those of a study with people, of our "
+        "trained models; the answers are drawn by chance: a simulated rater chooses the model's most probable word as "
+        "often as set, after prefixes of the data and of the model, whatever the prefix says. So these numbers tell "
+        "nothing of exposure bias, only whether the task gives back what is known of its raters: of "
+        f"{len(within)} known values {sum(within)} lie in their intervals.",
+    )
+    yield ReproducedTable(
+        "simulated raters, sizes",
+        "How much the simulated raters judged, and what a reader who knows the text would say",
+        tuple(sizes),
+        note="Next word foreseen: the share of texts of the data that go on with the model's most probable word, which "
+        "is how often a reader who knows the text would choose it. It is of our models, and asks nobody either.",
+    )
 
 
 def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
@@ -200,20 +249,13 @@ def _perplexities(results: ExposureResults) -> Iterable[ReproducedTable]:
 def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
     """Yield models with and without adversarial training side by side, EB-C by length, and costs under the oracle."""
     known = {**results.synthetic, **results.others}
-    cells, by_length = [], []
-    for model, own in results.others.items():
-        column = []
-        for title in (OTHERS[model], model):
-            runs = [after_words(known[title][kind]) for kind in ("data", "model")]
-            for distance, name in DISTANCE_NAMES.items():
-                rate = eb_c(runs[0], runs[1], distance)
-                cells.append(_value(title, name, rate.average, rate.average_interval))
-                if title == model:
-                    column += _column(name, rate.lengths, rate.values, rate.intervals)
-        sizes = f"{len(own['data'])} runs of {own['data'][0].n_sequences:,} sequences a side; intervals over runs."
-        by_length.append(
-            ReproducedTable(f"{_FIGURE_4}, {model}", "EB-C after prefixes of l words", tuple(column), note=sizes)
-        )
+    cells = [
+        _value(title, name, rate.average, rate.average_interval)
+        for model in results.others
+        for title in (OTHERS[model], model)
+        for distance, name in DISTANCE_NAMES.items()
+        for rate in (_rate(known[title], distance),)
+    ]
     if cells:
         note = "Each after the model by maximum likelihood that it is compared with. The figure has no numbers."
         title = "EB-C, mean over l, of what is trained by maximum likelihood and of what is not"
@@ -227,40 +269,47 @@ def _of_others(results: ExposureResults) -> Iterable[ReproducedTable]:
         note = "As many sentences are drawn from each, words that no text has (<unk>) left out. The random LSTM's own "
         note += "text is as likely as text should be; what is likelier has less variety."
         yield ReproducedTable("oracle NLL", "Nats per token under the random LSTM", tuple(rows), note=note)
-    yield from by_length
+    for model, kinds in results.others.items():
+        cells = [cell for distance, name in DISTANCE_NAMES.items() for cell in _column(name, _rate(kinds, distance))]
+        yield ReproducedTable(f"{_FIGURE_4}, {model}", _BY_LENGTH, tuple(cells), note=_runs_of(kinds))
 
 
-def _of_synthetic(synthetic: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) -> Iterable[ReproducedTable]:
+def _of_synthetic(synthetic: Mapping[str, Kinds]) -> Iterable[ReproducedTable]:
     """Yield EB-C by length and distance, CGD by length and kind of prefix, and accumulated error."""
     excess = []
     for model, kinds in synthetic.items():
-        data, own = (after_words(kinds[kind]) for kind in ("data", "model"))
-        cells = []
-        for distance, name in DISTANCE_NAMES.items():
-            rate = eb_c(data, own, distance)
-            cells += _column(name, rate.lengths, rate.values, rate.intervals)
-            cells.append(_value(AVERAGE, name, rate.average, rate.average_interval))
-        sizes = f"{len(data)} runs of {data[0].n_sequences:,} sequences a side; intervals over runs."
-        note = f"The values behind figures 2 and 4, which have no numbers in the paper. {sizes}"
-        title = "EB-C after prefixes of l words"
-        yield ReproducedTable(f"{_FIGURE_2}, {model}", title, tuple(_in_rows(cells)), note=note)
-        cells = []
-        for kind, runs in kinds.items():
-            curve = cgd_curve(after_words(runs), "tv")
-            cells += _column(kind, curve.lengths, curve.values, curve.intervals)
-            cells.append(_value(AVERAGE, kind, curve.average, curve.average_interval))
+        cells = [
+            cell
+            for distance, name in DISTANCE_NAMES.items()
+            for cell in _column(name, _rate(kinds, distance), averaged=True)
+        ]
+        note = f"The values behind figures 2 and 4, which have no numbers in the paper. {_runs_of(kinds)}"
+        yield ReproducedTable(f"{_FIGURE_2}, {model}", _BY_LENGTH, tuple(_in_rows(cells)), note=note)
+        cells = [
+            cell
+            for kind, runs in kinds.items()
+            for cell in _column(kind, cgd_curve(after_words(runs), "tv"), averaged=True)
+        ]
         counts = ", ".join(f"{kind} {runs[0].n_sequences:,}" for kind, runs in kinds.items())
         title = "CGD, total variation, after prefixes of each kind"
-        note = f"Sequences in each of {len(data)} runs: {counts}."
+        note = f"Sequences in each of {len(kinds['data'])} runs: {counts}."
         yield ReproducedTable(f"{_FIGURE_3}, {model}", title, tuple(_in_rows(cells)), note=note)
-        error = excess_error(kinds["data"], kinds["model"])
-        excess += _column(model, error.lengths, error.values, error.intervals)
+        excess += _column(model, excess_error(kinds["data"], kinds["model"]))
     if excess:
         yield ReproducedTable(
             "excess error", "Excess accumulated error, a fraction: how much faster errors pile up in own sentences",
             tuple(_in_rows(excess)), note="By the divergence KL(data || model) of next words; 0 without exposure bias. "
             "Beyond the paper.",
         )  # fmt: skip
+
+
+def _rate(kinds: Kinds, distance: Distance) -> EbC:
+    """Return EB-C of a model, without the empty prefix."""
+    return eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
+
+
+def _runs_of(kinds: Kinds) -> str:
+    return f"{len(kinds['data'])} runs of {kinds['data'][0].n_sequences:,} sequences a side; intervals over runs."
 
 
 def _eb_dd(results: ExposureResults) -> ReproducedTable:
@@ -297,7 +346,7 @@ def _translation(translation: TranslationResults | None) -> Iterable[ReproducedT
             (f"CGD(M|M), {name}", curve.model, curve.model_intervals),
             (f"EB-C, {name}", curve.eb_c, curve.eb_c_intervals),
         ):
-            cells += _column(column, curve.lengths, values, intervals)
+            cells += _turned(_row(column, curve.lengths, values, intervals=intervals))
     counts = next(iter(translation.curves.values()))
     pairs = ", ".join(f"{n:,} at {length}" for length, n in zip(counts.lengths, counts.n_pairs, strict=True))
     note = (
@@ -307,34 +356,30 @@ def _translation(translation: TranslationResults | None) -> Iterable[ReproducedT
     yield ReproducedTable("EB-C of translation", "EB-C after l tokens", tuple(_in_rows(cells)), note=note)
 
 
-def _line(
+def _row(
     row: str,
     lengths: Sequence[int],
     values: FloatArray,
-    intervals: Sequence[Interval | None] | None = None,
     spreads: FloatArray | None = None,
+    intervals: Sequence[Interval | None] | None = None,
 ) -> list[Cell]:
     """Return a row of cells, a column each length."""
+    bounds = intervals or [None] * len(lengths)
+    widths = [None] * len(lengths) if spreads is None else spreads.tolist()
     return [
-        _value(row, str(length), value, bounds, spread)
-        for length, value, bounds, spread in zip(
-            lengths,
-            values.tolist(),
-            intervals or [None] * len(lengths),
-            [None] * len(lengths) if spreads is None else spreads.tolist(),
-            strict=True,
-        )
+        _value(row, str(length), *cell) for length, *cell in zip(lengths, values.tolist(), bounds, widths, strict=True)
     ]
 
 
-def _column(
-    column: str, lengths: Sequence[int], values: FloatArray, intervals: Sequence[Interval | None]
-) -> list[Cell]:
-    """Return a column of cells, a row each length."""
-    return [
-        Cell(f"l = {cell.column}", column, cell.ours, cell.low, cell.high)
-        for cell in _line("", lengths, values, intervals)
-    ]
+def _turned(row: Sequence[Cell]) -> list[Cell]:
+    """Return a row as a column, a row each length."""
+    return [replace(cell, row=f"l = {cell.column}", column=cell.row) for cell in row]
+
+
+def _column(column: str, curve: CgdCurve | EbC | ExcessError, *, averaged: bool = False) -> list[Cell]:
+    """Return a column of cells, a row each length, and the mean over the lengths where asked."""
+    cells = _turned(_row(column, curve.lengths, curve.values, intervals=curve.intervals))
+    return [*cells, _value(AVERAGE, column, curve.average, curve.average_interval)] if averaged else cells
 
 
 def _in_rows(cells: Sequence[Cell]) -> list[Cell]:
@@ -344,7 +389,7 @@ def _in_rows(cells: Sequence[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda cell: order.index(cell.row))
 
 
-def _value(row: str, column: str, value: float, interval: Interval | None, spread: float | None = None) -> Cell:
+def _value(row: str, column: str, value: float, interval: Interval | None = None, spread: float | None = None) -> Cell:
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     return Cell(row, column, _known(value), low, high, spread=_known(spread))
 
@@ -357,8 +402,6 @@ def _known(value: float | None) -> Number:
     return None if value is None or not np.isfinite(value) else value
 
 
-Intervals = Sequence[Interval | None]
-
 _WORDS = "words of the prefix"
 _TOKENS = "tokens of the prefix"
 _OF_TABLES: Mapping[str, str] = {
@@ -366,9 +409,9 @@ _OF_TABLES: Mapping[str, str] = {
     "LSTM on emnlp_news": ", as in table 9",
 }
 _NOTES = (
-    "Table 4 has answers of people who choose next words, figure 6 the page that they see for translation: 'textassay "
-    "human next-word' makes it. Table 6 argues by two examples that EB-bleu says little of a model with a source, and "
-    "has nothing to measure.",
+    "Table 4 has answers of people who choose next words: 'textassay human next-word' makes the pages, and the table "
+    "of simulated raters shows what pages and score give back of raters who are no people. Table 6 argues by two "
+    "examples that EB-bleu says little of a model with a source, and has nothing to measure.",
     "A verdict is about these trained models and this held-out text: what varies is what was drawn, and with models "
     "trained anew for each run also the training.",
     "Tables and figures show intervals over runs. Where the runs share one model, verdicts on EB-C and CGD rest on the "
@@ -406,127 +449,91 @@ def exposure_samples(results: ExposureResults) -> dict[str, tuple[SwitchedSample
     """Return samples after switched prefixes by title; of translation with source and reference as two more kinds."""
     samples = {f"{title}{_OF_TABLES.get(title, '')}": rows for title, rows in results.switching.items()}
     if results.translation is not None and results.translation.samples:
-        rows: list[SwitchedSample] = []
-        seen: dict[str, None] = {}
-        for one in results.translation.samples:
-            if one.source not in seen:
-                seen[one.source] = None
-                rows.append(SwitchedSample("source", "", one.source))
-                rows.append(SwitchedSample("reference", "", one.reference))
-            rows.append(SwitchedSample(one.mode.upper(), one.prefix, one.continuation))
-        samples["translation, as in table 5"] = tuple(rows)
+        samples["translation, as in table 5"] = results.translation.samples
+    for (task, lengths), figure in zip(results.next_word.items(), ("table 3 and figure 5", "figure 6"), strict=False):
+        for length, task_items in [(length, one.items) for length, one in lengths.items()][:1]:
+            samples[f"items of the next-word task, {task}, l = {length}, as in {figure}"] = task_items
     return samples
 
 
 def exposure_curves(results: ExposureResults) -> tuple[Curve, ...]:
     """Return the curves of all figures."""
-    makers = (_eb_c, _cgd, _eb_bleu, _recovery, _excess, _translation_curves)
-    return tuple(curve for make in makers for curve in make(results))
+    return tuple(chain(_deviation_curves(results), _bleu_curves(results), _error_curves(results)))
 
 
-def _eb_c(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 2, a panel per distance, and figure 4, a panel per oracle, for models with two sides as well."""
+def _deviation_curves(results: ExposureResults) -> Iterable[Curve]:
+    """Yield figure 2, a panel per distance; figure 4, per oracle, with two-sided models; figure 3, a figure a model."""
     for (model, kinds), (distance, name) in product(results.synthetic.items(), DISTANCE_NAMES.items()):
-        rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), distance)
-        yield _curve("Figure 2: EB-C", model, name, "EB-C", rate.lengths, rate.values, rate.intervals,
-                     average=rate.average)  # fmt: skip
+        rate = _rate(kinds, distance)
+        yield _curve("Figure 2: EB-C", model, name, "EB-C", rate, average=rate.average)
     for model, kinds in {**results.synthetic, **results.others}.items():
         oracle = RANDOM_LSTM if RANDOM_ORACLE in (model, OTHERS.get(model)) else DATA_MODEL
-        rate = eb_c(after_words(kinds["data"]), after_words(kinds["model"]), "js")
-        yield _curve("Figure 4: EB-C of models", model, f"against the {oracle}", "EB-C, Jensen-Shannon", rate.lengths,
-                     rate.values, rate.intervals, average=rate.average)  # fmt: skip
-
-
-def _cgd(results: ExposureResults) -> Iterable[Curve]:
-    """Yield figure 3, a figure a model: how far models are from the data differs more than prefixes do."""
+        rate = _rate(kinds, "js")
+        yield _curve("Figure 4: EB-C of models", model, f"against the {oracle}", "EB-C, Jensen-Shannon", rate,
+                     average=rate.average)  # fmt: skip
     for model, kinds in results.synthetic.items():
         for kind, runs in kinds.items():
             curve = cgd_curve(after_words(runs), "tv")
-            title, name = f"Figure 3: CGD, {model}", kind.replace(":", " ")
-            yield _curve(title, name, model, "CGD, total variation", curve.lengths, curve.values, curve.intervals)
+            yield _curve(f"Figure 3: CGD, {model}", kind.replace(":", " "), model, "CGD, total variation", curve)
 
 
-def _eb_bleu(results: ExposureResults) -> Iterable[Curve]:
-    """Yield EB-bleu, one panel per text, and the published one."""
+def _bleu_curves(results: ExposureResults) -> Iterable[Curve]:
+    """Yield EB-bleu, one panel per text, and the published one; what is left of C-bleu, one per model and text."""
     title, printed = "EB-bleu", published_table("table 2")
     assert printed.spreads is not None
-    rows = {row: k for k, row in enumerate(printed.rows)}
     for name, row in (
         ("LSTM", ratio_row("LSTM")),
         ("Transformer-XL", ratio_row("Transformer-XL")),
         ("Transformer-XL, shuffled", ratio_row("Transformer-XL", "shuffled")),
     ):
-        values, spreads = (np.array(part[rows[row]], dtype=np.float64) for part in (printed.values, printed.spreads))
+        points = [cell for cell in printed.cells() if cell.row == row]
         yield Curve("by length", name, "paper: wiki-103, with spread", _WORDS, title, tuple(
-            CurvePoint(None, length, value, y_low=value - spread, y_high=value + spread)
-            for length, value, spread in zip(LENGTHS, values.tolist(), spreads.tolist(), strict=True)
+            CurvePoint(None, int(cell.column), value, y_low=value - spread, y_high=value + spread)
+            for cell in points
+            for value, spread in ((cell.published or 0.0, cell.published_spread or 0.0),)
         ), title)  # fmt: skip
-    for text, models in results.bleu.items():
-        for model, runs in models.items():
-            kinds = ("model",) if model == "position unigram" else ("model", "shuffled")
-            for kind in (kind for kind in kinds if kind in runs[0].scores):
-                rate = eb_bleu_of_runs(runs, prefixes=kind)
-                name = model if kind == "model" else f"{model}, {kind}"
-                yield _curve(title, name, text, title, rate.lengths, rate.values, rate.intervals)
-
-
-def _recovery(results: ExposureResults) -> Iterable[Curve]:
-    """Yield what is left of C-bleu after each kind of prefixes, a panel per model and text."""
+    kept = []
     for text, models in results.bleu.items():
         for model, runs in models.items():
             for kind in (kind for kind in runs[0].scores if kind != "data"):
                 rate = eb_bleu_of_runs(runs, prefixes=kind)
-                bounds = [  # none where the rate may be 0: its inverse has no bound then
+                if kind == "model" or (kind == "shuffled" and model != "position unigram"):
+                    yield _curve(title, model if kind == "model" else f"{model}, {kind}", text, title, rate)
+                bounds = tuple(  # none where the rate may be 0: its inverse has no bound then
                     replace(one, low=1 / one.high, high=1 / one.low) if one is not None and one.low > 0 else None
                     for one in rate.intervals
-                ]
-                yield _curve("Self-recovery", kind, f"{model}, {text}", "share of C-bleu after data", rate.lengths,
-                             1 / rate.values, bounds)  # fmt: skip
+                )
+                inverse = replace(rate, values=1 / rate.values, intervals=bounds)
+                kept.append(_curve("Self-recovery", kind, f"{model}, {text}", "share of C-bleu after data", inverse))
+    yield from kept
 
 
-def _excess(results: ExposureResults) -> Iterable[Curve]:
+def _error_curves(results: ExposureResults) -> Iterable[Curve]:
+    """Yield accumulated error, and EB-C of translation."""
     for model, kinds in results.synthetic.items():
         error = excess_error(kinds["data"], kinds["model"])
-        yield _curve("Excess accumulated error", model, "", "excess error", error.lengths, error.values,
-                     error.intervals, x="words of the sentence so far")  # fmt: skip
-
-
-def _translation_curves(results: ExposureResults) -> Iterable[Curve]:
-    if results.translation is None:
-        return
-    for distance, name in DISTANCE_NAMES.items():
-        curve = results.translation.curves[distance]
-        yield _curve("EB-C of translation", name, "translation", "EB-C", curve.lengths, curve.eb_c,
-                     curve.eb_c_intervals, x=_TOKENS)  # fmt: skip
+        yield _curve("Excess accumulated error", model, "", "excess error", error, x="words of the sentence so far")
+    if results.translation is not None:
+        for distance, name in DISTANCE_NAMES.items():
+            curve = results.translation.curves[distance]
+            yield _curve("EB-C of translation", name, "translation", "EB-C", curve, x=_TOKENS)
 
 
 def _curve(
-    title: str,
-    name: str,
-    family: str,
-    y: str,
-    lengths: Sequence[int],
-    values: FloatArray,
-    intervals: Intervals | None = None,
-    *,
-    average: Number = None,
-    x: str = _WORDS,
-) -> Curve:
+    title: str, name: str, family: str, y: str, curve: CgdCurve | EbC | ExcessError | EbBleu | TranslationCurve, *,
+    average: Number = None, x: str = _WORDS,
+) -> Curve:  # fmt: skip
     """Return a curve by length; lengths without a value are not on it."""
-    bounds = intervals or [None] * len(lengths)
-    points = tuple(
-        CurvePoint(
-            None,
-            length,
-            value,
-            y_low=None if interval is None else interval.low,
-            y_high=None if interval is None else interval.high,
-        )
-        for length, value, interval in zip(lengths, values.tolist(), bounds, strict=True)
-        if np.isfinite(value)
+    values, intervals = (
+        (curve.eb_c, curve.eb_c_intervals) if isinstance(curve, TranslationCurve) else (curve.values, curve.intervals)
     )
-    known = None if average is None or not np.isfinite(average) else average
-    return Curve("by length", name, family, x, y, points, title, known)
+    points = tuple(
+        CurvePoint(None, length, value) if interval is None
+        else CurvePoint(None, length, value, y_low=interval.low, y_high=interval.high)
+        for length, value, interval in zip(curve.lengths, values.tolist(), intervals, strict=True)
+        if np.isfinite(value)
+    )  # fmt: skip
+    return Curve("by length", name, family, x, y, points, title, _known(average))
 
 
 class ExposureStudy(StagedStudy):
@@ -562,84 +569,69 @@ class ExposureStudy(StagedStudy):
     def measured(self) -> ExposureResults:
         """Return the results of the stages; all must be done."""
         experiment = self.experiment
-        sizes = {name: dict(text.sizes) for name, text in self.texts.free.items()}
+        sizes = {name: text.sizes for name, text in self.texts.free.items()}
         if self.texts.pairs is not None:
             sizes["multi30k"] = self.texts.pairs.sizes
+        bleu = self._read(experiment.bleu, BleuRun.from_dict)
+        if self.scale.retrained:
+            bleu = {
+                text: {model: by_training(runs, self.scale.trainings) for model, runs in models.items()}
+                for text, models in bleu.items()
+            }
+        next_word = self._read(experiment.next_word, lambda kept: kept and SimulatedTask.from_dict(kept))
+        stopped = self._read(experiment.adversarial, itemgetter("stopped"))
         return ExposureResults(
-            bleu={
-                text: {model: self._bleu_runs(runs) for model, runs in of.items()}
-                for text, of in experiment.bleu.items()
-            },
-            synthetic=self._runs(experiment.synthetic),
+            bleu=bleu,
+            synthetic=self._read(experiment.synthetic, PrefixRun.from_dict),
             perplexity=self._perplexities(experiment.perplexity),
             held_out_perplexity=self._perplexities(experiment.held_out_perplexity),
-            eb_dd={title: EbDd.from_dict(self.outcome(stage)) for title, stage in experiment.eb_dd.items()},
+            eb_dd=self._read(experiment.eb_dd, EbDd.from_dict),
             translation=self._translation(),
-            switching={
-                title: tuple(SwitchedSample(**sample) for sample in self.outcome(stage))
-                for title, stage in experiment.switching.items()
-            },
+            switching=self._read(experiment.switching, lambda kept: tuple(SwitchedSample(**one) for one in kept)),
             sizes=sizes,
             seconds=self.seconds(),
             settings=self._settings(),
             missing=self.texts.missing,
             notes=tuple(self._notes()),
-            others=self._runs(experiment.others),
+            others=self._read(experiment.others, PrefixRun.from_dict),
             oracle_costs={
                 title: quantity_from_dict(cost)
                 for title, cost in self.outcome(experiment.adversarial[RANKGAN])["oracle"].items()
             },
-            stopped={
-                title: why
-                for title, stage in experiment.adversarial.items()
-                if (why := self.outcome(stage)["stopped"]) is not None
+            stopped={title: why for title, why in stopped.items() if why is not None},
+            next_word={
+                task: {length: one for length, one in lengths.items() if one is not None}
+                for task, lengths in next_word.items()
             },
         )
 
-    def _runs(
-        self, models: Mapping[str, Mapping[str, Sequence[Stage]]]
-    ) -> dict[str, dict[str, tuple[PrefixRun, ...]]]:  # fmt: skip
-        return {
-            model: {
-                kind: tuple(PrefixRun.from_dict(self.outcome(stage)) for stage in runs) for kind, runs in of.items()
-            }
-            for model, of in models.items()
-        }
+    def _read(self, stages: Any, read: Callable[[Any], Any]) -> Any:
+        """Return what `read` makes of the result of each stage, at any depth of mappings and tuples."""
+        if isinstance(stages, Mapping):
+            return {name: self._read(part, read) for name, part in stages.items()}
+        if isinstance(stages, tuple):
+            return tuple(self._read(part, read) for part in stages)
+        return read(self.outcome(stages))
 
-    def _bleu_runs(self, stages: Sequence[Stage]) -> tuple[BleuRun, ...]:
-        """Return the runs of a model, or the mean of those of each training where there are several."""
-        runs = tuple(BleuRun.from_dict(self.outcome(stage)) for stage in stages)
-        return by_training(runs, self.scale.trainings) if self.scale.retrained else runs
-
-    def _perplexities(self, table: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
+    def _perplexities(self, stages: Mapping[str, Mapping[str, Sequence[Stage]]]) -> dict[str, dict[str, Quantity]]:
+        rows = self._read(stages, lambda kept: quantity_from_dict(kept["perplexity"]))
         return {
-            row: {
-                column: mean_of_trainings([quantity_from_dict(self.outcome(stage)["perplexity"]) for stage in trained])
-                for column, trained in columns.items()
-            }
-            for row, columns in table.items()
+            row: {column: mean_of_trainings(trained) for column, trained in columns.items()}
+            for row, columns in rows.items()
         }
 
     def _translation(self) -> TranslationResults | None:
         stages, pairs = self.experiment.translation, self.texts.pairs
-        if stages is None or pairs is None:
+        if pairs is None:
             return None
-        quality = self.outcome(stages.quality)
-        samples = sorted(quality["samples"], key=lambda sample: sample["number"])  # all modes of one, then of the next
-        return TranslationResults(
-            Estimate.from_dict(quality["bleu"]),
-            {name: TranslationCurve.from_dict(curve) for name, curve in self.outcome(stages.bias).items()},
-            tuple(
-                ForcedTranslation(
-                    pairs.test.source.texts[sample["number"]],
-                    pairs.references[sample["number"]],
-                    sample["mode"],
-                    sample["prefix"],
-                    sample["continuation"],
-                )
-                for sample in samples
-            ),
-        )
+        quality, bias = (self.outcome(stages[part]) for part in ("quality", "bias"))
+        samples: list[SwitchedSample] = []
+        for number, modes in groupby(sorted(quality["samples"], key=itemgetter("number")), itemgetter("number")):
+            samples.append(SwitchedSample("source", "", pairs.test.source.texts[number]))
+            samples.append(SwitchedSample("reference", "", pairs.references[number]))
+            samples += [SwitchedSample(one["mode"].upper(), one["prefix"], one["continuation"]) for one in modes]
+        curves = {name: TranslationCurve.from_dict(curve) for name, curve in bias.items()}
+        return TranslationResults(Estimate.from_dict(quality["bleu"]), curves, tuple(samples))
 
     def _settings(self) -> dict[str, Any]:
         texts = {
