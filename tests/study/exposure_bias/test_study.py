@@ -151,8 +151,8 @@ def test_the_whole_study(study: ExposureStudy) -> None:
         assert set(row) == ({fresh} if model in (RANDOM_ORACLE, "RankGAN") else {fresh, test})
     assert set(found.perplexity) == {DATA_MODEL, "LSTM-512", "LSTM-32", "ScratchGAN", "CoT", RANDOM_ORACLE, "RankGAN"}
     assert found.translation is not None
-    kinds = ["source", "reference", "NORMAL", "DATA3", "UNREL3", "RAND3"]
-    assert [sample.kind for sample in found.translation.samples] == 4 * kinds
+    lines = ["source", "reference", "NORMAL", "DATA3", "UNREL3", "RAND3"]
+    assert [sample.kind for sample in found.translation.samples] == 4 * lines
     _, reference, _, forced, *_ = found.translation.samples
     assert reference.continuation.startswith(forced.prefix)
     assert forced.prefix
