@@ -378,8 +378,8 @@ class _Plan:
         self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
         ranked = [
             rankgan_stage(
-                numbered(RANKGAN, number), before.inputs[0], stage, scale.rankgan, Part(stage=drawn, file="train"), form,
-                n=scale.n_fresh, length=_ORACLE_LENGTH, seed=seed_for(self.seed, RANKGAN, number),
+                numbered(RANKGAN, number), before.inputs[0], stage, scale.rankgan, Part(stage=drawn, file="train"),
+                form, n=scale.n_fresh, length=_ORACLE_LENGTH, seed=seed_for(self.seed, RANKGAN, number),
                 cost=float(scale.n_random * _ORACLE_LENGTH),
             )
             for number, (before, drawn) in enumerate(zip(models, draws, strict=True))
@@ -447,8 +447,8 @@ class _Plan:
         longest: int, cost: float, *, seed: int,
     ) -> Subject:  # fmt: skip
         stage = training(
-            numbered(title, number), kind, preset=network.preset, changes=network.changes, precision=self.scale.precision,
-            text=text, valid=valid, form=form, longest=longest, seed=seed, cost=cost,
+            numbered(title, number), kind, preset=network.preset, changes=network.changes,
+            precision=self.scale.precision, text=text, valid=valid, form=form, longest=longest, seed=seed, cost=cost,
         )  # fmt: skip
         return Subject(title, stage, precision=self.precision)
 
