@@ -316,14 +316,14 @@ def _lstms(preset: str, changes: Mapping[str, Any]) -> dict[str, Network]:
 def _lstms_of_news(width: int) -> tuple[Network, Network, Network]:
     """Return the LSTM of so many units at each scale."""
     preset = f"exposure-{width}"
-    return Network(preset, {"max_epochs": 2}), Network(preset, {"max_epochs": 6}), Network(preset)
+    return Network(preset, {"max_epochs": 2}), Network(preset, {"max_epochs": 5}), Network(preset)
 
 
 EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     ExposureScale,
     most=(
         {**_by_text(600, 1000, 4000), "multi30k": 1500},
-        {**_by_text(3000, 3000, 40_000), "multi30k": None},
+        {**_by_text(2500, 2500, 30_000), "multi30k": None},
         {**_by_text(None, None, None), "multi30k": None},
     ),
     min_count=(_by_text(2, 2, 2), _by_text(3, 3, 2), _by_text(1, 1, 1)),
@@ -341,12 +341,12 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     data_model=_lstms_of_news(512),
     lstm_512=_lstms_of_news(512),
     lstm_32=_lstms_of_news(32),
-    n_bleu=(_by_text(200, 200, 200), _by_text(500, 1400, 3000), _by_text(10_000, 10_000, 10_000)),
+    n_bleu=(_by_text(200, 200, 200), _by_text(400, 1000, 2000), _by_text(10_000, 10_000, 10_000)),
     bleu_runs=(3, 3, 10),
-    n_drawn=(1000, 3000, 268_000),
-    n_random=(1000, 6000, 10_000),
-    n_sequences=(200, 2000, 100_000),
-    n_damaged=(100, 1000, 100_000),
+    n_drawn=(1000, 2500, 268_000),
+    n_random=(1000, 4000, 10_000),
+    n_sequences=(200, 1500, 100_000),
+    n_damaged=(100, 500, 100_000),
     runs=(3, 3, 5),
     retrained=(False, True, True),
     scratchgan=(
@@ -376,7 +376,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     n_fresh=(500, 2000, 10_000),
     translation=(
         Network("tiny", {"max_epochs": 10}),
-        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 4}),
+        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 3}),
         Network("paper"),
     ),
     byte_pairs=(1000, 4000, 8000),
