@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy import stats
 from scipy.special import rel_entr
@@ -105,7 +106,7 @@ def _exact_bias_and_cost(model: LanguageModel, oracle: LanguageModel, n_words: i
     return float(np.mean(rates[1:])), float(-of_model @ np.log(of_data) / length)
 
 
-def _check_rankgan(found: np.ndarray) -> None:
+def _check_rankgan(found: npt.NDArray[np.float64]) -> None:
     """Check EB-C and the cost per token before and after the rounds, a row a seed, by one-sided signed-rank tests."""
     mle, cost, rankgan, cost_after = found.T
     assert stats.wilcoxon(cost_after - cost - 0.02, alternative="less").pvalue < 0.05, found
