@@ -9,7 +9,7 @@ import pytest
 
 from textassay.corpus import Corpus, TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator import RandomLstm, likelihood, load_model, make_generator, save_model
+from textassay.generator import NgramModel, RandomLstm, likelihood, load_model, make_generator, save_model
 
 torch = pytest.importorskip("torch")
 
@@ -89,7 +89,24 @@ def test_models_of_samples_are_worse_than_what_drew_them_and_the_small_one_worst
     assert costs[1] * 1.05 < costs[2]
 
 
+@pytest.mark.feature("EB-11")
+def test_three_layers_of_600_units_learn_what_follows_and_say_their_perplexity() -> None:
+    """It falls below that of a table of word frequencies, which is the least that is possible without the context."""
+    circle = [str(word) for word in range(10)] * 2
+    train, test = (Corpus.from_texts([" ".join(circle[k % 10 :][:5]) for k in range(n)]) for n in (160, 20))
+    model = make_generator(
+        "lstm", preset="exposure-600", precision="float32", max_epochs=4, learning_rate=2e-3, batch_size=16
+    ).fit(train)
+    assert model.name == "lstm(width=600, layers=3)"
+    shapes = [tuple(weight.shape) for weight in model.module.parameters()]
+    assert shapes.count((4 * 600, 600)) == 2 * 3, "input and recurrent weights of four gates, three times"
+    assert perplexity(model, test) < 0.8 * perplexity(NgramModel(1).fit(train), test)
+    nats = -model.log_prob(test).sum() / (len(test.tokens) + len(test))
+    assert perplexity(model, test) == pytest.approx(np.exp(nats), rel=1e-6)
+
+
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* samples were cut at 200 tokens:UserWarning")  # one in 1500, on some processors
 @pytest.mark.feature("EB-11", "EB-13")
 def test_the_papers_sizes_learn_from_samples_of_a_trained_model(data_dir: Path) -> None:
     """P_D is an LSTM-512 of news; LSTM-32 and LSTM-512 are trained on what it draws; the one of 3 x 600 trains too."""
