@@ -204,8 +204,7 @@ class RayCluster:
                     outcome = self._outcome(task)
                     yield running.pop(task), outcome
         finally:
-            for task in running:
-                ray.cancel(task, force=True)
+            self._cancel(list(running))
 
     def is_idle(self) -> bool:
         """Return whether a processor has nothing to do."""
@@ -222,9 +221,15 @@ class RayCluster:
             for task in tasks:
                 outcomes.append(self._outcome(task))
         finally:
-            for task in tasks[len(outcomes) :]:  # to cancel one that has ended may kill the process of another
-                self._ray.cancel(task, force=True)
+            self._cancel(tasks[len(outcomes) :])
         return outcomes
+
+    def _cancel(self, tasks: list[Any]) -> None:
+        """End the tasks that still run; to cancel one that has ended may kill the process of another."""
+        if tasks:
+            _, running = self._ray.wait(tasks, num_returns=len(tasks), timeout=0)
+            for task in running:
+                self._ray.cancel(task, force=True)
 
     def _start(self, state: "_Sent", item: object, n_cpus: int, n_gpus: int) -> Any:
         """Hand a task out."""
