@@ -22,7 +22,7 @@ def test_below_the_mark_stands_the_report_without_sections_that_quote(tmp_path: 
     (tmp_path / "study.json").write_text(json.dumps(document))
     (tmp_path / "study.md").write_text(
         "# A study\n\nThe answer.\n\n## Tables\n\n![t](figures/one.svg)\n\n"
-        "## Prefix switching: LSTM\n\nquoted\n\n## Notes\n\n- note\n"
+        "## Samples: LSTM\n\nquoted\n\n## Notes\n\n- note\n"
     )
     made = page(f"above\n{MARK}\nformer results\n", tmp_path, "textassay study x", "x")
     assert made.startswith(f"above\n{MARK}\n\n## The run\n")

@@ -66,7 +66,7 @@ def test_samples_stand_in_terminal_and_markdown_prefixes_in_brackets() -> None:
     text = console.file.getvalue()  # type: ignore[attr-defined]
     markdown = to_markdown(reproduction_document(made()))
     for shown in (text, markdown.replace("\\", "")):
-        assert "Prefix switching: LSTM on wikitext2" in shown
+        assert "Samples: LSTM on wikitext2" in shown
         assert "[the data prefix] goes on 1" in shown
         assert "[a dog is] dog runs" in shown
         assert "[]" not in shown

@@ -14,7 +14,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-QUOTING = ("Prefix switching",)  # beginnings of the titles of sections that quote texts
+QUOTING = ("Samples",)  # beginnings of the titles of sections that quote texts
 MARK = "<!-- results: made by tests/support/study_page.py -->"
 
 

@@ -63,7 +63,7 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
     tables = [_table(table) for table in reproduction.tables]
     sections += [section("Tables, beside the published ones", *tables)] if tables else []
     sections += [
-        switching_section(samples, f"Prefix switching: {title}") for title, samples in reproduction.samples.items()
+        switching_section(samples, f"Samples: {title}") for title, samples in reproduction.samples.items()
     ]
     if reproduction.seconds:
         times = {**reproduction.seconds, "all": sum(reproduction.seconds.values())}
