@@ -415,5 +415,6 @@ class GanStudy(StagedStudy):
 
 def _curve_of(data: Mapping[str, Any]) -> RuleCurve:
     """Return the curve whose `RuleCurve.to_dict` is `data`."""
-    known = {field.name: data[field.name] for field in fields(RuleCurve)}
-    return RuleCurve(**{name: tuple(one) if isinstance(one, list) else one for name, one in known.items()})
+    known: dict[str, Any] = {field.name: data[field.name] for field in fields(RuleCurve)}
+    known |= {name: tuple(one) for name, one in known.items() if isinstance(one, list)}
+    return RuleCurve(**known)
