@@ -62,9 +62,7 @@ def reproduction_document(reproduction: Reproduction, *, stem: str = "study") ->
     sections += [section("Figures", *figures)] if figures else []
     tables = [_table(table) for table in reproduction.tables]
     sections += [section("Tables, beside the published ones", *tables)] if tables else []
-    sections += [
-        switching_section(samples, f"Samples: {title}") for title, samples in reproduction.samples.items()
-    ]
+    sections += [switching_section(samples, f"Samples: {title}") for title, samples in reproduction.samples.items()]
     if reproduction.seconds:
         times = {**reproduction.seconds, "all": sum(reproduction.seconds.values())}
         rows: list[list[str | Cell]] = [[stage, number_cell(seconds, 1)] for stage, seconds in times.items()]

@@ -33,7 +33,6 @@ from textassay.corpus import (
     split_last,
 )
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.execution import workers
 from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes, translation_eb_c
 from textassay.generator import (
     BEAM,
@@ -46,7 +45,6 @@ from textassay.generator import (
     model_prefixes,
     model_vocabulary,
     presets_of,
-    save_model,
     text_likelihood,
     translate,
     unseen_halves,
@@ -75,7 +73,7 @@ from textassay.study.exposure_bias.measures import (
 )
 from textassay.study.exposure_bias.next_word import next_word_stages
 from textassay.study.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
-from textassay.study.network_stages import MODEL, Part, numbered, opened, sampling, seed_for, tell_step, training
+from textassay.study.network_stages import Part, numbered, opened, sampling, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
@@ -614,13 +612,7 @@ class _Translation:
             generator = make_generator(
                 "translation", preset=network.preset, seed=seed, precision=scale.precision, **network.changes
             )
-            model = cast(TranslationModel, generator)
-            checkpoint = work.folder / _CHECKPOINT
-            with workers(1):  # another number of threads sums in another order, and gives other weights
-                model.fit(train, valid, checkpoint=checkpoint, progress=lambda step: tell_step(work, step))
-            save_model(generator, work.folder / MODEL, form=texts.form)
-            checkpoint.unlink(missing_ok=True)
-            return {"model": model.name, "n_parameters": model.n_parameters}
+            return fitted(work, generator, train, valid, texts.form)
 
         settings = {
             "preset": f"{network.preset} {presets_of('translation')[network.preset]}", "changes": dict(network.changes),

@@ -7,7 +7,6 @@ Departs from it: other texts, and networks as a scale says; what stands for P_D 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from itertools import chain, groupby, product
 from operator import itemgetter
 from pathlib import Path
@@ -78,7 +77,7 @@ from textassay.study.exposure_bias.published import (
     ratio_row,
     recomputed_ratios,
 )
-from textassay.study.presets import in_words, scale_in_words
+from textassay.study.presets import in_words
 from textassay.study.staged_study import StagedStudy
 from textassay.study.stages import Stage
 
@@ -539,6 +538,8 @@ def _curve(
 class ExposureStudy(StagedStudy):
     """The study."""
 
+    name = "exposure-bias"
+
     def __init__(
         self,
         texts: ExposureTexts,
@@ -641,15 +642,9 @@ class ExposureStudy(StagedStudy):
         if self.texts.pairs is not None:
             pairs = self.texts.pairs
             texts["multi30k"] = {"train": pairs.train.fingerprint, "test": pairs.test.fingerprint}
-        return {
-            "study": "exposure-bias",
-            "scale": self.scale.name,
-            **scale_in_words(self.scale),
-            "precision": self.precision,
-            "seed": self.seed,
-            "version": version("textassay"),
-            **{f"text, {name}": in_words(parts) for name, parts in texts.items()},
-        }
+        return self.settings(
+            precision=self.precision, **{f"text, {name}": in_words(parts) for name, parts in texts.items()}
+        )
 
     def _notes(self) -> list[str]:
         notes = []
