@@ -73,7 +73,7 @@ from textassay.study.exposure_bias.measures import (
 )
 from textassay.study.exposure_bias.next_word import next_word_stages
 from textassay.study.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
-from textassay.study.network_stages import Part, numbered, opened, sampling, seed_for, training
+from textassay.study.network_stages import Part, fitted, numbered, opened, sampling, seed_for, training
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
