@@ -86,7 +86,7 @@ def test_in_a_world_that_can_be_enumerated_rankgan_lies_between_one_and_maximum_
     _check_rankgan(np.array(found))
 
 
-def _exact_bias_and_cost(model: LanguageModel, oracle: LanguageModel, n_words: int, length: int) -> tuple[float, float]:
+def _exact_bias_and_cost(model: LstmModel, oracle: RandomLstm, n_words: int, length: int) -> tuple[float, float]:
     """Return EB-C by Jensen-Shannon, mean over all lengths, and the nats per token of draws under the oracle."""
     words = [str(word) for word in range(n_words)]
     types = [oracle.vocabulary.tokens.index(word) for word in words]
