@@ -24,10 +24,11 @@ def test_below_the_mark_stands_the_report_without_sections_that_quote(tmp_path: 
         "# A study\n\nThe answer.\n\n## Tables\n\n![t](figures/one.svg)\n\n"
         "## Samples: LSTM\n\nquoted\n\n## Notes\n\n- note\n"
     )
-    made = page(f"above\n{MARK}\nformer results\n", tmp_path, "textassay study x", "x")
+    made = page(f"above\n{MARK}\nformer results\n", tmp_path, "textassay study x --workers 2", "x")
     assert made.startswith(f"above\n{MARK}\n\n## The run\n")
     assert "of version 1.2.3 on " in made
-    assert "with seed 4. Its stages took 63 seconds together" in made
+    assert "with seed 4. Its stages took 63 seconds together, up to 2 at a time, on" in made
+    assert "together, one after the other, on" in page(MARK, tmp_path, "textassay study x --workers 1", "x")
     assert "The answer." in made
     assert "![t](images/x/one.svg)" in made
     assert "- note" in made

@@ -30,10 +30,12 @@ def page(text: str, folder: Path, command: str, name: str) -> str:
     first, *sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
     report = "".join([first, *(one for one in sections if not one.removeprefix("## ").startswith(QUOTING))]).strip()
     report = re.sub(r"\]\((?:figures/)?([\w.-]+\.svg)\)", rf"](images/{name}/\1)", report)
+    workers = re.search(r"--workers (\d+)", command)
+    at_a_time = "one after the other" if workers is None or workers[1] == "1" else f"up to {workers[1]} at a time"
     run = (
         f"Everything below was written by\n\n```sh\n{command}\n```\n\nof version {settings['version']} on "
         f"{ended.day} {ended:%B %Y}, with seed {settings['seed']}. Its stages took {seconds:,.0f} seconds together, "
-        "up to two of them at a time on two cores of a shared machine."
+        f"{at_a_time}, on two cores of a shared machine."
     )
     return f"{above}{MARK}\n\n## The run\n\n{run}\n\n## In brief\n\n{report}\n"
 
