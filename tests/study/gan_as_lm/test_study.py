@@ -337,7 +337,7 @@ def test_each_adversarial_training_costs_bits_and_approximate_bpc_is_above_exact
     scale = GAN_SCALES["tiny"]
     study = GanStudy(read_gan_text(data_dir / "wiki_chars", scale), scale, tmp_path)
     with workers(2):
-        study.compute(["along"])
+        study.stages.compute([stage for rounds in study.experiment.along[SEQGAN] for stage in rounds.values()])
     runs = [
         {number: study.costs(stage)[2000] for number, stage in rounds.items()}
         for rounds in study.experiment.along[SEQGAN]
