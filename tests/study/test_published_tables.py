@@ -57,11 +57,11 @@ Printed in
 two lines.
 
 table 2: Spreads
-  | BLEU
-A | 0.850 ± 0.002
+     | BLEU
+A(B|C) | 0.850 ± 0.002
 """)
     assert (one.id, one.title, one.note) == ("table 1", "Sizes: of two models", "Printed in two lines.")
     assert (one.rows, one.columns) == (("LSTM, old", "CNN"), ("layers", "learning rate", "tau"))
     assert (one.values, one.spreads) == (((2, 2e-5, None), (None, 0.1, -0.45)), None)
     assert isinstance(one.values[0][0], int)
-    assert (two.values, two.spreads, two.note) == (((0.85,),), ((0.002,),), "")
+    assert (two.rows, two.values, two.spreads, two.note) == (("A(B|C)",), ((0.85,),), ((0.002,),), "")

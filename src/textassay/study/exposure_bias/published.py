@@ -7,21 +7,8 @@ Departs from it: LSTM and Transformer-XL have their names besides LS and TF. Wha
 `recomputed_ratios`, not written down.
 
 Scale ``tiny`` shows in minutes that everything works. ``paper`` has the published sizes and networks, and wants a
-GPU and the published texts, named as in `textassay.study.exposure_bias.experiment.FILES`. ``laptop`` is what two cores
-do in two hours; in seconds of one quiet core that multiplies bfloat16, of which each stage takes one, for one training
-of each model and 3,000 pairs held back, where it has three and 10,000:
-
-- level 1, models of real text: data model 200 (10,000 tokens a second, 8 epochs of 252,000), LSTM and Transformer-XL of
-  WikiText-2 170 and 150, LSTM of Yelp 70, translation data model 400 (4,200 tokens a second, 4 epochs): 990;
-- level 2, samples and EB-bleu: translations of 13,000 sources 120 and of the test set 55, 4 runs of EB-bleu of the
-  Transformer-XL 560 (9,000 tokens a second), of the LSTMs 300, of position unigrams and perplexities 100: 1,130;
-- level 3, models of samples: LSTM-512 270, LSTM-32 twice 100, translation 190, CoT 110 (400 steps), ScratchGAN 320
-  (450 steps): 990;
-- level 4, EB-C: 3 runs of 10,000 sequences a side of 3 models 250, damaged prefixes 150, translation 180, 1,000 a side
-  of CoT and ScratchGAN 40; EB-DD 60; rounds of RankGAN 70, then its EB-C 30: 780.
-
-On a machine that others used, too, all of these took 6,000: about 50 minutes of two cores, the longest of a level
-first.
+GPU and the published texts, named as in `textassay.study.exposure_bias.experiment.FILES`. ``laptop``, with three
+trainings of each model, takes one core about an hour: docs/studies/exposure-bias.md has the seconds of each stage.
 """
 
 from collections.abc import Mapping
@@ -30,6 +17,7 @@ from typing import Any
 
 from textassay.meta_evaluation import PublishedTable
 from textassay.study.presets import Contest, Network, scales
+from textassay.study.published_tables import parse_tables
 
 LENGTHS = (5, 10, 15, 20, 25, 30)  # of prefixes in table 2
 SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
@@ -37,7 +25,6 @@ DATA_MODEL, WIKI = "data model", "WikiText"
 ORACLE_COSTS = (8.67, 8.55)  # nats per token under the random LSTM, before and after RankGAN's rounds; in the text
 _KINDS: Mapping[str, str] = {"data": "D", "shuffled": "D_shuf", "random": "random"}
 _MISPRINT = 3.0  # printed spreads: so far apart two means of ten runs each are not
-_COLUMNS = tuple(map(str, LENGTHS))
 
 
 def bleu_row(model: str, prefixes: str) -> str:
@@ -52,90 +39,51 @@ def ratio_row(model: str, prefixes: str = "model") -> str:
     return f"EB-bleu({own})" if prefixes == "model" else f"EB-bleu({own}|{_KINDS.get(prefixes, prefixes)})"
 
 
-PUBLISHED = (
-    PublishedTable(
-        "table 2",
-        "EB-bleu on wiki-103, BLEU-3 in percent, by the number of words of the prefix",
-        (
-            *("C-bleu(LS|D)", "C-bleu(LS|LS)", "EB-bleu(LS)"),
-            *("C-bleu(TF|D)", "C-bleu(TF|TF)", "EB-bleu(TF)"),
-            *("C-bleu(TF|D_shuf)", "EB-bleu(TF|D_shuf)"),
-        ),
-        _COLUMNS,
-        (
-            (39.81, 39.23, 38.42, 37.43, 36.31, 34.80),
-            (38.90, 38.41, 37.73, 36.82, 35.70, 34.31),
-            (1.023, 1.023, 1.020, 1.017, 1.018, 1.016),
-            (56.81, 57.03, 56.84, 56.51, 56.32, 55.82),
-            (56.33, 56.22, 56.01, 55.83, 55.01, 55.12),
-            (1.009, 1.013, 1.012, 1.013, 1.014, 1.013),
-            (55.63, 55.04, 54.30, 53.69, 53.01, 52.29),
-            (1.020, 1.035, 1.044, 1.052, 1.060, 1.066),
-        ),
-        spreads=(
-            (0.11, 0.13, 0.10, 0.09, 0.13, 0.12),
-            (0.10, 0.11, 0.12, 0.13, 0.11, 0.09),
-            (0.003, 0.004, 0.003, 0.004, 0.005, 0.004),
-            (0.11, 0.12, 0.10, 0.13, 0.15, 0.09),
-            (0.10, 0.11, 0.11, 0.12, 0.12, 0.12),
-            (0.002, 0.003, 0.002, 0.002, 0.002, 0.003),
-            (0.11, 0.12, 0.13, 0.10, 0.12, 0.09),
-            (0.002, 0.002, 0.003, 0.001, 0.003, 0.003),
-        ),
-        note="Mean and spread of 10 runs of 10,000 continuations against 10,000. LS: LSTM, TF: Transformer-XL; after "
-        "the bar what the prefixes are of: the data, the model, the data with the words of each prefix shuffled.",
-    ),
-    PublishedTable(
-        "table 4",
-        "EB-C with people for the data: how often they do not choose the model's likeliest word",
-        tuple(f"{task}, l = {n}" for task, lengths in (("NLG", (10, 20, 30)), ("NMT", (5, 10, 15))) for n in lengths),
-        ("CGD(M|D)", "CGD(M|M)", "EB-C"),
-        (
-            (0.726, 0.738, 1.016),
-            (0.735, 0.752, 1.022),
-            (0.731, 0.752, 1.029),
-            (0.485, 0.482, 0.993),
-            (0.563, 0.562, 0.999),
-            (0.530, 0.526, 0.992),
-        ),
-        spreads=(
-            (0.004, 0.008, 0.014),
-            (0.004, 0.004, 0.012),
-            (0.007, 0.003, 0.010),
-            (0.005, 0.004, 0.008),
-            (0.005, 0.009, 0.017),
-            (0.008, 0.004, 0.019),
-        ),
-        note="Spread of 5 evaluations. NLG: Transformer-XL on wiki-103. NMT: translation of IWSLT14, German to "
-        "English.",
-    ),
-    PublishedTable(
-        "table 7",
-        "Perplexity",
-        (DATA_MODEL, "LSTM-512", "LSTM-32", "RankGAN"),
-        ("perplexity",),
-        ((55.85,), (115.3,), (156.3,), (53.43,)),
-        note="The paper does not say on which text; it is read as the test text of EMNLP-news. RankGAN, which was "
-        "trained in the setting of the random oracle only, cannot be better than the data model: 53.43 is unexplained "
-        "and no value to reach.",
-    ),
-    PublishedTable(
-        "perplexity, held-out",
-        "Perplexity on held-out text",
-        ("LSTM", "Transformer-XL", "Transformer-XL, all of the text"),
-        (WIKI,),
-        ((34.80,), (27.81,), (24.02,)),
-        note="Printed in section 4.2: on the test text of wiki-103, of models trained on half of the rest, or on all.",
-    ),
-    PublishedTable(
-        "BLEU of translation",
-        "BLEU-4 of translation, in percent",
-        ("translation model",),
-        ("test",),
-        ((35.81,),),
-        note="Printed in section 5.3: on the test text of IWSLT14, German to English, by beam search of width 10.",
-    ),
-)  # fmt: skip
+PUBLISHED = parse_tables("""
+table 2: EB-bleu on wiki-103, BLEU-3 in percent, by the number of words of the prefix
+                   |             5 |            10 |            15 |            20 |            25 |            30
+C-bleu(LS|D)       |  39.81 ± 0.11 |  39.23 ± 0.13 |  38.42 ± 0.10 |  37.43 ± 0.09 |  36.31 ± 0.13 |  34.80 ± 0.12
+C-bleu(LS|LS)      |  38.90 ± 0.10 |  38.41 ± 0.11 |  37.73 ± 0.12 |  36.82 ± 0.13 |  35.70 ± 0.11 |  34.31 ± 0.09
+EB-bleu(LS)        | 1.023 ± 0.003 | 1.023 ± 0.004 | 1.020 ± 0.003 | 1.017 ± 0.004 | 1.018 ± 0.005 | 1.016 ± 0.004
+C-bleu(TF|D)       |  56.81 ± 0.11 |  57.03 ± 0.12 |  56.84 ± 0.10 |  56.51 ± 0.13 |  56.32 ± 0.15 |  55.82 ± 0.09
+C-bleu(TF|TF)      |  56.33 ± 0.10 |  56.22 ± 0.11 |  56.01 ± 0.11 |  55.83 ± 0.12 |  55.01 ± 0.12 |  55.12 ± 0.12
+EB-bleu(TF)        | 1.009 ± 0.002 | 1.013 ± 0.003 | 1.012 ± 0.002 | 1.013 ± 0.002 | 1.014 ± 0.002 | 1.013 ± 0.003
+C-bleu(TF|D_shuf)  |  55.63 ± 0.11 |  55.04 ± 0.12 |  54.30 ± 0.13 |  53.69 ± 0.10 |  53.01 ± 0.12 |  52.29 ± 0.09
+EB-bleu(TF|D_shuf) | 1.020 ± 0.002 | 1.035 ± 0.002 | 1.044 ± 0.003 | 1.052 ± 0.001 | 1.060 ± 0.003 | 1.066 ± 0.003
+Mean and spread of 10 runs of 10,000 continuations against 10,000. LS: LSTM, TF: Transformer-XL; after the bar what
+the prefixes are of: the data, the model, the data with the words of each prefix shuffled.
+
+table 4: EB-C with people for the data: how often they do not choose the model's likeliest word
+            |      CGD(M|D) |      CGD(M|M) |          EB-C
+NLG, l = 10 | 0.726 ± 0.004 | 0.738 ± 0.008 | 1.016 ± 0.014
+NLG, l = 20 | 0.735 ± 0.004 | 0.752 ± 0.004 | 1.022 ± 0.012
+NLG, l = 30 | 0.731 ± 0.007 | 0.752 ± 0.003 | 1.029 ± 0.010
+NMT, l = 5  | 0.485 ± 0.005 | 0.482 ± 0.004 | 0.993 ± 0.008
+NMT, l = 10 | 0.563 ± 0.005 | 0.562 ± 0.009 | 0.999 ± 0.017
+NMT, l = 15 | 0.530 ± 0.008 | 0.526 ± 0.004 | 0.992 ± 0.019
+Spread of 5 evaluations. NLG: Transformer-XL on wiki-103. NMT: translation of IWSLT14, German to English.
+
+table 7: Perplexity
+           | perplexity
+data model |      55.85
+LSTM-512   |      115.3
+LSTM-32    |      156.3
+RankGAN    |      53.43
+The paper does not say on which text; it is read as the test text of EMNLP-news. RankGAN, which was trained in the
+setting of the random oracle only, cannot be better than the data model: 53.43 is unexplained and no value to reach.
+
+perplexity, held-out: Perplexity on held-out text
+                                | WikiText
+LSTM                            |    34.80
+Transformer-XL                  |    27.81
+Transformer-XL, all of the text |    24.02
+Printed in section 4.2: on the test text of wiki-103, of models trained on half of the rest, or on all.
+
+BLEU of translation: BLEU-4 of translation, in percent
+                  |  test
+translation model | 35.81
+Printed in section 5.3: on the test text of IWSLT14, German to English, by beam search of width 10.
+""")
 _RATIOS: Mapping[str, tuple[tuple[str, str, str], ...]] = {  # table 2: rows ratio, above, below; table 4: columns
     "table 2": (
         ("EB-bleu(LS)", "C-bleu(LS|D)", "C-bleu(LS|LS)"),
