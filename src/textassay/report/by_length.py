@@ -36,7 +36,7 @@ def lengths_figure(curves: Sequence[Curve], *, name: str = "") -> Figure:
                 curve.name if len(families) > 1 else _entry(curve),
                 tuple(Point(p.x, p.y, p.y_low, p.y_high) for p in points),
                 colour=CYCLE[place % len(CYCLE)],
-                dashes=place + own.index(curve.name),
+                dashes=place + place // len(CYCLE) + own.index(curve.name),
                 dots=len(points) <= _MARKED,
                 marker=place // len(CYCLE),
                 band=True,

@@ -8,6 +8,7 @@ Colours: hues of Okabe and Ito, "Color Universal Design" (2008), darkened until 
 
 import io
 import math
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
@@ -37,6 +38,8 @@ _BOLD_LETTER = 0.085
 _CAPITAL = 0.02  # more, of a capital or another wide letter
 _LABEL_HEIGHT = 0.15
 _LEGEND_ROW = 0.18
+_TITLE_LINE = 0.16
+_MOST_LINES = 3  # of the name of a panel
 _ROW = 0.25
 _NAME_WIDTH = 22
 _FOREST_WIDTH = 3.2
@@ -76,7 +79,7 @@ def _canvas_of(figure: Figure) -> Canvas:
 
 
 def _forest(plot: Forest) -> Canvas:
-    n, names = len(plot.rows), [_label(row.name) for row in plot.rows]
+    n, names = len(plot.rows), _labels([row.name for row in plot.rows])
     panels = plot.panels or ("",)
     left = 0.12 + max((_width(name, bold=row.bold) for row, name in zip(plot.rows, names, strict=True)), default=0)
     texts = max((len(row.text) for row in plot.rows), default=0)
@@ -86,7 +89,9 @@ def _forest(plot: Forest) -> Canvas:
     gap = 0.2
     least = _FOREST_WIDTH if len(panels) == 1 else 1.15 if plot.own_scales else 0.62
     each = max(least, (4.0 - gap * (n_columns - 1)) / n_columns)
-    above, below = (0.28 if plot.panels else 0.1), (0.26 if plot.own_scales else 0.1)
+    titles = [_wrapped(name, each + gap) for name in panels]
+    above = 0.1 + (0.02 + _TITLE_LINE * _most_lines(titles) if plot.panels else 0)
+    below = 0.26 if plot.own_scales else 0.1
     top = _LEGEND_ROW * len(plot.legend)
     width = left + each * n_columns + gap * (n_columns - 1) + right
     height = top + n_rows * (above + _ROW * n + below) - below + 0.46
@@ -111,7 +116,7 @@ def _forest(plot: Forest) -> Canvas:
     if len(panels) > n_columns and not plot.own_scales:
         drawn[0].tick_params(labelbottom=False)
     n_references = sum(row.reference for row in plot.rows)
-    for place, (axes, name) in enumerate(zip(drawn, panels, strict=True)):
+    for place, (axes, title) in enumerate(zip(drawn, titles, strict=True)):
         if plot.band is not None:
             axes.axvspan(*plot.band, color=REAL, alpha=0.13, linewidth=0)
         _references(axes, [line for line in plot.references if line.panel in (None, place)])
@@ -119,7 +124,7 @@ def _forest(plot: Forest) -> Canvas:
             axes.axhline(row_place, color=RULE, linewidth=0.5, zorder=0)
         if n_references:
             axes.axhline(n - n_references - 0.5, color=RULE, linewidth=0.8, zorder=0)
-        _panel_name(axes, shorten(printable(name), max(12, int((each + gap) / _BOLD_LETTER))))
+        _panel_name(axes, title)
     for place, (row, name) in enumerate(zip(plot.rows, names, strict=True)):
         ink, weight = REAL if row.reference else INK, "bold" if row.bold else "normal"
         for axes in drawn[::n_columns]:
@@ -164,11 +169,13 @@ def _curves(plot: Curves) -> Canvas:
     named = [s for s in plot.series if s.name and not s.beside] if plot.legend else []
     entries = {s.name: _line_key(s, _colour_of(plot, s)) for s in named}
     left, bottom = 0.62, 0.46
-    right = 0.3 + _LETTER * max((len(_label(s.name)) for s in beside), default=0) if beside else 0.2
+    right = 0.3 + _LETTER * max(map(len, _labels([s.name for s in beside]))) if beside else 0.2
     each, tall = plot.size[0] - left - 0.12, plot.size[1] - 0.54
     tall = max(tall, _LABEL_HEIGHT * len(beside))
     names_above = any(line.axis == "x" and line.name for line in plot.references)
-    gap, above = (0.5 if plot.own_scales else 0.18), 0.1 + (0.2 if plot.panels or names_above else 0)
+    gap = 0.5 if plot.own_scales else 0.18
+    titles = [_wrapped(name, each + gap) for name in panels]
+    above = 0.1 + (0.2 if plot.panels or names_above else 0) + _TITLE_LINE * max(0, _most_lines(titles) - 1)
     width = left + each * n_columns + gap * (n_columns - 1) + right
     legend_columns = max(1, int((width - 0.6) / (0.5 + _LETTER * max(map(len, entries), default=1))))
     top = _LEGEND_ROW * math.ceil(len(entries) / legend_columns)
@@ -176,7 +183,7 @@ def _curves(plot: Curves) -> Canvas:
     height = top + row_height * (n_rows - 1) + tall + above + bottom
     figure: Canvas | None = None
     drawn: list[Axes] = []
-    for place, name in enumerate(panels):
+    for place, title in enumerate(titles):
         row, column = divmod(place, n_columns)
         start, from_top = left + column * (each + gap), top + row * row_height + above
         place_of = {"left": start, "right": width - start - each, "top": from_top, "bottom": height - from_top - tall}
@@ -188,7 +195,7 @@ def _curves(plot: Curves) -> Canvas:
         axes.grid(visible=True, color=RULE, linewidth=0.4)
         axes.set_axisbelow(True)
         _references(axes, plot.references)
-        _panel_name(axes, name)
+        _panel_name(axes, title)
         if not plot.own_scales:
             axes.tick_params(labelleft=column == 0, labelbottom=place + n_columns >= len(panels))
         drawn.append(axes)
@@ -207,6 +214,10 @@ def _curves(plot: Curves) -> Canvas:
         x, y = ((p.x, p.x_low, p.x_high) for p in points), ((p.y, p.low, p.high) for p in points)
         _limits(axes, "x", plot.x, [*(v for ends in x for v in ends), *lines["x"]], margin=0.03)
         _limits(axes, "y", plot.y, [*(v for ends in y for v in ends), *lines["y"]], margin=0.06)
+    for series in plot.series:
+        _name_points(
+            drawn[series.panel], series, end=each + (gap if series.panel % n_columns < n_columns - 1 else right)
+        )
     drawn[0].set_ylabel(printable(plot.y.name), color=MUTED, labelpad=3)
     figure.text((left + width - right) / 2 / width, 0.05 / height, printable(plot.x.name), color=MUTED, ha="center")
     if plot.text:
@@ -235,14 +246,23 @@ def _series(axes: Axes, series: Series, colour: str) -> None:
     for point in known:
         if point.x_low is not None and point.x_high is not None:
             axes.plot([point.x_low, point.x_high], [point.y or 0.0] * 2, "-", color=colour, linewidth=1.1, alpha=0.7)
-        if point.label:
-            axes.annotate(printable(point.label), (point.x or 0.0, point.y or 0.0), (3, 3), color=MUTED, fontsize=7,
-                          textcoords="offset points")  # fmt: skip
     look: dict[str, Any] = {"linestyle": dashes if series.line else "none", "linewidth": 0.8 if series.thin else 1.3}
     if series.dots:
         look |= {"marker": _MARKERS[series.marker % len(_MARKERS)], "ms": 3.6, "mec": colour,
                  "mfc": "none" if series.hollow else colour, "mew": 0.9 if series.hollow else 0}  # fmt: skip
     axes.plot(x, y, color=colour, **look)
+
+
+def _name_points(axes: Axes, series: Series, *, end: float) -> None:
+    """Write the names of points right of them, or left where the panel and what is free beside it end after `end`."""
+    to_inches = axes.transData + axes.figure.dpi_scale_trans.inverted()
+    left = axes.transAxes.transform((0, 0))[0] / axes.figure.dpi
+    for point in series.points:
+        if point.label and point.x is not None and point.y is not None:
+            name = printable(point.label)
+            fits = to_inches.transform((point.x, point.y))[0] - left + _LETTER * len(name) <= end
+            axes.annotate(name, (point.x, point.y), (3 if fits else -3, 3), color=MUTED, fontsize=7,
+                          textcoords="offset points", ha="left" if fits else "right")  # fmt: skip
 
 
 def _bars(plot: Bars) -> Canvas:
@@ -272,14 +292,14 @@ def _bars(plot: Bars) -> Canvas:
     _scale(axes, plot.y, "y", most=5)
     _limits(axes, "y", plot.y, [0.0, *(x for g in plot.groups for b in g.bars for x in (b.value, b.high))], margin=0.06)
     axes.set_ylabel(printable(plot.y.name), color=MUTED, labelpad=3)
-    axes.set_xticks(range(n), [_label(group.name) for group in plot.groups])
+    axes.set_xticks(range(n), _labels([group.name for group in plot.groups]))
     axes.tick_params(axis="x", length=0, labelsize=8.5, labelcolor=INK)
     _legend(figure, {name: _key(mark) for name, mark in plot.legend}, left=0.68, columns=2)
     return figure
 
 
 def _heat_map(plot: HeatMap) -> Canvas:
-    rows, columns = [_label(name) for name in plot.rows], [_label(name) for name in plot.columns]
+    rows, columns = _labels(plot.rows), _labels(plot.columns)
     left = 0.12 + max(
         (_width(row, bold=name in plot.bold) for row, name in zip(rows, plot.rows, strict=True)), default=0
     )
@@ -318,8 +338,25 @@ def _width(name: str, *, bold: bool = False) -> float:
     return (_BOLD_LETTER if bold else _LETTER) * len(name) + _CAPITAL * (wide + 2 * asian)
 
 
-def _label(name: str) -> str:
-    return shorten(printable(name), _NAME_WIDTH)
+def _labels(names: Sequence[str]) -> list[str]:
+    """Return names cut to one width, which is twice the usual one, or any, where two would look the same."""
+    whole = list(map(printable, names))
+    for width in (_NAME_WIDTH, 2 * _NAME_WIDTH):
+        cut = [shorten(name, width) for name in whole]
+        if len(set(cut)) == len(set(whole)):
+            return cut
+    return whole
+
+
+def _wrapped(name: str, width: float) -> str:
+    """Return the name of a panel in up to three lines of so many inches."""
+    letters = max(12, int(width / _BOLD_LETTER))
+    lines = textwrap.wrap(printable(name), letters)
+    return "\n".join(lines if len(lines) <= _MOST_LINES else textwrap.wrap(shorten(name, 2 * letters), letters))
+
+
+def _most_lines(titles: Sequence[str]) -> int:
+    return max((title.count("\n") + 1 for title in titles if title), default=0)
 
 
 def _colour_of(plot: Curves, series: Series) -> str:
@@ -339,8 +376,10 @@ def _paler(colour: str, share: float) -> str:
 
 
 def _panel_name(axes: Axes, name: str) -> None:
-    if name:
-        axes.annotate(printable(name), (0, 1), (0, 5), "axes fraction", "offset points", color=INK, fontweight="bold")
+    for place, line in enumerate(reversed(name.split("\n"))):
+        if line:
+            axes.annotate(line, (0, 1), (0, 5 + 72 * _TITLE_LINE * place), "axes fraction", "offset points", color=INK,
+                          fontweight="bold")  # fmt: skip
 
 
 def _references(axes: Axes, references: Sequence[Reference], *, beside: bool = False) -> None:
@@ -440,12 +479,13 @@ def _names_beside(axes: Axes, series: Sequence[Series], *, height: float) -> Non
     known = [s for s in series if s.points and s.points[s.anchor].y is not None]
     places = [to_axes.transform((s.points[s.anchor].x or 0.0, s.points[s.anchor].y or 0.0)) for s in known]
     order = sorted(range(len(known)), key=lambda k: -float(places[k][1]))
+    labels = _labels([s.name for s in known])
     heights = _apart([float(places[k][1]) for k in order], _LABEL_HEIGHT / height)
     for k, beside in zip(order, heights, strict=True):
         x, y = places[k]
         axes.plot([x, 1.03], [y, beside], color=RULE, linewidth=0.7, clip_on=False, zorder=0, transform=axes.transAxes)
         ink = REAL if known[k].colour == "real" else INK
-        axes.text(1.045, beside, _label(known[k].name), va="center", color=ink, fontsize=8, transform=axes.transAxes,
+        axes.text(1.045, beside, labels[k], va="center", color=ink, fontsize=8, transform=axes.transAxes,
                   fontweight="bold" if known[k].bold else "normal")  # fmt: skip
 
 
