@@ -579,10 +579,9 @@ class _Translation:
 
     def add(self) -> None:
         """Add BLEU, samples and next words of the first model, and exposure bias of the second."""
-        plan, texts, train = self.plan, self.texts, self.texts.train
+        plan, texts = self.plan, self.texts
         data = self._training("translation data model", None, seed=self._seed("data"))
-        n_drawn = len(train) if plan.scale.n_drawn_pairs is None else min(plan.scale.n_drawn_pairs, len(train))
-        pair_sets = {"train": train.take(np.arange(n_drawn)), "valid": texts.valid, "held": texts.held}
+        pair_sets = {"train": texts.train, "valid": texts.valid, "held": texts.held}
         drawn = self._drawing(data, pair_sets)
         own = self._training("translation model", (drawn, pair_sets), seed=self._seed("model"))
         plan.experiment.translation |= {"quality": self._quality(data), "bias": self._bias(own, data, drawn)}

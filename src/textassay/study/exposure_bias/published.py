@@ -230,7 +230,6 @@ class ExposureScale:
     translation: Network  # Both translation models
     byte_pairs: int  # Tokens of translation
     n_held_back: int  # Pairs that no translation model sees
-    n_drawn_pairs: int | None  # Pairs that the translation model under test learns from; none for all
     translation_lengths: tuple[int, ...]  # Prefix lengths of translation
     # Next-word task: prefixes of each side at each length, a multiple of 5, and simulated raters, who take turns
     n_prefixes: int
@@ -324,12 +323,11 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     n_fresh=(500, 2000, 10_000),
     translation=(
         Network("tiny", {"max_epochs": 10}),
-        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 3}),
+        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 12}),
         Network("paper"),
     ),
     byte_pairs=(1000, 4000, 8000),
     n_held_back=(100, 10_000, 10_000),
-    n_drawn_pairs=(None, 6000, None),
     translation_lengths=((1, 2, 3), (5, 10, 15), (5, 10, 15)),
     n_prefixes=(40, 200, 3000),
     n_raters=(10, 20, 300),
