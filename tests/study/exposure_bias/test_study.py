@@ -16,7 +16,7 @@ from made_up_exposure import MICRO, long_sentences, make_exposure_results, write
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Interval
 from textassay.execution import workers
-from textassay.exposure import DISTANCES, BleuRun, cgd_curve, eb_bleu_of_runs, eb_c
+from textassay.exposure import DISTANCES, BleuRun, PrefixRun, cgd_curve, eb_bleu_of_runs, eb_c
 from textassay.generator import Quantity, load_model
 from textassay.meta_evaluation import Reproduction
 from textassay.study import Network
@@ -275,8 +275,24 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
 
 
 @pytest.mark.feature("EB-23")
-def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(study: ExposureStudy) -> None:
-    found, result = study.measured(), study.result()
+def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(data: Path, tmp_path: Path) -> None:
+    study = _made(data, tmp_path, scale=replace(MICRO, runs=1))
+    measured = {
+        part: {model: {kind: kinds[kind][0] for kind in ("data", "model")} for model, kinds in models.items()}
+        for part, models in (("synthetic", study.experiment.synthetic), ("others", study.experiment.others))
+    }
+    with workers(1):
+        study.stages.compute(
+            [stage for models in measured.values() for kinds in models.values() for stage in kinds.values()]
+        )
+    found = {
+        part: {
+            model: {kind: (PrefixRun.from_dict(study.outcome(stage)),) for kind, stage in kinds.items()}
+            for model, kinds in models.items()
+        }
+        for part, models in measured.items()
+    }
+    result = exposure_reproduction(replace(MADE_UP, **found))
     curves = {curve.name: curve for curve in result.curves if curve.title == "Figure 4: EB-C of models"}
     assert {curve.y for curve in curves.values()} == {"EB-C, Jensen-Shannon"}
     panels = {name: curve.family for name, curve in curves.items()}
@@ -285,7 +301,7 @@ def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(
         **dict.fromkeys(("LSTM-512", "LSTM-32", "ScratchGAN", "CoT"), news),
         **dict.fromkeys((RANDOM_ORACLE, "RankGAN"), random),
     }
-    for model, kinds in {**found.synthetic, **found.others}.items():
+    for model, kinds in {**found["synthetic"], **found["others"]}.items():
         wanted = eb_c(kinds["data"], kinds["model"], "js").values[1:]
         assert [point.y for point in curves[model].points] == pytest.approx(wanted.tolist()), model
         assert [point.x for point in curves[model].points] == list(range(1, 20))
@@ -366,7 +382,7 @@ def test_on_real_news_what_the_paper_found_is_found_again(data_dir: Path, tmp_pa
 def test_shuffled_prefixes_of_real_reviews_cost_more_than_own_ones_and_more_as_they_grow(
     data_dir: Path, tmp_path: Path
 ) -> None:
-    """One word is the same in any order; from four on, order is lost. Six runs of one LSTM on all of the text, paired."""
+    """One word is the same in any order; from four on, order is lost. Six runs of one LSTM on all text, paired."""
     scale = replace(
         EXPOSURE_SCALES["laptop"], name="test", most={"yelp": None}, lengths={"yelp": (1, 4, 8)}, bleu_runs=6,
         n_bleu={"yelp": 10_000}, lstm={"yelp": Network("small", {"max_epochs": 2})}, retrained=False,
