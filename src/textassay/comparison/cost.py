@@ -336,8 +336,12 @@ def _work(
         yield f"dd {kind}" if family == "dd" else family, ", ".join(names), sizes
 
 
+@cache
 def probe() -> float:
-    """Return the processor seconds that a fixed piece of sorting, counting and linear algebra takes, least of five."""
+    """Return the processor seconds that a fixed piece of sorting, counting and linear algebra takes, least of five.
+
+    It is measured once in a process.
+    """
     numbers = np.random.default_rng(0).integers(0, 1 << 40, 1 << 20)
     square = (numbers[: 1 << 18] % 1000).reshape(512, 512).astype(np.float64)
     seconds = []
