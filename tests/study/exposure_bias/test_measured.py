@@ -70,8 +70,8 @@ def test_deviations_rise_from_prefixes_of_data_to_own_to_corrupted_ones() -> Non
     oracle = RandomLstm(100, length=10, seed=3)
     model = make_generator("lstm", preset="exposure-32", max_epochs=6, max_length=10, learning_rate=0.01, batch_size=32)
     model.fit(oracle.sample(2000, seed=0), oracle.sample(200, seed=1))
-    kinds = ("data", "model", "corrupted:0.1", "corrupted:0.3")
-    measured = measure_runs(model, oracle, kinds, range(10), 1000, n_runs=3, seed=5)
+    kinds = ("data", "model", "corrupted:0.2", "corrupted:0.5")
+    measured = measure_runs(model, oracle, kinds, range(10), 1000, n_runs=4, seed=5)
     runs = {kind: after_words(measured[kind]) for kind in kinds}
     results = replace(NOTHING, synthetic={"LSTM-512": {kind: tuple(measured[kind]) for kind in kinds}})
     assert _verdicts(results)["B7"] == "holds"
