@@ -78,7 +78,7 @@ from textassay.study.judges.published import REAL as OF_REAL
 from textassay.study.judges.results import agreement_cells, correlation_table
 from textassay.study.presets import as_json
 from textassay.study.staged_study import StagedStudy
-from textassay.study.stages import Done, Stage
+from textassay.study.stages import Stage
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -508,7 +508,7 @@ class GeneratorsStudy(StagedStudy):
         )  # fmt: skip
 
     def _report(self, judges: Judges) -> "_Report":
-        world, judged = judges.world, judged_world(judges, self._done)
+        world, judged = judges.world, judged_world(judges, self.done)
         drawing: dict[str, Any] = {"n_resamples": self.n_resamples, "seed": self.seed}
         results = {name: self.outcome(one.exact) for name, one in world.generated.items() if one.exact is not None}
         exact = exact_orders({name: result for name, result in results.items() if name in judged.ranked})
@@ -530,11 +530,6 @@ class GeneratorsStudy(StagedStudy):
         paper = drawn_values(about, judged.evaluations, [g for g in PAPER_NAMES if g in judged.ranked], **drawing)
         findings = [*check_paper(paper, level=LEVEL), *check_orders(known, about, level=LEVEL)]
         return _Report(world.name, tables, findings, by_closeness(judged), exact[0].order if exact else ())
-
-    def _done(self, stage: Stage) -> Done:
-        done = self.stages.done(stage)
-        assert done is not None, f"{stage.label} is not done"
-        return done
 
     def _settings(self) -> dict[str, Any]:
         scale = as_json(self.scale)
