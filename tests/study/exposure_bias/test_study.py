@@ -277,22 +277,19 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
 @pytest.mark.feature("EB-23")
 def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(data: Path, tmp_path: Path) -> None:
     study = _made(data, tmp_path, scale=replace(MICRO, runs=1))
+    planned = study.experiment
     measured = {
-        part: {model: {kind: kinds[kind][0] for kind in ("data", "model")} for model, kinds in models.items()}
-        for part, models in (("synthetic", study.experiment.synthetic), ("others", study.experiment.others))
+        model: {kind: kinds[kind][0] for kind in ("data", "model")}
+        for model, kinds in {**planned.synthetic, **planned.others}.items()
     }
     with workers(1):
-        study.stages.compute(
-            [stage for models in measured.values() for kinds in models.values() for stage in kinds.values()]
-        )
+        study.stages.compute([stage for kinds in measured.values() for stage in kinds.values()])
     found = {
-        part: {
-            model: {kind: (PrefixRun.from_dict(study.outcome(stage)),) for kind, stage in kinds.items()}
-            for model, kinds in models.items()
-        }
-        for part, models in measured.items()
+        model: {kind: (PrefixRun.from_dict(study.outcome(stage)),) for kind, stage in kinds.items()}
+        for model, kinds in measured.items()
     }
-    result = exposure_reproduction(replace(MADE_UP, **found))
+    synthetic, others = ({model: found[model] for model in models} for models in (planned.synthetic, planned.others))
+    result = exposure_reproduction(replace(MADE_UP, synthetic=synthetic, others=others))
     curves = {curve.name: curve for curve in result.curves if curve.title == "Figure 4: EB-C of models"}
     assert {curve.y for curve in curves.values()} == {"EB-C, Jensen-Shannon"}
     panels = {name: curve.family for name, curve in curves.items()}
@@ -301,7 +298,7 @@ def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(
         **dict.fromkeys(("LSTM-512", "LSTM-32", "ScratchGAN", "CoT"), news),
         **dict.fromkeys((RANDOM_ORACLE, "RankGAN"), random),
     }
-    for model, kinds in {**found["synthetic"], **found["others"]}.items():
+    for model, kinds in found.items():
         wanted = eb_c(kinds["data"], kinds["model"], "js").values[1:]
         assert [point.y for point in curves[model].points] == pytest.approx(wanted.tolist()), model
         assert [point.x for point in curves[model].points] == list(range(1, 20))
