@@ -89,15 +89,15 @@ def _with_perplexities(costs: dict[str, float]) -> ExposureResults:
 def test_eb_c_of_figure_2_is_near_one_and_rises_a_little_by_three_distances() -> None:
     """Eight LSTMs of 32 units, each trained on draws of a random LSTM of its own and measured against that.
 
-    The rise from the first lengths to the last is tested over the eight, by a one-sided signed-rank test at 5 %.
+    The rise from the first length to the last four is tested over the eight, by a one-sided signed-rank test at 5 %.
     Greedy deviations are zeros and ones: a panel of the figure, but too rough for a trend.
     """
     length = 12
     runs: dict[str, tuple[PrefixRun, ...]] = {"data": (), "model": ()}
     for seed in range(1, 9):
         oracle = RandomLstm(50, length=length, seed=seed)
-        model = make_generator("lstm", preset="exposure-32", max_epochs=4, length=length, max_length=length, seed=seed)
-        model.fit(oracle.sample(4000, seed=seed))
+        model = make_generator("lstm", preset="exposure-32", max_epochs=8, length=length, max_length=length, seed=seed)
+        model.fit(oracle.sample(2000, seed=seed))
         measured = measure_runs(model, oracle, tuple(runs), range(length), 2000, n_runs=1, seed=seed)
         runs = {kind: (*before, *measured[kind]) for kind, before in runs.items()}
     panels = _figure_2(runs)
@@ -110,7 +110,7 @@ def test_eb_c_of_figure_2_is_near_one_and_rises_a_little_by_three_distances() ->
             [own.means[distance][1:] / data.means[distance][1:] for data, own in zip(*runs.values(), strict=True)]
         )
         assert list(panels[panel].values()) == pytest.approx(rates.mean(axis=0).tolist())
-        rises = rates[:, -4:].mean(axis=1) - rates[:, :2].mean(axis=1)
+        rises = rates[:, -4:].mean(axis=1) - rates[:, 0]
         assert stats.wilcoxon(rises, alternative="greater").pvalue < 0.05, (panel, rises)
         assert rises.mean() < 0.1, (panel, rises)
 
