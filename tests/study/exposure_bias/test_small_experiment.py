@@ -87,14 +87,15 @@ def _with_perplexities(costs: dict[str, float]) -> ExposureResults:
 
 @pytest.mark.feature("EB-18")
 def test_eb_c_of_figure_2_is_near_one_and_rises_a_little_by_three_distances() -> None:
-    """Eight LSTMs of 32 units, each trained on draws of a random LSTM of its own and measured against that.
+    """Twelve LSTMs of 32 units, each trained on draws of a random LSTM of its own and measured against that.
 
-    The rise from the first length to the last four is tested over the eight, by a one-sided signed-rank test at 5 %.
-    Greedy deviations are zeros and ones: a panel of the figure, but too rough for a trend.
+    The rise from the first length to the last four is tested over the twelve, by a one-sided signed-rank test at 5 %.
+    Greedy deviations are zeros and ones: a panel of the figure, but too rough for a trend. Sizes and the trend were
+    chosen on seeds 1 to 30, which are not among those tested.
     """
     length = 12
     runs: dict[str, tuple[PrefixRun, ...]] = {"data": (), "model": ()}
-    for seed in range(1, 9):
+    for seed in range(31, 43):
         oracle = RandomLstm(50, length=length, seed=seed)
         model = make_generator("lstm", preset="exposure-32", max_epochs=8, length=length, max_length=length, seed=seed)
         model.fit(oracle.sample(2000, seed=seed))
