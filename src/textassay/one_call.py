@@ -99,6 +99,7 @@ Model = TextGenerator | str | os.PathLike[str]
 Probabilities = Mapping[Any, float] | npt.ArrayLike
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
+_CALLED_REAL = ("human", "humans", "people", "person", "reference", "references", "gold")
 _TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
@@ -308,6 +309,7 @@ def judge(
     text_column: str | None = None,
     system_column: str | None = None,
     rater_column: str | None = None,
+    real_name: str | None = None,
     gold: Mapping[str, Mapping[str, float]] | Sequence[str] = (),
     train: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
@@ -332,13 +334,15 @@ def judge(
         Generator name to its texts, at least 2, as `textassay.compare` takes them; or a finished comparison. Without
         any, the texts that `ratings` have.
     real
-        Real text, where `generated` is texts; by default the real texts of the ratings.
+        Real text, where `generated` is texts; by default the texts that the ratings call ``real``.
     ratings
         People's judgements: a file that ``textassay human`` or `ratings` tables have, or what it was read into.
     rating_columns, text_column, system_column, rater_column
         Columns of any other CSV file of ratings: one or more criteria, each of which ranks the generators, the texts,
         who wrote them and who judged. ``*`` stands for the number of numbered columns. The last three may be left out
         where they have usual names, or where there is no rater.
+    real_name
+        Which system of the ratings is the real text where none is called ``real``, such as ``human``; not ranked.
     gold
         Known orders: name to the score of each generator, higher is better; or files of such.
     train
@@ -372,9 +376,15 @@ def judge(
     settings = metric_settings(effort=effort, encoder=encoder, has_features=False, folds=5, level=level, paper=False)
     chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
     full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
-    criteria = _criteria(ratings, text_column, rating_columns, system_column, rater_column)
-    people = next(iter(criteria.values()), None)
+    from_items = not finished and not generated
+    if real_name is not None and (ratings is None or not from_items):
+        raise OptionError("real_name says which texts of ratings are real: give ratings, and texts of nothing else")
     source = "the ratings" if isinstance(ratings, Judgements) else str(ratings)
+    criteria = {
+        name: _with_real(judged, real_name, source)
+        for name, judged in _criteria(ratings, text_column, rating_columns, system_column, rater_column).items()
+    }
+    people = next(iter(criteria.values()), None)
     if isinstance(kept, KeptComparison):
         texts: dict[str, Any] = {name: kept.texts.get(name) for name in kept.comparison.generators}
     else:
@@ -385,7 +395,6 @@ def judge(
     notes: list[str] = []
     golds = []
     for criterion, judged in criteria.items():
-        from_items = not finished and not generated
         of_people = _of_people(judged, texts, names, votes, notes, source, from_items=from_items)
         golds += [replace(gold, name=_of_criterion(gold.name, criterion)) for gold in of_people]
     golds = _with_orders(golds, gold, names, full_names, notes)
@@ -432,6 +441,7 @@ def judge(
         findings=[finding for finding in comparison.findings if finding.generator in (*names, FLOOR)]
         if finished
         else comparison.findings,
+        real=_real_words(people, real_name, source, is_given=real is not None) if from_items else "",
         level=level,
         n_resamples=n_resamples,
         seed=seed,
@@ -455,6 +465,29 @@ def _criteria(
     if not (columns or text or system or rater):
         return {"": read_judgements(Path(ratings))}
     return read_rating_columns(Path(ratings), columns, text=text, system=system, rater=rater)
+
+
+def _with_real(people: Judgements, name: str | None, source: str) -> Judgements:
+    """Return the judgements with the texts of the system `name` as real ones."""
+    if name is None:
+        return people
+    if name not in people.generators:
+        raise InputError(
+            f"{source} has no system '{name}' (--real-name): it has {', '.join(people.generators) or 'none'}"
+        )
+    if people.is_real.any():
+        raise InputError(f"{source} has texts called real, and --real-name {name} names others: leave it out")
+    items = (replace(item, generator=None) if item.generator == name else item for item in people.items)
+    return replace(people, items=tuple(items))
+
+
+def _real_words(people: Judgements | None, name: str | None, source: str, *, is_given: bool) -> str:
+    """Return which text is the real one that metrics compare with, and whether people judged real texts, too."""
+    n_real = 0 if people is None else int(people.is_real.sum())
+    called = f"{n_real:,} texts that {source} calls {name or 'real'}"
+    if not is_given:
+        return called
+    return f"as given; {called} are not ranked" if n_real else "as given"
 
 
 def _of_criterion(name: str, criterion: str) -> str:
@@ -482,7 +515,11 @@ def _judged_texts(
         raise InputError(f"{source} names no generator: give texts by name, and call its items NAME:LINE")
     texts[FLOOR] = [item.text for item in people.items if item.generator is None] if real is None else real
     if real is None and not all(texts[FLOOR] or [""]):
-        raise InputError(f"{source} has no real texts: give real text")
+        names = [name for name in people.generators if name.lower() in _CALLED_REAL] or ["NAME"]
+        raise InputError(
+            f"{source} calls no text real, but {', '.join(people.generators)}: give real text by --real FILE, or say "
+            f"which of them it is by --real-name {names[0]}"
+        )
     return {name: as_texts(judged, name) for name, judged in texts.items()}
 
 

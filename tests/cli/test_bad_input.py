@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,6 +145,32 @@ def test_unknown_tokenizer_names_the_nearest(refused: Refused) -> None:
 
 def test_unknown_option_names_the_nearest(refused: Refused) -> None:
     assert "did you mean --metrics" in refused("compare", "--real", "real.txt", "lstm.txt", "--metric", "dd")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            ("compare", "--normalize", "tokens"),
+            "--normalize takes no value: leave out 'tokens' after it, or name a file",
+        ),
+        (("inspect", "--lowercase", "true"), "--lowercase takes no value: leave out 'true' after it"),
+        (("compare", "--json", "lstn.txt"), "or name a file (no file lstn.txt; did you mean lstm.txt"),
+        (("judge", "--gold", "a>b", "--json", "x.json"), "--json takes no value: leave out 'x.json' after it"),
+        (("human", "power", "--json", "x.json"), "--json takes no value: leave out 'x.json' after it"),
+        (("compare", "--metrics", "--json"), "--metrics needs a value (LIST), got the option --json"),
+        (("inspect", "--train", "--lowercase"), "--train needs a value (FILE), got the option --lowercase"),
+    ],
+)
+def test_an_option_that_takes_no_value_or_has_none(refused: Refused, arguments: tuple[str, ...], expected: str) -> None:
+    texts = () if arguments[0] == "human" else ("--real", "real.txt", "a=lstm.txt")
+    assert expected in refused(*arguments, *texts)
+
+
+@pytest.mark.usefixtures("folder")
+def test_texts_may_stand_behind_an_option_without_a_value(run: Callable[..., Any]) -> None:
+    for texts in (["lstm.txt"], ["a=lstm.txt"], ["--", "lstm.txt"]):
+        assert run("inspect", "--real", "real.txt", "--normalize", *texts).status == 0
 
 
 def test_unknown_command_names_the_nearest(refused: Refused) -> None:

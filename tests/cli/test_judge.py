@@ -253,3 +253,45 @@ def test_columns_of_any_csv_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "no column holds the system: name it with --system-column; columns: Input.text" in capsys.readouterr().err
     assert main(["judge", "--gold", "a>b", "--text-column", "x", "a=1", "b=2"]) == 2
     assert "columns of ratings are named, but no file" in capsys.readouterr().err
+
+
+def test_a_rated_system_called_human_is_ranked_unless_it_is_named_as_real_text(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["text,system,rater,score"]
+    for place, name in enumerate(("human", "good", "fair", "poor")):
+        lines = (files / f"{name if place else 'real'}.txt").read_text().splitlines()[:20]
+        rows += [f"{line},{name},r,{5 - place}" for line in lines]
+    (files / "rated.csv").write_text("\n".join(rows) + "\n")
+    arguments = ["judge", "--ratings", str(files / "rated.csv"), "--rating-column", "score", "--metrics", "length",
+                 "--resamples", "100", "--quiet"]  # fmt: skip
+    real = ["--real", str(files / "real.txt")]
+    found = []
+    for more in (real, ["--real-name", "human"], [*real, "--real-name", "human"]):
+        assert main([*arguments, *more, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        (gold,) = document["golds"]
+        found.append((document["generators"], document["real"], gold["floor"]))
+    rest, rated = ["good", "fair", "poor"], f"20 texts that {files / 'rated.csv'} calls human"
+    assert found == [
+        (["human", *rest], "as given", None),
+        (rest, rated, 5.0),
+        (rest, f"as given; {rated} are not ranked", 5.0),
+    ]
+    assert main([*arguments, "--real-name", "human"]) == 0
+    first_screen = " ".join(capsys.readouterr().out.split()[:120])
+    assert "Real text 20 texts that" in first_screen
+    for more, message in (
+        ([], "calls no text real, but human, good, fair, poor: give real text by --real FILE, or say which of them it "
+             "is by --real-name human"),
+        (["--real-name", "people"], "has no system 'people' (--real-name): it has human, good, fair, poor"),
+        (["--real-name", "human", *real, "a=a.txt"], "--real-name human says which texts of --ratings are real"),
+    ):  # fmt: skip
+        assert main([*arguments, *more]) == 2
+        told = capsys.readouterr().err
+        assert message in told
+        assert told.count("\n") == 1
+    (files / "both.csv").write_text("\n".join([*rows, "w1 w2,real,r,5"]) + "\n")
+    arguments[2] = str(files / "both.csv")
+    assert main([*arguments, "--real-name", "human"]) == 2
+    assert "has texts called real, and --real-name human names others" in capsys.readouterr().err

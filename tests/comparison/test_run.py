@@ -329,7 +329,7 @@ def test_text_that_dd_learns_from_and_is_not_tested_on(tmp_path: Path) -> None:
     assert estimates["model"].value == own.value == found.explanations[0].value
     assert own.value != dd(generated, real, effort="quick", folds=2, seed=1).value
     (tmp_path / "results.json").write_text(json.dumps(found.to_dict()))
-    with pytest.raises(InputError, match=r"results of other settings \(fit_real .*, now none\)"):
+    with pytest.raises(InputError, match=r"results of other settings \(with --fit-real before, now without\)"):
         compare({"model": generated}, real, out=tmp_path, **settings)
     again = compare({"model": generated}, real, fit_real=more, out=tmp_path, **settings)
     assert [row.estimate and row.estimate.value for row in again.results] == [

@@ -148,7 +148,7 @@ def test_compressed_files_that_are_none_or_cut_off(ending: str, tmp_path: Path) 
         read_texts(path)
     latin = tmp_path / f"b.txt{ending}"
     latin.write_bytes(gzip.compress(b"\xe4") if ending == ".gz" else _zst(b"\xe4"))
-    with pytest.raises(InputError, match=r"iconv -f WINDOWS-1252 -t UTF-8 b\.txt > utf8-b\.txt"):
+    with pytest.raises(InputError, match=r"iconv -f WINDOWS-1252 -t UTF-8 < b\.txt > utf8-b\.txt"):
         read_texts(latin)
 
 

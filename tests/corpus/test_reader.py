@@ -240,7 +240,7 @@ def test_wrong_encodings_name_line_and_byte(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(source_module, "_BLOCK", block)
     path = write(tmp_path / "f.txt", b"one\ntwo\ncaf\xe9 x\n")
     assert message_of(path) == (
-        f"{path} is not UTF-8: byte 0xE9 in line 3 (byte 11); convert it with iconv -f WINDOWS-1252 -t UTF-8 f.txt > "
+        f"{path} is not UTF-8: byte 0xE9 in line 3 (byte 11); convert it with iconv -f WINDOWS-1252 -t UTF-8 < f.txt > "
         "utf8-f.txt or from its own encoding"
     )
     cut = write(tmp_path / "cut.txt", "caf\u00e9".encode()[:-1])
@@ -248,6 +248,37 @@ def test_wrong_encodings_name_line_and_byte(tmp_path: Path, monkeypatch: pytest.
     binary = write(tmp_path / "b.txt", b"a\nPK\x03\0\0")
     assert "is a binary file: zero byte in line 2 (byte 5)" in message_of(binary)
     assert "is UTF-16: convert it with iconv -f UTF-16" in message_of(write(tmp_path / "u.txt", "a\n".encode("utf-16")))
+
+
+@pytest.mark.parametrize("block", [4, 1 << 20])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("f.txt", "a b\rc d\re\r"),
+        ("f.txt", "a b\rc d\n"),
+        ("f.jsonl", '{"text": "a"}\r{"text": "b"}\r'),
+        ("f.csv", "text,x\ra,1\rb,2\r"),
+    ],
+)
+def test_line_ends_of_old_macs_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, data: str, block: int
+) -> None:
+    monkeypatch.setattr(source_module, "_BLOCK", block)
+    assert message_of(write(tmp_path / name, data)) == (
+        f"{tmp_path / name} has line ends of old Macs (\\r alone), so that it is one line: convert it with "
+        f"tr '\\r' '\\n' < {name} > unix-{name}"
+    )
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\rb\rc")))
+    assert message_of("-").endswith("convert it with tr '\\r' '\\n' in the pipe")
+
+
+def test_strays_and_windows_line_ends_are_no_old_macs(tmp_path: Path) -> None:
+    assert read_texts(write(tmp_path / "f.txt", "a\rb\nc\n")).texts == ("a\rb", "c")
+    for data in ("a b\r\nc\r\n", "a b\r\n", "a b\r", "a b"):
+        assert read_texts(write(tmp_path / "f.txt", data)).texts[0].rstrip("\r") == "a b"
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder" / "one.txt", "a\rb")
+    assert read_texts(tmp_path / "folder").texts == ("a\rb",)  # a document, whose line ends are its own
 
 
 def test_broken_json_names_line_and_column(tmp_path: Path) -> None:

@@ -158,6 +158,36 @@ def test_ratings() -> None:
     assert "ratings" in _document(from_table(rows, scale="number"))
 
 
+def test_ratings_are_told_as_means_and_ranges_and_have_neither_votes_nor_shares() -> None:
+    rows = {str(n): (None if n % 2 else "g", (3.0, 1 + n % 5, 5 - n % 4)) for n in range(12)}
+    ratings = from_table(rows, scale="number")
+    document = _document(ratings)
+    first, second, _ = document["raters"]
+    assert set(first) == {
+        "rater",
+        "n",
+        "mean_rating",
+        "lowest",
+        "highest",
+        "correlation",
+        "seconds",
+        "flags",
+        "reasons",
+    }
+    assert (first["mean_rating"], first["lowest"], first["highest"], first["correlation"]) == (3.0, 3.0, 3.0, None)
+    assert (second["lowest"], second["highest"]) == (1.0, 5.0)
+    assert set(document["settings"]) == {"level", "seed", "min_seconds"}
+    assert not {"taken_for_real", "taken_for_fake"} & set(document)
+    (highest, *_) = document["rated_highest"]
+    given = rows[highest["id"]][1]
+    assert (highest["mean"], highest["variance"]) == pytest.approx((np.mean(given), np.var(given, ddof=1)))
+    assert "agreement" not in highest
+    with pytest.raises(
+        OptionError, match="votes are counted of real or fake: these judgements are ratings, got votes 3"
+    ):
+        analyse(ratings, votes=3)
+
+
 def test_comments_are_coded() -> None:
     rows = {"a": (None, (1, 0)), "b": ("g", (0, 0))}
     comments = [Comment("a", "r0", "Too vague"), Comment("a", "r1", "{}")]

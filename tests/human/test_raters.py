@@ -26,9 +26,9 @@ SMALL = from_table(
 
 def test_shares_by_hand() -> None:
     first, second, third = summarise_raters(SMALL)
-    assert (first.rater, first.n, first.share_real, first.accuracy) == ("r0", 5, 1.0, 2 / 5)
-    assert (second.n, second.share_real, second.accuracy) == (4, 0.5, 1 / 2)
-    assert (third.share_real, third.accuracy) == (0.0, 1 / 2)
+    assert (first.rater, first.n, first.mean, first.accuracy) == ("r0", 5, 1.0, 2 / 5)
+    assert (second.n, second.mean, second.accuracy) == (4, 0.5, 1 / 2)
+    assert (third.mean, third.accuracy) == (0.0, 1 / 2)
     assert first.agreement == 0.0  # the others: p tied, q fake, s fake, t tied, u nobody
     assert math.isnan(second.agreement)  # the others are tied on each
     assert math.isnan(summarise_raters(from_table({"a": ("g", (1,))}))[0].agreement)
@@ -65,7 +65,7 @@ def test_one_answer_is_suspicious_only_where_others_differ() -> None:
     rng = np.random.default_rng(0)
     votes = [rng.permutation([1.0] * 9 + [0.0] * 10) for _ in range(5)]
     parted = from_table({str(text): ("g", (1.0, *row.tolist())) for text, row in enumerate(votes)})
-    assert summarise_raters(parted)[0].share_real == 1
+    assert summarise_raters(parted)[0].mean == 1
     assert not any(rater.flags for rater in summarise_raters(parted))
 
 

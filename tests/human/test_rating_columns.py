@@ -108,6 +108,8 @@ def test_a_row_without_text_or_system_is_named(tmp_path: Path) -> None:
     assert message_of(path, "score") == (
         " line 3: the system is missing (system); real texts are called 'Real' in other rows"
     )
+    path = write(tmp_path / "d.csv", columns, [("a", "human", "r", "1"), *rows[1:]])
+    assert "real texts are called 'human' in other rows" in message_of(path, "score")
     path = write(tmp_path / "c.csv", columns, [*rows[1:], ("", "lstm", "r", "")])  # a page with fewer texts
     people = read_rating_columns(path, ["score"])["score"]
     assert [item.generator for item in people.items] == [None, "lstm"]

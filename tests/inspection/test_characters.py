@@ -16,7 +16,7 @@ REAL, OTHER = (
     for seed in (1, 2)
 )
 NAMED = {"composition", "character-forms", "invisible-characters", "mixed-script-words", "quotes", "special-spaces",
-         "scripts", "alphabet", "word-spacing"}  # fmt: skip
+         "scripts", "line-breaks", "carriage-returns", "alphabet", "word-spacing"}  # fmt: skip
 CHANGES: dict[str, tuple[str, Callable[[str], str], str]] = {
     "decomposed": ("composition", lambda text: unicodedata.normalize("NFD", text), "U+0301 combining acute accent"),
     "full width": ("character-forms", lambda text: text.replace(".", "\uff0e"), "\uff0e (U+FF0E fullwidth full stop)"),
@@ -29,7 +29,7 @@ CHANGES: dict[str, tuple[str, Callable[[str], str], str]] = {
     "homoglyph": ("mixed-script-words", lambda text: text.replace("a", "\u0430"), "U+0430 cyrillic small letter a"),
     "quotes": ("quotes", lambda text: text.replace("'", "\u2019").replace('"', "\u201d"), "have curly ones"),
 }
-SPACES = {"no-break": "\xa0", "carriage return": "\r", "ideographic": "\u3000"}
+SPACES = {"no-break": "\xa0", "ideographic": "\u3000"}
 
 
 def found(generated: list[str], real: list[str], **text: object) -> dict[str, Finding]:
@@ -72,6 +72,45 @@ def test_spaces_that_tokens_do_not_show_are_a_note(name: str) -> None:
     assert (finding.kind, finding.severity) == ("special-spaces", "note")
     (finding,) = found(some(change, OTHER), REAL, tokenizer="chars").values()
     assert (finding.kind, finding.severity) == ("special-spaces", "warning")
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind", "severity", "message"),
+    [
+        ("\n", "line-breaks", "note", "60 of 120 generated (50.0 %) and 0 of 120 real texts (0.0 %) have one"),
+        ("\r\n", "carriage-returns", "note", "have those of Windows (\\r\\n)"),
+        ("\r", "carriage-returns", "warning", "have a \\r without \\n, which ends no text: line ends of old Macs"),
+    ],
+)
+def test_line_ends_inside_texts_are_named_by_their_cause(mark: str, kind: str, severity: str, message: str) -> None:
+    def change(text: str) -> str:
+        return text.replace(" ", mark)
+
+    findings = found(some(change, OTHER), some(lambda text: text.replace(" ", "\n"), REAL) if mark == "\r\n" else REAL)
+    assert findings.keys() == {kind}
+    assert findings[kind].severity == severity
+    assert message in findings[kind].message
+    shown = findings[kind].example_generated, findings[kind].example_real
+    assert all(shown)
+    assert repr(mark)[1:-1] in str(shown[0])
+    assert repr(mark)[1:-1] not in str(shown[1])
+    assert findings[kind].remedy
+    assert found(some(change, OTHER), some(change, REAL)).keys() == ({kind} if mark == "\r" else set())  # its own
+    assert found(some(change, OTHER), REAL, tokenizer="chars")[kind].severity == "warning"
+
+
+def test_line_breaks_of_documents_are_a_warning() -> None:
+    """Judges of documents see them: which texts are is told by the real ones."""
+    broken = [text.replace(" ", "\n") for text in REAL]
+    assert found(OTHER, broken)["line-breaks"].severity == "warning"
+    assert found(some(lambda text: text.replace(" ", "\n"), OTHER), broken)["line-breaks"].severity == "warning"
+
+
+def test_carriage_returns_of_the_real_text_are_its_own_finding() -> None:
+    real = some(lambda text: text.replace(" ", "\r"), REAL)
+    (finding,) = found(OTHER, real).values()
+    assert (finding.generator, finding.severity, finding.count_real) == ("(real)", "warning", 60)
+    assert "\\r" in str(finding.example_real)
 
 
 def test_two_samples_have_none_of_it() -> None:

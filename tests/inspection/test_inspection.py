@@ -221,6 +221,60 @@ def test_copies_of_the_real_text_are_counted_against_what_is_natural() -> None:
     assert "generated" in named.message
 
 
+def continued(real: Texts, texts: Texts, share: float, n_tokens: int, seed: int = 0) -> Texts:
+    """Return texts, a share of which begin as a text of `real` does, as if a prompt had been left in."""
+    rng = np.random.default_rng(seed)
+    return [
+        " ".join(real[rng.integers(len(real))].split()[:n_tokens] + text.split()[n_tokens:])
+        if rng.random() < share
+        else text
+        for text in texts
+    ]
+
+
+@pytest.mark.parametrize("n_tokens", [5, 9, 20])
+@pytest.mark.parametrize("tokenizer", ["whitespace", "chars"])
+def test_prompts_left_in_are_found_with_the_real_text_that_they_begin(n_tokens: int, tokenizer: str) -> None:
+    rng = np.random.default_rng(0)
+    real, other = ([f"w{rng.integers(300)} w{rng.integers(300)} {text}" for text in texts] for texts in (REAL, OTHER))
+    texts = continued(real, other, 1, n_tokens)
+    (named,) = (
+        one for one in inspect_pair(*pair(real, texts, tokenizer=tokenizer), name="a") if one.kind == "real-beginnings"
+    )
+    assert named.severity == "warning"
+    assert named.count_generated > 0.85 * named.n_generated  # the rest are whole copies
+    assert named.count_real < 0.03 * named.n_real
+    assert named.example_generated
+    assert named.example_real
+    assert named.example_generated.split()[:5] == named.example_real.split()[:5]
+    assert named.example_generated != named.example_real
+    assert "--prompt-column" in named.remedy
+    quarter = inspect_pair(*pair(real, continued(real, other, 0.2, n_tokens), tokenizer=tokenizer), name="a")
+    assert "real-beginnings" in kinds(quarter, "note")
+
+
+def test_phrases_and_copies_are_no_prompts_left_in() -> None:
+    """Common beginnings, beginnings written again and again, whole copies, and texts that the real side has, too."""
+    rng = np.random.default_rng(1)
+    for texts in (
+        OTHER,  # a made-up grammar whose beginnings are shared
+        [" ".join(REAL[rng.integers(20)].split()[:8] + text.split()[8:]) for text in OTHER],
+        [*REAL[:1500], *OTHER[:1500]],
+    ):
+        assert "real-beginnings" not in kinds(inspect_pair(*pair(REAL, texts), name="a"))
+    assert "real-beginnings" not in kinds(inspect_pair(*pair(["a b", "c"], ["a b", "d e"]), name="a"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["coco", "emnlp_news", "yelp"])
+def test_beginnings_of_real_halves_are_shared_by_chance_alone(data_dir: Path, name: str) -> None:
+    lines = (data_dir / name / "test.txt").read_text(encoding="utf-8").splitlines()
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(len(lines))[:4000]
+        halves = [[lines[place] for place in order[start::2]] for start in (0, 1)]
+        assert "real-beginnings" not in kinds(inspect_pair(*pair(*halves), name="a"))
+
+
 def test_training_text_that_comes_back_is_reported_on_both_sides() -> None:
     train = sentences(4000, 5)
     corpora = corpora_from_texts({"real": REAL, "fresh": OTHER, "copier": train[:3000], "train": train})

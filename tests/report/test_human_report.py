@@ -54,6 +54,24 @@ def test_every_kind_of_analysis_can_be_shown() -> None:
     assert "Mean ratings" in _text(analyse(RATINGS))
 
 
+def test_ratings_are_never_told_in_per_cent() -> None:
+    rows = {str(n): (None if n % 2 else "g", (3.0, 1.0 + n % 5)) for n in range(12)}
+    analysis = analyse(from_table(rows, scale="number"))
+    text = _text(analysis)
+    assert analysis.raters[0].flags == ("one answer",)
+    (row,) = (line for line in text.splitlines() if "answered 3 to all" in line)
+    assert row.split()[-6:] == ["12", "3.00", "3", "to", "3", "n/a"]
+    assert "numbers from 1 to 5" in text
+    assert "%" not in text.replace("95 %", "")
+    assert "votes" not in text.lower()
+    files = document_files(analysis_document(analysis))
+    assert (
+        str(files["raters.csv"]).splitlines()[0]
+        == "rater,n,mean_rating,lowest,highest,correlation,seconds,flags,reasons"
+    )
+    assert str(files["items.csv"]).splitlines()[0] == "item,generator,n,mean_rating,variance,text"
+
+
 def test_texts_and_names_cannot_steer_a_terminal() -> None:
     items = (Item("a\x1b[31m", "1", "evil \x1b]0;title\x07 text", "g\x1b[2J"), Item("b", "2", "x", None))
     judgements = Judgements(

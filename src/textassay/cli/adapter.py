@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
@@ -18,8 +19,8 @@ from typer.core import TyperCommand
 from typer.models import ArgumentInfo, OptionInfo
 
 from textassay.addresses import is_address, place_of
-from textassay.corpus import local_file
-from textassay.errors import check_range
+from textassay.corpus import check_exists, local_file
+from textassay.errors import InputError, OptionError, check_range
 from textassay.storage import output_folder
 
 BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is
@@ -78,7 +79,10 @@ class _Command(TyperCommand):
         if "--help" in args and not ctx.resilient_parsing:
             print(ctx.get_help())
             ctx.exit()
-        return super().parse_args(ctx, _with_values(args))
+        words = _with_values(args)
+        if not ctx.resilient_parsing:
+            _check_values(self.params, words)
+        return super().parse_args(ctx, words)
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the option that is there beside those of `params`."""
@@ -94,6 +98,28 @@ def _with_values(args: list[str]) -> list[str]:
     for argument, following in zip(args, [*args[1:], "-"], strict=False):
         filled += [argument, BARE[argument]] if argument in BARE and following.startswith("-") else [argument]
     return filled
+
+
+def _check_values(parameters: Sequence[Any], words: Sequence[str]) -> None:
+    """Raise where an option that needs a value stands before another, or one that takes none before what is no file."""
+    options = {name: one for one in parameters for name in (*one.opts, *one.secondary_opts) if name.startswith("-")}
+    for word, following in pairwise(takewhile(lambda word: word != "--", words)):
+        if word not in options:
+            continue
+        if not options[word].is_flag:
+            if following in options:
+                raise OptionError(f"{word} needs a value{_what(options[word])}, got the option {following}")
+        elif not (following.startswith("-") or any(sign in following for sign in "=:")):
+            try:
+                check_exists(Path(following))
+            except InputError as error:
+                raise OptionError(
+                    f"{word} takes no value: leave out '{following}' after it, or name a file ({error})"
+                ) from None
+
+
+def _what(option: Any) -> str:
+    return f" ({option.metavar})" if option.metavar else ""
 
 
 def _leave_as_typed(parameter: Any) -> None:

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,10 +115,10 @@ class Explain(Reading, Running, Clustered, Output):
             )
         if reasons:
             raise TooFewSentencesError(reasons[0])
-        real_text = RealText(files[FLOOR].name, len(real), real.fingerprint)
+        real_text = RealText.of(real, files[FLOOR].name)
         document = {
             "version": version,
-            "real": asdict(real_text),
+            "real": real_text.to_dict(),
             "level": self.level,
             "seed": self.seed,
             "folds": folds,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TRAIN = "(train)"
 
-RealText = Annotated[str | None, option("Real text; by default the real texts of the ratings.", "FILE")]
+RealText = Annotated[str | None, option("Real text; by default the texts that the ratings call real.", "FILE")]
 Training = Annotated[str | None, option("The generators' training text.", "FILE")]
 
 
@@ -47,6 +47,9 @@ class Judge(Tokens, Running, Clustered, Output):
     text_column: Annotated[str | None, option("Its column of the texts that were judged.", "NAME")] = None
     system_column: Annotated[str | None, option("Its column of who wrote them: a generator, or real.", "NAME")] = None
     rater_column: Annotated[str | None, option("Its column of who judged.", "NAME")] = None
+    real_name: Annotated[
+        str | None, option("Which system of --ratings is the real text, if not 'real', such as human.", "NAME")
+    ] = None
     gold: Annotated[
         list[str] | None, option("A known order: csv of generator,value, or 'A>B>C'; may be repeated.", "FILE")
     ] = None
@@ -92,6 +95,7 @@ class Judge(Tokens, Running, Clustered, Output):
                 text_column=self.text_column,
                 system_column=self.system_column,
                 rater_column=self.rater_column,
+                real_name=self.real_name,
                 gold=self.gold or (),
                 train=texts.get(TRAIN),
                 metrics=None if self.metrics is None else split_names(self.metrics),
@@ -133,6 +137,11 @@ class Judge(Tokens, Running, Clustered, Output):
             )
         if self.ratings is None and (self.rating_column or self.text_column or self.system_column or self.rater_column):
             raise OptionError("columns of ratings are named, but no file: give --ratings FILE")
+        if self.real_name is not None and (self.ratings is None or self.generators or self.results is not None):
+            raise OptionError(
+                f"--real-name {self.real_name} says which texts of --ratings are real: it needs --ratings, and stands "
+                "beside neither NAME=GEN (give real text by --real) nor --results"
+            )
         if self.votes is not None and self.ratings is None:
             raise OptionError("--votes counts people's votes: give --ratings FILE")
         if self.generators and self.real is None:

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from textassay.comparison.draw import Draw
 from textassay.comparison.explanation import Explanation
+from textassay.corpus import Corpus
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
 from textassay.inspection import REAL, Finding
@@ -32,6 +33,17 @@ class RealText:
     name: str
     n_sentences: int
     fingerprint: str
+    texts: str | None = None  # The same hash without groups, where there are some
+
+    @classmethod
+    def of(cls, corpus: Corpus, name: str) -> Self:
+        """Return what is kept of a real text."""
+        texts = None if corpus.groups is None else corpus.texts_fingerprint
+        return cls(name, len(corpus), corpus.fingerprint, texts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -311,7 +323,7 @@ class Comparison(Displayed):
         """Return the JSON document of the command-line contract."""
         return {
             "version": self.version,
-            "real": asdict(self.real),
+            "real": self.real.to_dict(),
             "generators": list(self.generators),
             "metrics": list(self.metrics),
             "level": self.level,

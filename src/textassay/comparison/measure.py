@@ -14,7 +14,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -34,6 +34,7 @@ from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"
 _LEARNT_FROM = ("fit_real", "prior", "train")  # settings that a comparison has where dd learns from more than its texts
+_OF_TEXTS = {"fit_real": "--fit-real", "prompts": "--prompt-column", "train": "--train"}  # settings that are hashes
 # Texts and tokens a side: where there are more, one generator is measured after another, to limit memory
 _AT_ONCE, _TOKENS_AT_ONCE = 30_000, 3_000_000
 _ARRAYS = tuple(each.name for each in fields(Evidence))
@@ -360,7 +361,9 @@ def check_same_settings(
     old_settings = {"seed": before.get("seed"), "level": before.get("level"), **_mapping(before.get("settings"))}
     new_settings = {"seed": seed, "level": level, **settings}
     changed = [
-        f"{name} {old_settings[name]}, now {new_settings[name]}"
+        f"{_OF_TEXTS[name]} of other texts"
+        if name in _OF_TEXTS
+        else f"{name} {old_settings[name]}, now {new_settings[name]}"
         for name in new_settings
         if old_settings.get(name) is not None
         and new_settings[name] is not None
@@ -368,19 +371,29 @@ def check_same_settings(
     ]
     if real is not None:
         left_out = [name for name in _LEARNT_FROM if old_settings.get(name) is not None and name not in new_settings]
-        changed += [f"{name} {old_settings[name]}, now none" for name in left_out]
+        changed += [
+            f"with {_OF_TEXTS.get(name, f'--{name} {old_settings[name]}')} before, now without" for name in left_out
+        ]
     old_real = _mapping(before.get("real"))
     prepared_alike = old_settings.get("tokenizer") in (None, settings.get("tokenizer"))
     if real is not None and old_real and prepared_alike and old_real.get("fingerprint") != real.fingerprint:
-        old_text, new_text = (
-            f"{text.get('n_sentences')} sentences of {text.get('name')}" for text in (old_real, asdict(real))
-        )
-        changed.append(f"real text {old_text}, now {new_text if new_text != old_text else 'others'}")
+        changed.append(_other_real(old_real, real))
     if changed:
         raise InputError(
             f"{folder} holds results of other settings ({'; '.join(changed)}): choose another --out, give the same "
             f"settings, or delete {folder / RESULTS}"
         )
+
+
+def _other_real(before: Mapping[str, Any], now: RealText) -> str:
+    """Return how the real text differs from that of before, as which another hash is kept."""
+    if (before.get("texts") or before.get("fingerprint")) == (now.texts or now.fingerprint):
+        ways = "without" if now.texts is None else "with" if before.get("texts") is None else "other"
+        return f"the same real text, now {ways} groups (--group-column, --prompt-column)"
+    old, new = (f"{text.get('n_sentences')} texts of {text.get('name')}" for text in (before, now.to_dict()))
+    if old == new:
+        return f"real text of the same name and size, {old}, but of other content"
+    return f"real text {old}, now {new}"
 
 
 def _before(folder: Path) -> Mapping[str, Any]:

@@ -448,7 +448,7 @@ def _prepare(
     real_corpus = corpora[FLOOR]
     names = [name for name in (HELDOUT, TRAIN, *generated) if name in corpora]
     _check_corpora(real_corpus, {name: corpora[name] for name in names})
-    real_text = RealText(_name_of(real), len(real_corpus), real_corpus.fingerprint)
+    real_text = RealText.of(real_corpus, _name_of(real))
     settings = {
         "tokenizer": real_corpus.tokenizer,
         "effort": measuring["effort"],

@@ -192,6 +192,11 @@ class Corpus:
             digest.update(self.groups.tobytes())
         return digest.hexdigest()
 
+    @property
+    def texts_fingerprint(self) -> str:
+        """The fingerprint that the corpus has without groups."""
+        return self.fingerprint if self.groups is None else replace(self, groups=None).fingerprint
+
     @cached_property
     def columns_fingerprint(self) -> str:
         """Hash of all columns, in order of their names; empty where there are none."""

@@ -3,6 +3,7 @@
 import difflib
 import gzip
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ COLUMN_SIGN = "::"  # FILE::COLUMN
 _BOM = "\ufeff"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _MAX_CHARACTER_BYTES = 4
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _CONTINUING = bytes(range(0x80, 0xC0))  # bytes inside a character
 _COUNTED_BLOCKS = 32  # how far a line that is too long is read to tell its length
 
@@ -57,8 +59,13 @@ class Source:
         assert self.path is not None
         return self.path.open("rb")
 
-    def text_blocks(self, *, max_bytes: int | None = None, max_line: int | None = None) -> Iterator[str]:
-        r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark."""
+    def text_blocks(
+        self, *, max_bytes: int | None = None, max_line: int | None = None, by_line: bool = True
+    ) -> Iterator[str]:
+        r"""Yield the text in blocks that end with ``\n`` (but the last), without the byte order mark.
+
+        Where it is read `by_line`, a file whose lines all end as those of old Macs, in ``\r``, is refused.
+        """
         with self.open() as stream:
             limit = input_limit(self.size or 0) if max_bytes is None else max_bytes
             self._check_size(limit)
@@ -74,6 +81,8 @@ class Source:
                 cut = read.rfind(b"\n") + 1
                 if read and not cut:
                     begun.append(read)
+                    if by_line and n_bytes == 0:
+                        self._check_line_ends(read)
                     if max_line is not None and n_read - n_bytes > _MAX_CHARACTER_BYTES * max_line:
                         n = _characters_of_line(begun, stream)
                         raise text_too_long(f"{self.place} line {n_lines + 1}", n, max_line)
@@ -81,6 +90,8 @@ class Source:
                 data, begun = b"".join([*begun, read[:cut]]), [read[cut:]]
                 if data:
                     text = self._decode(data, n_bytes, n_lines)
+                    if by_line and n_bytes == 0:
+                        self._check_line_ends(data)
                     yield text.removeprefix(_BOM) if n_bytes == 0 else text
                 if not read:
                     break
@@ -93,7 +104,7 @@ class Source:
 
     def text(self) -> str:
         """Return the whole content, at most `document_limit` bytes."""
-        return "".join(self.text_blocks(max_bytes=document_limit()))
+        return "".join(self.text_blocks(max_bytes=document_limit(), by_line=False))
 
     def lines(self, *, max_line: int | None = None) -> Iterator[str]:
         r"""Yield the lines without their ends, which are ``\n`` or ``\r\n`` only, of at most `max_line` characters."""
@@ -132,9 +143,22 @@ class Source:
                 f"{n_bytes + error.start}); convert it with {self._iconv('WINDOWS-1252')} or from its own encoding"
             ) from None
 
+    def _check_line_ends(self, data: bytes) -> None:
+        """Raise if the first lines of a file are ended by carriage returns alone, so that they would be one text."""
+        inside = data.rstrip(b"\r\n")
+        if b"\n" not in inside and _LONE_RETURN.search(inside):
+            raise InputError(
+                f"{self.place} has line ends of old Macs (\\r alone), so that it is one line: convert it with "
+                + self._through("tr '\\r' '\\n'", "unix")
+            )
+
     def _iconv(self, encoding: str) -> str:
+        return self._through(f"iconv -f {encoding} -t UTF-8", "utf8")
+
+    def _through(self, command: str, prefix: str) -> str:
+        """Return how to convert the file by `command`, in the pipe where it is standard input."""
         name = self.name.removesuffix(self.compression or "")
-        return f"iconv -f {encoding} -t UTF-8 {name} > utf8-{name}"
+        return f"{command} < {name} > {prefix}-{name}" if self.path or self.address else f"{command} in the pipe"
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def read_text_folder(folder: Path) -> PackedTexts:
 def _text(path: Path) -> str:
     if path.stat().st_size == 0:
         return ""  # an empty text, which inspection reports
-    blocks = Source(path).text_blocks(max_line=current_limits().max_text)
+    blocks = Source(path).text_blocks(max_line=current_limits().max_text, by_line=False)
     return "".join(blocks).replace("\r\n", "\n").removesuffix("\n")
 
 

@@ -8,7 +8,7 @@ kappa are of the texts with exactly five judgements.
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Literal
@@ -53,7 +53,7 @@ class HumanAnalysis(Displayed):
     """The result of `analyse`."""
 
     scale: Scale  # "real-or-fake" or "number"
-    settings: Mapping[str, Any]  # ties, votes (None: all items), level, seed, min_seconds
+    settings: Mapping[str, Any]  # ties and votes (None: all items), which ratings have not; level, seed, min_seconds
     # n_items, n_real, n_generated, n_judged (items with a judgement), n_pages, n_raters, n_judgements
     sizes: Mapping[str, int]
     votes: Mapping[int, int]  # Number of judgements to number of items with so many
@@ -100,16 +100,21 @@ class HumanAnalysis(Displayed):
         document |= {
             "variants": [asdict(variant) for variant in self.variants],
             "agreement": [{**_without(asdict(one), "interval"), **_bounds(one.interval)} for one in self.agreement],
-            "raters": [asdict(rater) for rater in self.raters],
-            "disputed": [asdict(one) for one in self.disputed],
-            "taken_for_real": [asdict(text) for text in self.taken_for_real],
-            "taken_for_fake": [asdict(text) for text in self.taken_for_fake],
+            "raters": [_rater_dict(rater, is_vote=self.is_vote) for rater in self.raters],
+            "disputed": [{**asdict(one), "texts": self._text_dicts(one.texts)} for one in self.disputed],
+            "taken_for_real" if self.is_vote else "rated_highest": self._text_dicts(self.taken_for_real),
+            "taken_for_fake" if self.is_vote else "rated_lowest": self._text_dicts(self.taken_for_fake),
             "reasons": None if self.reasons is None else asdict(self.reasons),
             "notes": list(self.notes),
             "warnings": list(self.warnings),
         }
         ready: dict[str, Any] = json_ready(document)
         return ready
+
+    def _text_dicts(self, texts: Sequence[JudgedText]) -> list[dict[str, Any]]:
+        if self.is_vote:
+            return [asdict(text) for text in texts]
+        return [{**_without(asdict(text), "agreement"), "variance": -text.agreement} for text in texts]
 
 
 def analyse(
@@ -136,6 +141,8 @@ def analyse(
         raise InputError("there is no judgement to analyse yet")
     counts = np.bincount(judgements.item, minlength=len(judgements.items))
     is_vote = judgements.scale == "real-or-fake"
+    if votes is not None and not is_vote:
+        raise OptionError(f"votes are counted of real or fake: these judgements are ratings, got votes {votes}")
     usual = usual_votes(judgements)
     required_votes = usual if votes is None else None if votes == "all" else votes
     kappa_votes = usual if required_votes is None else required_votes
@@ -155,7 +162,12 @@ def analyse(
         )
     return HumanAnalysis(
         scale=judgements.scale,
-        settings={"ties": ties, "votes": required_votes, "level": level, "seed": seed, "min_seconds": min_seconds},
+        settings={
+            **({"ties": ties, "votes": required_votes} if is_vote else {}),
+            "level": level,
+            "seed": seed,
+            "min_seconds": min_seconds,
+        },
         sizes={
             "n_items": len(judgements.items),
             "n_real": int(judgements.is_real.sum()),
@@ -279,6 +291,27 @@ def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
         "pairs": [asdict(pair) for pair in verdict.pairs],
         "from_real": [asdict(pair) for pair in verdict.from_real],
     }
+
+
+def _rater_dict(rater: RaterSummary, *, is_vote: bool) -> dict[str, Any]:
+    """Return a rater as a JSON object, with the names and numbers that the scale of the judgements has."""
+    if is_vote:
+        numbers = {
+            "share_real": rater.mean,
+            "accuracy": rater.accuracy,
+            "agreement": rater.agreement,
+            "p_value": rater.p_value,
+            "p_adjusted": rater.p_adjusted,
+        }
+    else:
+        numbers = {
+            "mean_rating": rater.mean,
+            "lowest": rater.lowest,
+            "highest": rater.highest,
+            "correlation": rater.agreement,
+        }
+    flags = {"seconds": rater.seconds, "flags": rater.flags, "reasons": rater.reasons}
+    return {"rater": rater.rater, "n": rater.n, **numbers, **flags}
 
 
 def _share_dict(name: str, share: Share | None) -> dict[str, Any] | None:

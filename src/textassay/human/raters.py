@@ -45,7 +45,9 @@ class RaterSummary:
 
     rater: str
     n: int  # Number of judgements
-    share_real: float  # Fraction judged real; on the scale "number" the mean rating
+    mean: float  # Fraction judged real; on the scale "number" the mean rating
+    lowest: float  # Of the rater's judgements, as `highest`
+    highest: float
     accuracy: float  # NaN on the scale "number"
     # Fraction of judgements equal to the majority of the others on the same text, without ties; on the scale "number"
     # the correlation with the mean of the others. NaN without others.
@@ -108,7 +110,9 @@ def summarise_raters(
         RaterSummary(
             rater=judgements.raters[number],
             n=len(rows),
-            share_real=float(judgements.value[rows].mean()),
+            mean=float(judgements.value[rows].mean()),
+            lowest=float(judgements.value[rows].min()),
+            highest=float(judgements.value[rows].max()),
             accuracy=float(right[rows].mean()) if is_vote else math.nan,
             agreement=_agreement(judgements.value[rows], like_others[rows], is_vote=is_vote),
             p_value=float(p_low[place]),

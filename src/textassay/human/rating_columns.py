@@ -16,7 +16,8 @@ from textassay.human.judgements import Item, Judgements
 from textassay.human.ratings_file import rating_value
 from textassay.human.table_file import read_columns, read_table
 
-_PEOPLE = ("", "real", "(real)", "human")
+_PEOPLE = ("", "real", "(real)")
+_MAYBE_PEOPLE = "human"  # a system like another, beside which an empty name is a mistake
 _USUAL = {
     "text": ("text", "sentence", "output", "Input.text"),
     "system": ("system", "generator", "model", "Input.system", "Input.generator", "Input.model"),
@@ -48,8 +49,8 @@ def read_rating_columns(
     """Return the judgements by each criterion of a .csv or .tsv file, under the names in `ratings`.
 
     `text`, `system` and `rater` are columns; by default one with a usual name. Rows with equal text, system and page
-    are judgements of one item; the system ``real``, ``human`` or an empty one is a person. Rejected assignments and
-    empty ratings are left out, and notes count them.
+    are judgements of one item; the system ``real`` or an empty one is a person. Rejected assignments and empty ratings
+    are left out, and notes count them.
     """
     if not ratings:
         raise OptionError(f"no column holds the ratings: name one or more with --rating-column; {_listed(path)}")
@@ -81,7 +82,7 @@ def _read(
         page = row.values[page_column].strip() if page_column is not None else ""
         for number, slot in enumerate(slots):
             system = row.values[slot.system].strip()
-            if system.lower() in _PEOPLE:
+            if system.lower() in (*_PEOPLE, _MAYBE_PEOPLE):
                 people.setdefault(system, f"{row.place}: the system is missing ({slot.system})")
             if not row.values[slot.text].strip():
                 if any(row.values[column].strip() for column in slot.ratings.values()):

@@ -3,18 +3,20 @@
 What a check names, the check of the alphabet leaves out.
 """
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus import Corpus, look_like_documents
 from textassay.inspection.characters import NO_SCRIPT, Characters, Sign, script_of
-from textassay.inspection.finding import Finding, Severity
+from textassay.inspection.finding import OWN_SHARE, Finding, Severity, own_finding
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, excerpt, severity_of
 
 _NOTE, _WARNING = 0.005, 0.05  # as for marks of preprocessing: one character gives a text away
 _STYLE_CHANGE = 0.1  # of the texts with quotes, as for glued punctuation
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 _N_NAMED = 3
 _N_SCRIPTS = 4
 _LEAST_SHARE = 0.005  # of the texts of a side, for a script to be listed
@@ -64,6 +66,26 @@ _QUOTES = _Check(
     "curly ones.",
     "Use --normalize, which makes them straight on both sides.",
 )
+_RETURNS = _Check(
+    Sign.RETURN,
+    "carriage-returns",
+    "Carriage returns stand inside texts: {contrast} have a \\r without \\n, which ends no text: line ends of old "
+    "Macs, so that several texts became one, or strays.",
+    "Write \\n for each \\r that ends a text (tr '\\r' '\\n' < FILE > NEW), and a space for each that does not.",
+)
+_WINDOWS = _Check(
+    Sign.RETURN,
+    "carriage-returns",
+    "Line ends inside texts differ: {contrast} have those of Windows (\\r\\n).",
+    "Write line ends as \\n on both sides; --normalize makes them spaces on both.",
+)
+_BREAKS = _Check(
+    Sign.BREAK,
+    "line-breaks",
+    "Line breaks differ: {contrast} have one, inside or at an end.",
+    "Give both sides alike: with their line breaks (JSON lines and folders of text files keep them), or each text as "
+    "one line; --normalize makes them spaces on both.",
+)
 _SPACES = _Check(
     Sign.SPACE,
     "special-spaces",
@@ -88,15 +110,46 @@ def character_checks(pair: Pair) -> tuple[list[Finding], frozenset[int]]:
     if abs(contrast.gap) >= _STYLE_CHANGE and contrast.gap * overall.gap > 0 and abs(overall.gap) >= NOTE:
         _add(pair, _QUOTES, contrast, severity_of(overall.gap), findings, explained)
         explained |= {ord("'"), ord('"')}
-    contrast = _contrast(pair, Sign.SPACE)
-    severity = severity_of(contrast.gap, note=_NOTE, warning=_WARNING)
-    if severity is not None and not sees_space(pair.real.corpus):
-        severity = "note"  # tokens do not show it; encoders of texts do
-    _add(pair, _SPACES, contrast, severity, findings, explained)
+    lone = lone_returns(pair.generated), lone_returns(pair.real)
+    windows = tuple(side.characters.shows(Sign.RETURN) & ~mask for side, mask in zip(pair.sides, lone, strict=True))
+    is_shown = sees_space(pair.real.corpus)
+    for check, contrast, is_seen in (
+        (_RETURNS, pair.contrast(lone), True),
+        (_WINDOWS, pair.contrast((windows[0], windows[1])), is_shown),
+        (_BREAKS, _contrast(pair, Sign.BREAK), is_shown or look_like_documents(pair.real.corpus.texts)),
+        (_SPACES, _contrast(pair, Sign.SPACE), is_shown),
+    ):
+        severity = severity_of(contrast.gap, note=_NOTE, warning=_WARNING)
+        if severity is not None and not is_seen:
+            severity = "note"  # tokens do not show it; encoders of texts do
+        if check is _RETURNS and contrast.gap < 0:
+            severity = None  # the real text's own finding
+        _add(pair, check, contrast, severity, findings, explained)
     by_script = scripts(pair)
     if by_script is not None:
         findings.append(by_script[0])
     return findings, frozenset(explained | (by_script[1] if by_script is not None else set()))
+
+
+def lone_returns(side: Surface) -> Mask:
+    """Return which texts have a carriage return that belongs to no line end, shape (N,)."""
+    mask = np.zeros(len(side), dtype=np.bool_)
+    for place in np.flatnonzero(side.characters.shows(Sign.RETURN)).tolist():
+        mask[place] = _LONE_RETURN.search(side.corpus.texts[place]) is not None
+    return mask
+
+
+def own_returns(side: Surface, name: str) -> Finding | None:
+    """Return a finding if texts of one side have carriage returns that belong to no line end."""
+    lone = lone_returns(side)
+    n_lone = int(np.count_nonzero(lone))
+    if not n_lone or n_lone < OWN_SHARE * len(side):
+        return None
+    share = f"{n_lone} of {len(side)} texts ({100 * n_lone / len(side):.1f} %)"
+    example = excerpt(side.corpus.texts[int(np.argmax(lone))], "\r")
+    message = _RETURNS.message.format(contrast=share)
+    severity = severity_of(n_lone / len(side), note=OWN_SHARE, warning=_WARNING)
+    return own_finding(_RETURNS.kind, severity or "note", name, message, n_lone, len(side), example, _RETURNS.remedy)
 
 
 def scripts(pair: Pair) -> tuple[Finding, set[int]] | None:

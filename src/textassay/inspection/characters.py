@@ -56,21 +56,24 @@ class Sign(IntFlag):
 
     FORM = auto()  # full-width, half-width and styled letters, ligatures
     INVISIBLE = auto()  # zero-width characters, marks of direction, control characters
-    SPACE = auto()  # white space other than a space, a tab or a line feed
+    SPACE = auto()  # white space other than a space, a tab or a line end
     CURLY = auto()
     STRAIGHT = auto()
     DECOMPOSED = auto()  # not in the Unicode form NFC
     ALIKE = auto()  # a word with letters of two scripts that look the same
+    BREAK = auto()  # a line feed
+    RETURN = auto()  # a carriage return
 
 
-_SINGLE = (Sign.FORM, Sign.INVISIBLE, Sign.SPACE, Sign.CURLY, Sign.STRAIGHT)
+_LINE_ENDS = {"\n": Sign.BREAK, "\r": Sign.RETURN}
+_SINGLE = (Sign.FORM, Sign.INVISIBLE, Sign.SPACE, Sign.CURLY, Sign.STRAIGHT, Sign.BREAK, Sign.RETURN)
 
 
 @dataclass(frozen=True, eq=False)
 class Characters:
     """The signs and the script of N texts."""
 
-    signs: npt.NDArray[np.uint8]  # bits of `Sign`, shape (N,)
+    signs: npt.NDArray[np.uint16]  # bits of `Sign`, shape (N,)
     scripts: npt.NDArray[np.int64]  # number in `names` of the script of most letters, shape (N,); 0 without letters
     names: tuple[str, ...]
     counts: dict[Sign, Counter[int]]  # how often each character with a sign occurs, by code point
@@ -78,7 +81,7 @@ class Characters:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Characters":
         """Return the signs and scripts of `texts`."""
-        signs, scripts = np.zeros(len(texts), dtype=np.uint8), np.zeros(len(texts), dtype=np.int64)
+        signs, scripts = np.zeros(len(texts), dtype=np.uint16), np.zeros(len(texts), dtype=np.int64)
         names: dict[str, int] = {NO_SCRIPT: 0}
         counts: dict[Sign, Counter[int]] = {sign: Counter() for sign in Sign}
         n_done = 0
@@ -95,7 +98,7 @@ class Characters:
 
     def shows(self, sign: Sign) -> npt.NDArray[np.bool_]:
         """Return which texts show a sign, shape (N,)."""
-        mask: npt.NDArray[np.bool_] = (self.signs & np.uint8(sign)) != 0
+        mask: npt.NDArray[np.bool_] = (self.signs & np.uint16(sign)) != 0
         return mask
 
     def mostly(self, script: str) -> npt.NDArray[np.bool_]:
@@ -128,7 +131,7 @@ def _looked_up(code: int) -> tuple[int, str]:
     if any(start <= code <= stop for start, stop in _FORMS):
         return int(Sign.FORM), script_of(character)
     if character.isspace():
-        return (0 if character in " \t\n" else int(Sign.SPACE)), NO_SCRIPT
+        return int(_LINE_ENDS.get(character, 0 if character in " \t" else Sign.SPACE)), NO_SCRIPT
     if (category in ("Cf", "Cc") and character not in _JOINERS) or character in _INVISIBLE:
         is_tag = (
             0xE0020 <= code <= 0xE007F or 0x600 <= code <= 0x605 or code in (0x6DD, 0x70F)
@@ -140,7 +143,7 @@ def _looked_up(code: int) -> tuple[int, str]:
 def _note(
     codes: Codes,
     lengths: npt.NDArray[np.int64],
-    signs: npt.NDArray[np.uint8],
+    signs: npt.NDArray[np.uint16],
     scripts: npt.NDArray[np.int64],
     names: dict[str, int],
     counts: dict[Sign, Counter[int]],
@@ -150,7 +153,7 @@ def _note(
         return
     occurrences = np.bincount(codes)
     used = np.flatnonzero(occurrences)
-    sign_of, script_numbers = np.zeros(len(occurrences), np.uint8), np.zeros(len(occurrences), np.int64)
+    sign_of, script_numbers = np.zeros(len(occurrences), np.uint16), np.zeros(len(occurrences), np.int64)
     for code in used.tolist():
         bits, name = _looked_up(code)
         sign_of[code], script_numbers[code] = bits, names.setdefault(name, len(names))
@@ -209,10 +212,10 @@ def _pairs_alike(
     return np.flatnonzero(pairs)
 
 
-def _note_decomposed(block: PackedTexts, signs: npt.NDArray[np.uint8], counts: Counter[int]) -> None:
+def _note_decomposed(block: PackedTexts, signs: npt.NDArray[np.uint16], counts: Counter[int]) -> None:
     """Note which texts of a block are not in the form NFC."""
     for place, text in enumerate(block):
         if not unicodedata.is_normalized("NFC", text):
-            signs[place] |= np.uint8(Sign.DECOMPOSED)
+            signs[place] |= np.uint16(Sign.DECOMPOSED)
             composed = unicodedata.normalize("NFC", text)
             counts.update((Counter(map(ord, text)) - Counter(map(ord, composed))).keys())

@@ -13,8 +13,15 @@ import numpy.typing as npt
 
 from textassay.corpus import SPLIT_AT_SPACES, Corpus, finds_letters
 from textassay.inspection.character_checks import sees_space
-from textassay.inspection.finding import REAL, Finding, Severity
-from textassay.inspection.sentence_keys import Keys, expected_repeats, n_distinct, occurs_elsewhere, occurs_in
+from textassay.inspection.finding import OWN_SHARE, REAL, Finding, Severity, own_finding
+from textassay.inspection.sentence_keys import (
+    Keys,
+    beginning_keys,
+    expected_repeats,
+    n_distinct,
+    occurs_elsewhere,
+    occurs_in,
+)
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, Trait, excerpt, gap, severity_of
 
 CHARACTERS, UNSPACED, SPACING = "characters", "unspaced-text", "word-spacing"
@@ -24,8 +31,8 @@ _EMPTY_NOTE, _EMPTY_WARNING = 0.001, 0.02
 _LENGTH_NOTE, _LENGTH_WARNING = 0.1, 0.3
 _MARKER_NOTE, _MARKER_WARNING = 0.005, 0.05
 _SHARED_NOTE, _SHARED_WARNING = 0.01, 0.1
+_BEGINNING_NOTE, _BEGINNING_WARNING = 0.1, 0.2
 _UNSPACED_WARNING = 0.2
-OWN_SHARE = 0.01  # of the texts of one side
 
 _FEW, _VERY_FEW = 1000, 200
 _UNEQUAL = 10
@@ -36,6 +43,7 @@ _SAME_SHARE = 0.9
 _RARER = 0.1
 _MIN_OCCURRENCES = 10
 _N_NAMED = 6
+_BEGINNINGS = (5, 8, 12)  # tokens
 
 _PUNCTUATION = (
     ("a final mark", Trait.STOP_GLUED, Trait.STOP),
@@ -621,6 +629,48 @@ def shared(pair: Pair) -> Finding | None:
     )
 
 
+def real_beginnings(pair: Pair) -> Finding | None:
+    """Return a finding if generated texts begin as one real text does, more often than real texts as one other.
+
+    Beginnings that several real texts have are common phrases, which a generator may know; so are those that a
+    generator writes again and again, of which each counts once. Whole copies are left to `shared`.
+    """
+    sides = [side.words for side in pair.sides]
+    copies = occurs_in(pair.generated.keys, pair.real.keys), occurs_elsewhere(pair.real.keys)
+    found = [_beginnings(pair, copies, n_tokens) for n_tokens in _BEGINNINGS]
+    contrast, n_tokens = max(found, key=lambda one: one[0].gap)
+    severity = severity_of(contrast.gap, note=_BEGINNING_NOTE, warning=_BEGINNING_WARNING)
+    if severity is None or contrast.gap < 0:
+        return None
+    example = int(np.argmax(contrast.has_trait[0]))
+    keys = [beginning_keys(side, n_tokens) for side in sides]
+    shares = [100 * count / max(size, 1) for count, size in zip(contrast.counts, contrast.sizes, strict=True)]
+    return pair.plain_finding(
+        "real-beginnings",
+        severity,
+        f"Continuations of real beginnings: of {contrast.sizes[0]} ways in which generated texts begin (their first "
+        f"{n_tokens} tokens), {contrast.counts[0]} ({shares[0]:.1f} %) are the beginning of one real text, while "
+        f"{shares[1]:.1f} % of the real texts begin like one other: this part is real text, not the generator's.",
+        contrast.counts,
+        contrast.sizes,
+        (excerpt(sides[0].texts[example]), excerpt(sides[1].texts[int(np.argmax(keys[1] == keys[0][example]))])),
+        "Cut the prompt off both sides and compare what follows, with the prompts in a column of their own "
+        "(--prompt-column NAME); or take real text that no generator was given.",
+    )
+
+
+def _beginnings(pair: Pair, copies: tuple[Mask, Mask], n_tokens: int) -> tuple[Contrast, int]:
+    """Return how many texts begin as exactly one (other) real text, and the length."""
+    sides = [side.words for side in pair.sides]
+    long = [side.lengths >= n_tokens for side in sides]
+    keys = [beginning_keys(side, n_tokens) for side in sides]
+    once = np.zeros(len(pair.generated), dtype=np.bool_)
+    once[np.flatnonzero(long[0])[np.unique(keys[0][long[0]], return_index=True)[1]]] = True
+    known, counts = np.unique(keys[1][long[1]], return_counts=True)
+    shown = occurs_in(keys[0], known[counts == 1]) & ~copies[0], occurs_in(keys[1], known[counts == 2]) & ~copies[1]
+    return pair.contrast(shown, (once, long[1])), n_tokens
+
+
 def memorised(pair: Pair, train: Keys) -> Finding | None:
     """Return a finding if more generated than real texts occur in the training text."""
     masks = occurs_in(pair.generated.keys, train), occurs_in(pair.real.keys, train)
@@ -694,12 +744,3 @@ def _most_frequent(side: Surface, keys: Keys, filled: Mask) -> str | None:
     one = np.zeros(len(side), dtype=np.bool_)
     one[np.flatnonzero(filled)[first[best]]] = True
     return f"{side.example(one)} ({counts[best]} times)"
-
-
-def own_finding(
-    kind: str, severity: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
-) -> Finding:
-    """Return a finding about one side by itself; names in parentheses, such as ``(real)``, are real text."""
-    if name.startswith("("):
-        return Finding(kind, severity, name, message, 0, count, 0, size, None, example, remedy)
-    return Finding(kind, severity, name, message, count, 0, size, 0, example, None, remedy)

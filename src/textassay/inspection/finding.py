@@ -9,6 +9,7 @@ Severity = Literal["warning", "note"]
 
 REAL = "(real)"
 HELDOUT = "(real-heldout)"
+OWN_SHARE = 0.01  # of the texts of one side, from which what they show by themselves is told
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,12 @@ class Finding(Displayed):
 
 class Findings(Displayed, list[Finding]):
     """A list of findings that is printed and displayed as one report."""
+
+
+def own_finding(
+    kind: str, severity: Severity, name: str, message: str, count: int, size: int, example: str | None, remedy: str
+) -> Finding:
+    """Return a finding about one side by itself; names in parentheses, such as ``(real)``, are real text."""
+    if name.startswith("("):
+        return Finding(kind, severity, name, message, 0, count, 0, size, None, example, remedy)
+    return Finding(kind, severity, name, message, count, 0, size, 0, example, None, remedy)

@@ -13,9 +13,8 @@ import numpy as np
 from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora_from_texts
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import answers, checks
-from textassay.inspection.character_checks import character_checks, sees_space
-from textassay.inspection.checks import OWN_SHARE, own_finding
-from textassay.inspection.finding import HELDOUT, REAL, Finding, Findings
+from textassay.inspection.character_checks import character_checks, own_returns, sees_space
+from textassay.inspection.finding import HELDOUT, OWN_SHARE, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
 
@@ -104,7 +103,7 @@ def _own_findings(side: Surface, name: str) -> list[Finding]:
     """Return the problems of one side by itself."""
     few = checks.few_sentences(side.corpus, name)
     unspaced = checks.unspaced_text(side, name)
-    findings = [one for one in (few, unspaced) if one is not None]
+    findings = [one for one in (few, unspaced, own_returns(side, name)) if one is not None]
     filled = side.filled
     filled_keys = side.keys[filled]
     repeats = np.zeros(len(side), dtype=np.bool_)
@@ -155,6 +154,7 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         checks.outer_space(pair),
         checks.repeated(pair),
         checks.shared(pair),
+        checks.real_beginnings(pair),
         answers.error_messages(pair),
         answers.refusals(pair),
         answers.cut_off(pair),

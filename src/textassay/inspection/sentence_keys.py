@@ -34,6 +34,17 @@ def sentence_keys(corpus: Corpus) -> Keys:
     return keys
 
 
+def beginning_keys(corpus: Corpus, n_tokens: int) -> Keys:
+    """Return one key per text of its first `n_tokens`, as `sentence_keys`, shape (N,); 0 for shorter texts."""
+    words = _random_words("tokens", _power_of_two(len(corpus.vocabulary)))
+    odd = _random_words("positions", _power_of_two(n_tokens)) | np.uint64(1)
+    long = corpus.lengths >= n_tokens
+    keys = np.zeros(len(corpus), dtype=np.uint64)
+    for place in range(n_tokens):
+        keys[long] += words[corpus.tokens[corpus.offsets[:-1][long] + place]] * odd[place]
+    return keys
+
+
 def occurs_in(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
     """Return for each key whether it is among `others`, shape (N,)."""
     return _among(keys, np.sort(others))

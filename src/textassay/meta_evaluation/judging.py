@@ -103,6 +103,7 @@ class Judging(Displayed):
     seed: int = 0
     # Trivial differences in the texts, which metrics may take for quality
     findings: tuple[Finding, ...] = ()
+    real: str = ""  # In words, which text of the ratings was the real one; empty where the texts are not theirs
 
     def not_separated(self, verdict: MetricVerdict) -> tuple[str, ...]:
         """Return the evaluators that agree with a gold and do not differ significantly from the first."""
@@ -150,6 +151,7 @@ class Judging(Displayed):
         document: dict[str, Any] = {
             "version": version("textassay"),
             "generators": list(self.generators),
+            "real": self.real,
             "level": self.level,
             "n_resamples": self.n_resamples,
             "seed": self.seed,
@@ -186,6 +188,7 @@ def judge_evaluators(
     left_out: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
     findings: Sequence[Finding] = (),
+    real: str = "",
     level: float = 0.95,
     n_resamples: int = 2_000,
     text_level: bool = True,
@@ -254,6 +257,7 @@ def judge_evaluators(
         n_resamples=n_resamples,
         seed=seed,
         findings=tuple(findings),
+        real=real,
     )
 
 

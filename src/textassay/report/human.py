@@ -207,10 +207,18 @@ def _facts(analysis: HumanAnalysis) -> Iterator[tuple[str, str]]:
         f"{count(sizes['n_real'])} real and {count(sizes['n_generated'])} generated, on "
         f"{counted(sizes['n_pages'], 'page')}",
     )
-    yield "Votes a text", ", ".join(f"{count(n)} with {votes}" for votes, n in analysis.votes.items())
+    if not analysis.is_vote:
+        lowest, highest = min(one.lowest for one in analysis.raters), max(one.highest for one in analysis.raters)
+        yield "Ratings", f"numbers from {_range(lowest, highest)}"
+    votes_name = "Votes a text" if analysis.is_vote else "Ratings a text"
+    yield votes_name, ", ".join(f"{count(n)} with {votes}" for votes, n in analysis.votes.items())
     if analysis.notes:
         yield "Left out", "; ".join(note.removeprefix("left out: ") for note in analysis.notes)
     yield "Settings", f"intervals of {percent_of(settings['level'])}, seed {settings['seed']}"
+
+
+def _range(lowest: float, highest: float) -> str:
+    return f"{lowest:g} to {highest:g}"
 
 
 def _accuracy_section(analysis: HumanAnalysis, majority: Verdict, share: str) -> Section:
@@ -344,11 +352,11 @@ def _agreement_section(analysis: HumanAnalysis, share: str) -> Section:
             number_cell(one.value, 4),
             interval_cell(one.interval, 3),
             count_cell(one.n_items),
-            "any" if one.n_votes is None else str(one.n_votes),
+            *(["any" if one.n_votes is None else str(one.n_votes)] if analysis.is_vote else []),
         ]
         for one in analysis.agreement
     ]
-    heads = ("coefficient", "of", "value", share, "texts", "votes")
+    heads = ("coefficient", "of", "value", share, "texts", *(["votes"] if analysis.is_vote else []))
     return section("Agreement beyond chance", Table.of("agreement", heads, rows, texts=(1,)))
 
 
@@ -358,10 +366,14 @@ def _raters_section(analysis: HumanAnalysis) -> Section:
         return section("Raters", Paragraph(f"None is suspicious. {_checks(analysis)}"))
     rows: Rows = []
     for rater in flagged[:_MOST_RATERS]:
-        shares = (rater.accuracy, rater.share_real, rater.agreement)
-        cells = [number_cell(100 * one, 0) for one in shares]
+        if analysis.is_vote:
+            cells = [number_cell(100 * one, 0) for one in (rater.accuracy, rater.mean, rater.agreement)]
+        else:
+            range_cell = Cell(_range(rater.lowest, rater.highest), rater.lowest)
+            cells = [number_cell(rater.mean, 2), range_cell, number_cell(rater.agreement, 2)]
         rows.append([rater.rater, "; ".join(rater.reasons), count_cell(rater.n), *cells])
-    heads = ("suspicious", "why", "judged", "right %", "real %", "like the others %")
+    names = ("right %", "real %", "like the others %") if analysis.is_vote else ("mean", "range", "correlation")
+    heads = ("suspicious", "why", "judged", *names)
     rest = f"{len(flagged) - _MOST_RATERS} more are in the files of --out. " if len(flagged) > _MOST_RATERS else ""
     note = f"{rest}{len(flagged)} of {counted(len(analysis.raters), 'rater')}. {_checks(analysis)}"
     return section("Raters", Table.of("raters", heads, rows, texts=(1,), notes=(note,)))
@@ -438,15 +450,43 @@ def _generator_cells(row: GeneratorVerdict | None, places: int, *, is_vote: bool
 
 
 def _records(analysis: HumanAnalysis) -> Iterator[Table]:
-    mean = "share_real" if analysis.is_vote else "mean_rating"
-    columns = ("item", "generator", "n", mean, "agreement", "text")
+    is_vote = analysis.is_vote
+    columns = (
+        "item",
+        "generator",
+        "n",
+        *(("share_real", "agreement") if is_vote else ("mean_rating", "variance")),
+        "text",
+    )
+    sign = 1 if is_vote else -1  # the agreement on a rated text is minus the variance of its ratings
     disputed = [text for one in analysis.disputed for text in one.texts]
     for name, texts in (("items", analysis.texts), ("disputed", disputed)):
-        rows = [(text.id, text.generator or "", text.n, text.mean, text.agreement, text.text) for text in texts]
+        rows = [(text.id, text.generator or "", text.n, text.mean, sign * text.agreement, text.text) for text in texts]
         yield record(name, columns, rows)
-    rater_columns = ("rater", "n", mean, "accuracy", "agreement", "p", "p_adjusted", "seconds", "flags", "reasons")
-    yield record("raters", rater_columns, [
-        (one.rater, one.n, one.share_real, one.accuracy, one.agreement, one.p_value, one.p_adjusted, one.seconds,
-         "; ".join(one.flags), "; ".join(one.reasons))
-        for one in analysis.raters
-    ])  # fmt: skip
+    names = ("share_real", "accuracy", "agreement", "p", "p_adjusted")
+    yield record(
+        "raters",
+        (
+            "rater",
+            "n",
+            *(names if is_vote else ("mean_rating", "lowest", "highest", "correlation")),
+            "seconds",
+            "flags",
+            "reasons",
+        ),
+        [
+            (
+                one.rater,
+                one.n,
+                *(
+                    (one.mean, one.accuracy, one.agreement, one.p_value, one.p_adjusted)
+                    if is_vote
+                    else (one.mean, one.lowest, one.highest, one.agreement)
+                ),
+                one.seconds,
+                "; ".join(one.flags),
+                "; ".join(one.reasons),
+            )
+            for one in analysis.raters
+        ],
+    )

@@ -64,6 +64,7 @@ def judge_document(judging: Judging) -> Document:
         (*_read_warnings_first(judging), verdict_sentences(judging, first)[0]),
         (
             ("Generators", ", ".join(judging.generators)),
+            *([("Real text", judging.real)] if judging.real else []),
             ("Judged by", join_words([_gold_name(gold.name) for gold in judging.golds])),
             ("Settings", f"intervals at {level(judging.level)}, {count(judging.n_resamples)} resamples, "
                          f"seed {judging.seed}"),
