@@ -12,6 +12,7 @@ from textassay.display import Displayed
 
 Better = Literal["lower", "higher", "closer", "neither"]
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,9 @@ class Evidence:
     """The terms behind a value, for differences between generators and for files of scores per text.
 
     Terms linearise the value: its sampling variance is ``var(real_terms) / len(real_terms) + var(generated_terms) /
-    len(generated_terms)`` with ddof 1. A term belongs to a text or, where the contribution of a text depends on the
-    others, to a jackknife group (a pseudo-value). Two estimates on the same real text with the same seed have aligned
-    real terms, so that their difference is paired.
+    len(generated_terms)`` with ddof 1, where no group has texts on both sides. A term belongs to a text, to a group of
+    texts or, where the contribution of a text depends on the others, to a jackknife group (a pseudo-value). Two
+    estimates on the same real text with the same seed have aligned real terms, so that their difference is paired.
     """
 
     # Shape (n_real,) or (n_groups,); None if the value does not depend on which real texts were drawn
@@ -55,6 +56,12 @@ class Evidence:
     # One score per text, for people to read, shapes (n_real,) and (n_generated,)
     real_scores: FloatArray | None = None
     generated_scores: FloatArray | None = None
+    # Where texts come in groups: the group of each text, and the terms of texts that those above are made of, same
+    # shapes; terms None where the value does not have one for every text
+    real_groups: IntArray | None = None
+    generated_groups: IntArray | None = None
+    real_text_terms: FloatArray | None = None
+    generated_text_terms: FloatArray | None = None
 
 
 @dataclass(frozen=True)

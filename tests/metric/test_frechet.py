@@ -252,7 +252,7 @@ def test_groups_are_halved_and_counted_whole() -> None:
     centres = rng.normal(size=(80, 4))
     rows = np.repeat(centres, 5, axis=0)
     numbers = np.repeat(np.arange(80), 5)
-    generated, real = corpora(rows + 0.3, rows, {"generated": numbers, "real": numbers})
+    generated, real = corpora(rows + 0.3, rows, {"generated": 80 + numbers, "real": numbers})
     estimate = fed(generated, real, encoder="given")
     assert estimate.evidence is not None
     assert estimate.evidence.real_terms is not None
@@ -263,6 +263,9 @@ def test_groups_are_halved_and_counted_whole() -> None:
     assert estimate.interval is not None
     assert alone.interval is not None
     assert estimate.interval.high - estimate.value > 1.5 * (alone.interval.high - alone.value)
+    shared = fed(*corpora(rows + 0.3, rows, {"generated": numbers, "real": numbers}), encoder="given")
+    assert shared.interval is not None  # of pairs that differ by a constant, the distance does not vary
+    assert shared.interval.high - shared.value < 1e-9
     one = fed(*corpora(rows, rows, {"real": np.zeros(400, dtype=np.int64)}), encoder="given")
     assert one.interval is None
     assert one.details["bias"] is None

@@ -160,6 +160,7 @@ class Compare(Reading, Running, Clustered, Output):
                 max_tokens=self.max_tokens,
                 folds=FOLDS if self.folds is None else self.folds,
                 level=self.level,
+                independent=self.independent,
                 seed=self.seed,
                 workers=self.workers,
                 device=self.device,

@@ -168,6 +168,12 @@ All = Annotated[bool, option("Print every metric, pair and note, not one screen.
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 
 
+Independent = Annotated[
+    bool,
+    option("Take texts for independent draws; by default they are examined.", panel=TEXTS, names=("--independent",)),
+]
+
+
 # Mixins: what several commands take. Each field is one option; `cli/adapter.py` turns them into the command line.
 @dataclass(frozen=True, kw_only=True)
 class Files:
@@ -204,6 +210,7 @@ class Reading(Tokens):
     group_column: Annotated[
         str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
     ] = None
+    independent: Independent = False
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -70,6 +70,7 @@ class Explain(Reading, Running, Clustered, Output):
             FOLDS,
             TOP,
             EstimateStore,
+            Independence,
             Learning,
             RealText,
             explain_generators,
@@ -98,9 +99,9 @@ class Explain(Reading, Running, Clustered, Output):
             )
             real = corpora.pop(FLOOR)
             unit = unit_of(real, self.unit)
+            examined = Independence.of(real, corpora, independent=self.independent)
             explanations, reasons = explain_generators(
-                real,
-                corpora,
+                examined.texts,
                 top=max(TOP, self.top),
                 effort=check_effort(self.effort),
                 folds=folds,

@@ -91,6 +91,7 @@ class Plan(Reading, Running, Output):
                     prior=cast(Any, self.prior),  # checked above
                     budget=self.budget,
                     own_log_probs=not self.no_log_probs,
+                    independent=self.independent,
                     seed=self.seed,
                     out=self.out if models else None,
                     progress=progress,

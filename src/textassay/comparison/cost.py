@@ -28,7 +28,7 @@ from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.drawing import has_log_probs, least_drawn, sizes_to
 from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
-from textassay.comparison.run import part_of_train, tasks_of
+from textassay.comparison.run import Independence, part_of_train, tasks_of
 from textassay.comparison.sources import MOST, Budget, Source, command_of, is_endpoint, is_source, open_source
 from textassay.corpus import AUTO_UNIT, Corpus, TextOptions, Texts, TextUnit, as_texts, corpora_from_texts, unit_of
 from textassay.display import Displayed
@@ -191,7 +191,7 @@ def cost(
     others = {name: corpora[name] for name in (HELDOUT, TRAIN, *generated) if name in corpora}
     if TRAIN in others:
         others[TRAIN] = part_of_train(others[TRAIN], len(corpora[FLOOR]), 0)
-    tasks, _ = tasks_of(corpora[FLOOR], others, 0)
+    tasks, _ = tasks_of(corpora[FLOOR], Independence.of(corpora[FLOOR], others, independent=True), 0)
     n_texts = sum(map(len, corpora.values()))
     n_tokens = sum(len(corpus.tokens) for corpus in corpora.values())
     factor = probe() / _measured()["probe_seconds"]

@@ -28,6 +28,7 @@ from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cros
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
 from textassay.execution import recorded_warnings, stream_tasks
+from textassay.inspection import Examined, independent_units
 from textassay.metric import (
     Effort,
     Metric,
@@ -69,6 +70,7 @@ def explain(
     budget: int | str | None = None,
     own_log_probs: bool = True,
     unit: str | None = None,
+    independent: bool = False,
     **text: Unpack[TextOptions],
 ) -> Explanation:
     """Explain what gives the generator of `generated` away.
@@ -104,11 +106,15 @@ def explain(
     unit
         ``sentence``, ``document``, or ``auto`` (None is the same), as in `compare`: of documents, the structure that
         differs is named, too.
+    independent
+        Whether to take texts for independent draws without a look at them, as in `compare`.
     text
         How both sides are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Raises
     ------
+    InputError
+        If texts depend on each other in ways that nearest neighbours do not hold.
     EmptyCorpusError, TooFewSentencesError
         If a side has too few texts, or groups.
     OptionError
@@ -124,6 +130,8 @@ def explain(
         own_log_probs=own_log_probs,
     )  # fmt: skip
     generated, real = corpora[name], corpora[FLOOR]
+    if full is None:
+        generated, real = independent_units(generated, real, independent=independent)
     seen_as = unit_of(real, unit)
     if halvings is None:
         halvings = HALVINGS[effort] if seen_as == "sentence" else 1
@@ -173,8 +181,7 @@ def explain(
 
 
 def explain_generators(
-    real: Corpus,
-    generated: Mapping[str, Corpus],
+    texts: Mapping[str, Examined],
     *,
     top: int = TOP,
     effort: Effort = "default",
@@ -189,7 +196,8 @@ def explain_generators(
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
     """Return the explanations of all generators with enough text, and a message for each of the others.
 
-    `store`: keeps explanations, and the estimates of ``dd`` computed for them, by content.
+    `texts`: generator to its texts beside real text; `store`: keeps explanations, and the estimates of ``dd`` computed
+    for them, by content.
     """
     explanations: dict[str, Explanation] = {}
     reasons: dict[str, str] = {}
@@ -197,12 +205,17 @@ def explain_generators(
 
     def tell(sides: _Sides) -> None:
         if progress is not None:
-            progress(f"explanation of {sides.name}", len(explanations) + len(reasons), len(generated))
+            progress(f"explanation of {sides.name}", len(explanations) + len(reasons), len(texts))
 
     def missing() -> Iterator[_Sides]:
-        for name in generated:
-            sides = _Sides(name, columns_of(real, name), columns_of(generated[name], name))
-            keys[name] = _key(metric, sides.real, sides.generated, top, folds, level, seed, halvings, version)
+        for name, of_name in texts.items():
+            with_columns = partial(columns_of, name=name)
+            sides = _Sides(name, of_name.changed(with_columns, with_columns))
+            if not metric.is_valid(of_name.dependence):
+                reasons[name] = f"{name}: no explanation of what gives it away: dd is {of_name.dependence.reason}"
+                continue
+            both = sides.texts.real, sides.texts.generated
+            keys[name] = _key(metric, *both, top, folds, level, seed, halvings, version)
             kept = _kept(store, keys[name])
             if kept is None:
                 yield sides
@@ -212,8 +225,8 @@ def explain_generators(
 
     of_dd: Any = {"effort": effort, "folds": folds, "level": level, **untested}
     metric = dd.declaration.with_settings(**of_dd)
-    settings: Any = {**of_dd, "top": top, "seed": seed, "halvings": halvings}
-    threads = at_once((real, *generated.values()))
+    settings: Any = {**of_dd, "metric": metric, "top": top, "seed": seed, "halvings": halvings}
+    threads = at_once(side for of_name in texts.values() for side in (of_name.generated, of_name.real))
     for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell, threads=threads):
         if isinstance(found, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
@@ -221,14 +234,14 @@ def explain_generators(
             store.save_document(keys[sides.name], found.to_dict())
             explanations[sides.name] = replace(found, generator=sides.name)
         else:  # dd, for the comparison
-            key = cell_key(metric, sides.generated, sides.real, seed=seed, version=version)
+            key = cell_key(metric, sides.texts, seed=seed, version=version)
             if store.load(key) is None:
                 store.save(key, *found)
-    if progress is not None and generated:
-        progress("done", len(generated), len(generated))
+    if progress is not None and texts:
+        progress("done", len(texts), len(texts))
     return (
-        tuple(explanations[name] for name in generated if name in explanations),
-        tuple(reasons[name] for name in generated if name in reasons),
+        tuple(explanations[name] for name in texts if name in explanations),
+        tuple(reasons[name] for name in texts if name in reasons),
     )
 
 
@@ -237,19 +250,20 @@ class _Sides:
     """The texts of a generator, and real text."""
 
     name: str
-    real: Corpus
-    generated: Corpus
+    texts: Examined
 
 
 def _explained(
-    sides: _Sides, *, top: int, halvings: int | None, **settings: Any
+    sides: _Sides, *, metric: Metric, top: int, halvings: int | None, seed: int, **settings: Any
 ) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
     """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
+    generated, real = sides.texts.generated, sides.texts.real
     try:
         with recorded_warnings() as messages:
-            full = judge(sides.real, sides.generated, **settings)
-        yield full.estimate, tuple(dict.fromkeys(map(str, messages)))
-        yield explain(sides.generated, sides.real, full=full, top=top, halvings=halvings, **settings)
+            full = judge(real, generated, seed=seed, **settings)
+            estimate = metric.annotated(full.estimate, sides.texts, seed=seed)
+        yield estimate, tuple(dict.fromkeys(map(str, messages)))
+        yield explain(generated, real, full=full, top=top, halvings=halvings, seed=seed, **settings)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)
 

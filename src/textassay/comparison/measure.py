@@ -14,7 +14,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -28,6 +28,7 @@ from textassay.corpus import Corpus, drop_pages, parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
 from textassay.execution import map_tasks, recorded_warnings
+from textassay.inspection import Examined
 from textassay.metric import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
@@ -35,7 +36,7 @@ RESULTS = "results.json"
 _LEARNT_FROM = ("fit_real", "prior", "train")  # settings that a comparison has where dd learns from more than its texts
 # Texts and tokens a side: where there are more, one generator is measured after another, to limit memory
 _AT_ONCE, _TOKENS_AT_ONCE = 30_000, 3_000_000
-_ARRAYS = ("real_terms", "generated_terms", "real_scores", "generated_scores")
+_ARRAYS = tuple(each.name for each in fields(Evidence))
 
 Progress = Callable[[str, int, int], None]
 
@@ -49,11 +50,20 @@ class Task:
     """
 
     name: str
-    generated: Corpus
-    real: Corpus
+    texts: Examined
     requested: bool = True
     senseless: Mapping[str, str] = field(default_factory=dict)
     instead: Mapping[str, Metric] = field(default_factory=dict)
+
+    @property
+    def generated(self) -> Corpus:
+        """The generated side, in the groups that were found."""
+        return self.texts.generated
+
+    @property
+    def real(self) -> Corpus:
+        """The real side."""
+        return self.texts.real
 
 
 @dataclass(frozen=True)
@@ -234,7 +244,7 @@ def measure_cells(
                         cells[task.name, metric.name] = Cell(None, reason)
                         continue
                     measured_by = task.instead.get(metric.name, metric)
-                    key = cell_key(measured_by, task.generated, task.real, seed=seed, version=version)
+                    key = cell_key(measured_by, task.texts, seed=seed, version=version)
                     stored = store.load(key)
                     if stored is not None:
                         cells[task.name, metric.name] = Cell(stored[0], None, stored[1])
@@ -270,11 +280,13 @@ def at_once(corpora: Iterable[Corpus]) -> bool:
     return all(len(corpus) <= _AT_ONCE and len(corpus.tokens) <= _TOKENS_AT_ONCE for corpus in corpora)
 
 
-def cell_key(metric: Metric, generated: Corpus, real: Corpus, *, seed: int, version: str) -> str:
+def cell_key(metric: Metric, texts: Examined, *, seed: int, version: str) -> str:
     """Return the key of an estimate in the store: a hash of everything that can change it."""
+    found = texts.dependence
     return estimate_key(
         *(metric.name, metric.level, metric.key, seed, version),
-        *(part for corpus in (generated, real) for part in _content(metric, corpus)),
+        *(part for corpus in (texts.generated, texts.real) for part in _content(metric, corpus)),
+        *((found.label, found.can_be_told, found.may_be_collapse) if found.label else ()),
     )
 
 
@@ -318,9 +330,11 @@ class _Measure:
         return cells
 
     def _cell(self, metric: Metric, task: Task) -> Cell:
+        if not metric.is_valid(task.texts.dependence):
+            return Cell(None, task.texts.dependence.reason)
         try:
             with recorded_warnings() as messages:
-                estimate = metric.estimate(task.generated, task.real, seed=self._seed)
+                estimate = metric.estimate_examined(task.texts, seed=self._seed)
         except (TooFewSentencesError, UnavailableError) as error:
             if self._strict and task.requested:
                 raise type(error)(f"{task.name}: {error}") from None

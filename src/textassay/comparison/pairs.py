@@ -3,7 +3,8 @@
 Both generators are measured against the same real text, so the real terms of their evidence are paired: the variance of
 a difference is ``var(real_a - real_b) / n_real + var(generated_a) / n_a + var(generated_b) / n_b``. For metrics where
 "closer to real text" is better, the difference is that of the two distances to the floor at the same sample size, whose
-noise is included. Intervals are Student's with Welch-Satterthwaite degrees of freedom.
+noise is included. Intervals are Student's with Welch-Satterthwaite degrees of freedom. Where texts come in groups, the
+unit is what the groups of both generators connect, on whatever side it has texts.
 
 A difference says that this metric separates one generator from real text more easily than the other at this sample
 size: it compares what was detected.
@@ -11,8 +12,8 @@ size: it compares what was detected.
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +22,38 @@ from scipy.special import stdtr, stdtrit
 from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
 from textassay.estimate import Estimate
-from textassay.resampling import holm
+from textassay.inspection import connected
+from textassay.resampling import GroupedTerms, Terms, holm, independent_samples
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Terms of some texts, and how the task that measured them groups these texts."""
+
+    terms: FloatArray  # One a text or jackknife group
+    groups: Mapping[str, IntArray] = field(default_factory=dict)  # Task to group numbers, of single texts
+    jackknifed: IntArray | None = None  # The groups that jackknife groups keep whole
+
+    def plus(self, sign: float, other: "_Sample | None") -> "_Sample | None":
+        """Return the sum of terms of the same texts; None where terms are not of the same units."""
+        if other is None:
+            return replace(self, terms=sign * self.terms)
+        ours, theirs = self.jackknifed, other.jackknifed
+        alike = ours is theirs or (ours is not None and theirs is not None and np.array_equal(ours, theirs))
+        if len(self.terms) != len(other.terms) or not alike:
+            return None
+        return _Sample(other.terms + sign * self.terms, {**other.groups, **self.groups}, self.jackknifed)
 
 
 @dataclass(frozen=True)
 class _Terms:
-    """A value that is a sum of means of independent samples, each an array of terms."""
+    """A value that is a sum of means of samples; texts of one name are the same."""
 
     value: float
-    samples: tuple[tuple[str, FloatArray], ...]
+    samples: tuple[tuple[str, _Sample], ...]
 
 
 def pair_differences(results: Sequence[Result], *, level: float) -> list[PairDifference]:
@@ -91,43 +113,75 @@ def _terms(result: Result) -> _Terms | None:
     Samples with the same name are shared between generators: the real text, and the floor of one size.
     """
     if result.better != "closer":
-        return _estimate_terms(result.estimate, sign=1.0, side="a")
+        return _estimate_terms(result.estimate, sign=1.0, side="a", task=result.generator)
     if result.matched is None or result.floor is None:
         return None
     sign = 1.0 if result.matched.value >= result.floor.value else -1.0
-    own = _estimate_terms(result.matched, sign=sign, side="a")
-    base = _estimate_terms(result.floor, sign=-sign, side=f"floor of {result.floor.sizes.get('n_generated')}")
+    floor = f"floor of {result.floor.sizes.get('n_generated')}"
+    own = _estimate_terms(result.matched, sign=sign, side="a", task=result.generator)
+    base = _estimate_terms(result.floor, sign=-sign, side=floor, task=floor)
     if own is None or base is None:
         return None
     return _Terms(own.value + base.value, own.samples + base.samples)
 
 
-def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str) -> _Terms | None:
+def _estimate_terms(estimate: Estimate | None, *, sign: float, side: str, task: str) -> _Terms | None:
     """Return `sign` times the estimate, as terms of the real text and of `side`; None where it has no terms."""
     if estimate is None or estimate.evidence is None or not math.isfinite(estimate.value):
         return None
     evidence = estimate.evidence
     samples = []
-    if evidence.real_terms is not None:
-        samples.append(("real", sign * evidence.real_terms))
-    if evidence.generated_terms is not None:
-        samples.append((side, sign * evidence.generated_terms))
+    for name, terms, of_texts, groups in (
+        ("real", evidence.real_terms, evidence.real_text_terms, evidence.real_groups),
+        (side, evidence.generated_terms, evidence.generated_text_terms, evidence.generated_groups),
+    ):
+        if terms is None:
+            continue
+        if of_texts is not None and groups is not None:
+            samples.append((name, _Sample(sign * of_texts, {task: groups})))
+        else:
+            samples.append((name, _Sample(sign * terms, jackknifed=groups)))
     return _Terms(sign * estimate.value, tuple(samples)) if samples else None
 
 
 def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float, float]:
     """Return difference, low, high and two-sided p-value."""
-    samples: dict[str, FloatArray] = {}
+    samples: dict[str, _Sample] = {}
     for sign, terms in ((1.0, a), (-1.0, b)):
-        for name, values in terms.samples:
+        for name, sample in terms.samples:
             key = ("b" if sign < 0 else "a") if name == "a" else name
-            samples[key] = samples.get(key, np.zeros(1)) + sign * values
-    variances = np.array([np.var(values, ddof=1) / len(values) for values in samples.values()])
-    freedom = np.array([len(values) - 1 for values in samples.values()])
-    difference, variance = a.value - b.value, float(variances.sum())
+            together = sample.plus(sign, samples.get(key))
+            if together is None:  # of other units: as if independent
+                key, together = f"{key} {len(samples)}", replace(sample, terms=sign * sample.terms)
+            samples[key] = together
+    difference = a.value - b.value
+    independent = [each for each in independent_samples(0.0, _joined(samples.values())) if each is not None]
+    variances = np.array([np.var(values, ddof=1) / len(values) for values in independent])
+    freedom = np.array([len(values) - 1 for values in independent])
+    variance = float(variances.sum())
     if variance == 0:
         return difference, difference, difference, 1.0 if difference == 0 else 0.0
     error = math.sqrt(variance)
     df = variance**2 / float((variances**2 / freedom).sum())
     margin = float(stdtrit(df, (1 + level) / 2)) * error
     return difference, difference - margin, difference + margin, float(2 * stdtr(df, -abs(difference) / error))
+
+
+def _joined(samples: Iterable[_Sample]) -> list[Terms]:
+    """Return the terms of each sample with one set of groups: what any task groups together is together."""
+    samples = list(samples)
+    firsts: dict[str, int] = {}
+    for sample in samples:
+        for task, groups in sample.groups.items():
+            firsts[task] = max(firsts.get(task, 0), int(groups.max(initial=-1)) + 1)
+    ends = np.cumsum([0, *firsts.values()])
+    first_of = dict(zip(firsts, ends[:-1].tolist(), strict=True))
+    nodes = [[first_of[task] + groups for task, groups in sample.groups.items()] for sample in samples]
+    links = [np.stack([own[0], other]) for own in nodes for other in own]
+    if not links:
+        return [sample.terms for sample in samples]
+    groups = connected(links, int(ends[-1]))
+    return [
+        GroupedTerms(sample.terms, groups[own[0]]) if own else sample.terms
+        for sample, own in zip(samples, nodes, strict=True)
+    ]

@@ -29,6 +29,7 @@ from textassay.comparison.verdicts import MARGIN, POWER
 from textassay.corpus import Corpus, TextOptions, Texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
+from textassay.inspection import independent_units
 from textassay.metric import Effort, check_level, variance_factor
 from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
@@ -143,6 +144,7 @@ def plan(
     prior: Literal["english"] | None = None,
     budget: int | str | None = None,
     own_log_probs: bool = True,
+    independent: bool = False,
     seed: int = 0,
     out: Path | str | None = None,
     progress: Progress | None = None,
@@ -174,7 +176,7 @@ def plan(
         With which what is there is found, in (0, 1).
     folds
         Cross-fitting folds, at least 1.
-    effort, prior, budget, own_log_probs, seed, progress
+    effort, prior, budget, own_log_probs, independent, seed, progress
         Of a pilot with texts, as in `compare`.
     out
         Folder in which what is drawn for it is kept.
@@ -184,7 +186,7 @@ def plan(
     Raises
     ------
     InputError
-        If the comparison has no value of ``dd``.
+        If the comparison has no value of ``dd``, or texts of a pilot depend on each other.
     OptionError
         If a number is out of range, or a pilot has one side of texts only.
     """
@@ -221,8 +223,8 @@ def plan(
             progress=progress,
         )
         pilot = run_pilot(
-            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, prior=prior, seed=seed,
-            progress=progress,
+            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, prior=prior,
+            independent=independent, seed=seed, progress=progress,
         )  # fmt: skip
         pilot = replace(pilot, draws=drawn.draws)
     factor = variance_factor(folds)
@@ -287,6 +289,7 @@ def run_pilot(
     folds: int = 5,
     level: float = 0.95,
     prior: Literal["english"] | None = None,
+    independent: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Pilot:
@@ -296,7 +299,7 @@ def run_pilot(
     settings: Any = {"effort": effort, "folds": folds, "level": level, "prior": prior, "seed": seed}
     generators, answers = [], []
     for number, (name, texts) in enumerate(generated.items()):
-        real, corpus = columns_of(all_real, name), columns_of(texts, name)
+        corpus, real = independent_units(columns_of(texts, name), columns_of(all_real, name), independent=independent)
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
         judged = judge(real, corpus, **settings)

@@ -13,6 +13,7 @@ import operator
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Literal
@@ -65,7 +66,19 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSe
 from textassay.execution import default_workers
 from textassay.execution import device as use_device
 from textassay.execution import workers as use_workers
-from textassay.inspection import HELDOUT, REAL, Finding, inspect, prompt_findings, prompts_unused
+from textassay.inspection import (
+    HELDOUT,
+    REAL,
+    Examined,
+    Finding,
+    Within,
+    dependent_real_texts,
+    dependent_texts,
+    examine_real,
+    inspect,
+    prompt_findings,
+    prompts_unused,
+)
 from textassay.metric import (
     Effort,
     Metric,
@@ -115,6 +128,7 @@ def compare(
     budget: int | str | None = None,
     folds: int = FOLDS,
     level: float = 0.95,
+    independent: bool = False,
     seed: int = 0,
     workers: int | None = None,
     device: str = "auto",
@@ -184,6 +198,10 @@ def compare(
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
         Of intervals and, as 1 - `level`, of significance, inside (0, 1).
+    independent
+        Whether to take texts for independent draws without a look at them. By default they are examined: where nearest
+        neighbours are of opposite sides too often, or the real text repeats itself, a text and its neighbours are one
+        unit of folds and errors, and where that is not enough, dd has no value and nothing has a rank.
     seed
         At least 0; the same seed gives the same numbers with any number of workers.
     workers
@@ -226,6 +244,7 @@ def compare(
         "paper": paper,
         "prior": prior,
         "unit": unit,
+        "independent": independent,
         "seed": seed,
     }
     beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
@@ -275,21 +294,30 @@ def compare(
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
-    findings = inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL))
+    findings = list(inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL)))
     _check_fit_real(findings)
     if PROMPTS in corpora:
         findings += prompt_findings(corpora[PROMPTS], real_corpus, rows)
     elif unused := [name for name, source in texts.items() if isinstance(source, TextFile) and source.prompts]:
         findings.append(prompts_unused(unused, list(texts)))
-    trained_on, not_learnt_from = train_corpus, []
-    if real_in_train(findings) and any(metric.settings.get("trained_on") is not None for metric in chosen):
-        trained_on = None
-        chosen = [metric.without("trained_on") for metric in chosen]
-        not_learnt_from.append("dd did not learn from the training text, since too many real texts stand in it")
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
+    examined = Independence.of(real_corpus, {**references, **rows}, independent=independent)
+    findings = examined.findings(rows) + findings
+    trained_on, not_learnt_from = train_corpus, []
+    why_not = (
+        "too many real texts stand in it"
+        if real_in_train(findings)
+        else "real texts depend on it"
+        if TRAIN in references and examined.texts[TRAIN].dependence.is_found
+        else ""
+    )
+    if why_not and any(metric.settings.get("trained_on") is not None for metric in chosen):
+        trained_on = None
+        chosen = [metric.without("trained_on") for metric in chosen]
+        not_learnt_from.append(f"dd did not learn from the training text, since {why_not}")
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = tasks_of(real_corpus, {**references, **rows}, seed, metrics=chosen, by_prompt=PROMPTS in corpora)
+    tasks, floors = tasks_of(real_corpus, examined, seed, metrics=chosen, by_prompt=PROMPTS in corpora)
     version = installed_version("textassay")
     kept = None if out is None else Path(out)
     with (
@@ -304,8 +332,7 @@ def compare(
             from textassay.comparison.explain import explain_generators  # loads the classifiers
 
             explanations, unexplained = explain_generators(
-                real_corpus,
-                rows,
+                {name: examined.texts[name] for name in rows},
                 effort=effort,
                 folds=folds,
                 level=level,
@@ -429,6 +456,7 @@ def _prepare(
         "folds": measuring["folds"],
         "paper": measuring["paper"],
         **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
+        **({"independent": True} if measuring["independent"] else {}),
         **({"unit": unit} if unit == "document" else {}),
         **{
             name: corpora[source].fingerprint
@@ -599,9 +627,39 @@ def _of_single_answers(metrics: Iterable[Metric], real: Corpus) -> dict[str, dic
     return {"senseless": {one.name: reason for one in metrics if "prompts" in one.declaration.needs}}
 
 
+@dataclass(frozen=True)
+class Independence:
+    """What is known of the independence of the texts of a comparison."""
+
+    within: Within  # The real text alone
+    texts: Mapping[str, Examined]  # Every other text beside it
+
+    @classmethod
+    def of(cls, real: Corpus, others: Mapping[str, Corpus], *, independent: bool = False) -> "Independence":
+        """Examine every text beside the real text, unless they are said to be independent."""
+        within = Within((), (), real.groups) if independent else examine_real(real)
+        return cls(
+            within,
+            {
+                name: Examined.of(corpus, real, within=within, independent=independent)
+                for name, corpus in others.items()
+            },
+        )
+
+    def findings(self, generators: Iterable[str]) -> list[Finding]:
+        """Return what people are told: of the real text, then of each generator."""
+        sides = {name: self.texts[name] for name in generators}
+        found = [
+            dependent_texts(name, texts.dependence, len(texts.generated), len(texts.real))
+            for name, texts in sides.items()
+        ]
+        n_real = len(next(iter(sides.values())).real)
+        return [one for one in (dependent_real_texts(self.within, n_real), *found) if one is not None]
+
+
 def tasks_of(
     real: Corpus,
-    others: Mapping[str, Corpus],
+    others: Independence,
     seed: int,
     *,
     metrics: Collection[Metric] = (),
@@ -614,39 +672,43 @@ def tasks_of(
     real answers with other real answers to the same prompts.
     """
     special = {TRAIN: _of_train(metrics)}
+    of_halves = stream(seed, "floor", "halves")
     if by_prompt and real.groups is not None:
-        first, second = halves_within(real.groups, stream(seed, "floor", "halves"))
+        first, second = halves_within(real.groups, of_halves)
     else:
-        first, second = halves(len(real), stream(seed, "floor", "halves"), real.groups)
-    scored, against = real.take(first), real.take(second)
+        first, second = halves(len(real), of_halves, others.within.groups)
+    grouped = replace(real, groups=others.within.groups)
+    scored, against = grouped.take(first), grouped.take(second)
 
-    def part(corpus: Corpus, size: int) -> Corpus:
-        return corpus.drawn(size, stream(seed, "floor", "size"))
+    def drawn(n: int, size: int) -> npt.NDArray[np.int64] | None:
+        return None if n <= size else np.sort(stream(seed, "floor", "size").permutation(n)[:size])
 
-    sizes = {name: min(len(scored), len(corpus)) for name, corpus in others.items()}
+    def with_columns(texts: Examined, name: str) -> Examined:
+        return texts.changed(partial(columns_of, name=name), partial(columns_of, name=name))
+
+    sizes = {name: min(len(scored), len(texts.generated)) for name, texts in others.texts.items()}
     floors = {
         name: f"{FLOOR} beside {name}"
         if has_own_columns(real, name)
         else FLOOR
         if sizes[name] == len(scored)
         else f"{FLOOR} of {sizes[name]} sentences"
-        for name in others
+        for name in sizes
     }
     alone = _of_single_answers(metrics, real) if by_prompt else {}
-    tasks = [Task(FLOOR, columns_of(scored, FLOOR), columns_of(against, FLOOR), requested=False, **alone)]
-    for name, corpus in others.items():
+    floor = Examined.unexamined(scored, against)
+    tasks = [Task(FLOOR, with_columns(floor, FLOOR), requested=False, **alone)]
+    for name, texts in others.texts.items():
         requested = name not in (HELDOUT, TRAIN)
-        tasks.append(Task(name, columns_of(corpus, name), columns_of(real, name), requested, **special.get(name, {})))
-    for name, corpus in others.items():
-        matched = part(columns_of(corpus, name), sizes[name])
-        tasks.append(Task(name + MATCHED, matched, columns_of(against, name), False, **special.get(name, {})))
-    smaller = {floor: name for name, floor in floors.items() if floor != FLOOR}
-    for floor, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
-        tasks.append(
-            Task(
-                floor, columns_of(part(scored, sizes[name]), name), columns_of(against, name), requested=False, **alone
-            )
-        )
+        tasks.append(Task(name, with_columns(texts, name), requested, **special.get(name, {})))
+    for name, texts in others.texts.items():
+        matched = with_columns(texts.taken(drawn(len(texts.generated), sizes[name]), second), name)
+        tasks.append(Task(name + MATCHED, matched, False, **special.get(name, {})))
+    smaller = {of_name: name for name, of_name in floors.items() if of_name != FLOOR}
+    for of_name, name in sorted(smaller.items(), key=lambda item: sizes[item[1]]):
+        rows = drawn(len(scored), sizes[name])
+        part = Examined.unexamined(scored if rows is None else scored.take(rows), against)
+        tasks.append(Task(of_name, with_columns(part, name), requested=False, **alone))
     return tasks, floors
 
 

@@ -33,6 +33,8 @@ class Finding(Displayed):
         One example of each side, or None.
     remedy
         What to do, in one sentence.
+    pairs
+        Generated and real texts that belong together, some of them, side by side.
     """
 
     kind: str
@@ -46,6 +48,7 @@ class Finding(Displayed):
     example_generated: str | None
     example_real: str | None
     remedy: str
+    pairs: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

@@ -31,8 +31,9 @@ from textassay.errors import (
     unknown_name,
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.metric.sharing import compute_once
-from textassay.resampling import cluster_terms, jackknife_terms, terms_interval
+from textassay.inspection import Dependence, Examined
+from textassay.metric.sharing import Shared, compute_once
+from textassay.resampling import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -62,10 +63,11 @@ DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, o
 _LATER = (DRAWN, "fit_real", "prior", "trained_on", "unit")
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
-_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; and how texts are
-prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`. Those that take `texts` measure as many
-drawn texts of each side, all where it is None. A text may be a list of str, a column, a
-path or a `Corpus`. All raise `EmptyCorpusError` where a side has no text, `OptionError` for a setting out of range."""
+_COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; `independent`,
+whether texts are taken for independent draws without a look at them; and how texts are prepared: `tokenizer`,
+`lowercase`, `normalize`, `max_tokens`, as in `compare`. Those that take `texts` measure as many drawn texts of each
+side, all where it is None. A text may be a list of str, a column, a path or a `Corpus`. All raise `EmptyCorpusError`
+where a side has no text, `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
 
@@ -75,7 +77,7 @@ class Computed:
 
     value: float
     # Terms of each side that varies (see `Evidence`), under "generated" and "real"; None where there is no variance
-    terms: Mapping[str, FloatArray | None] = field(default_factory=dict)
+    terms: Mapping[str, Terms | None] = field(default_factory=dict)
     method: str = ""  # of the interval that follows from the terms
     interval: Interval | None = None  # where it does not follow from the terms
     undefined: str | None = None  # why the value is NaN
@@ -108,6 +110,7 @@ class Declaration:
     unit: str
     better: Better
     bounds: tuple[float, float]
+    classifies: bool  # whether it judges texts by what it learnt from others: a text's partner then misleads it
     symmetric: bool  # whether swapping the sides leaves the value as it is (up to the noise of sampling folds)
     looks_at_real: bool  # whether the value depends on the real text at all
     size_sensitive: bool  # whether the expected value changes with the number of texts
@@ -243,8 +246,51 @@ class Metric:
             if name in self.settings and self.settings[name] != "tf-idf":
                 yield resolve_encoder(self.settings[name])
 
+    def is_valid(self, dependence: Dependence) -> bool:
+        """Return whether the value means anything for texts that depend on each other like this."""
+        return dependence.can_be_told or not self.declaration.classifies
+
+    def estimate_examined(self, texts: Examined, *, seed: int = 0) -> Estimate:
+        """Return the value and interval for texts whose independence was examined.
+
+        Of dependent texts that may as well repeat themselves of their own accord, the detail ``as_independent`` has the
+        value that takes each for an independent draw. Where nothing can be told, there is no interval, and no value of
+        a metric that classifies texts.
+        """
+        found = texts.dependence
+        by_prompt = "prompts" in self.declaration.needs
+        generated, real = texts.declared if by_prompt else (texts.generated, texts.real)
+        if not self.is_valid(found):
+            warnings.warn(f"{self.name} is {found.reason}", RuntimeWarning, stacklevel=2)
+            sizes = {"n_generated": len(generated), "n_real": len(real)}
+            signature = make_signature(self.name, generated, real, seed=seed, groups=found.label)
+            declaration = self.declaration
+            return Estimate(self.name, math.nan, None, declaration.unit, declaration.better, sizes, signature)
+        return self.annotated(self.estimate(generated, real, seed=seed), texts, seed=seed)
+
+    def annotated(self, estimate: Estimate, texts: Examined, *, seed: int = 0) -> Estimate:
+        """Return the estimate of texts in their groups as `estimate_examined` does."""
+        found = texts.dependence
+        if not found.label or "prompts" in self.declaration.needs:
+            return estimate
+        settings = {**estimate.signature.settings, "groups": found.label}
+        estimate = replace(estimate, signature=Signature(settings))
+        if not found.can_be_told:
+            return replace(estimate, interval=None, evidence=None)
+        if found.may_be_collapse and self.declaration.classifies:
+            alone = self.estimate(*texts.declared, seed=seed)
+            ends = {"low": None, "high": None}
+            if alone.interval is not None:
+                ends = {"low": alone.interval.low, "high": alone.interval.high}
+            details = {**estimate.details, "as_independent": {"value": alone.value, **ends}}
+            return replace(estimate, details=details)
+        return estimate
+
     def estimate(self, generated: Corpus, real: Corpus, *, seed: int = 0) -> Estimate:
-        """Return the value with its interval, for corpora that share a vocabulary."""
+        """Return the value with its interval, for corpora that share a vocabulary.
+
+        Texts of one group are one unit; those of different groups are taken to be independent.
+        """
         declaration = self.declaration
         check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
         for name, kind in _TEXTS.items():
@@ -273,12 +319,11 @@ class Metric:
             interval = terms_interval(
                 computed.value, samples, level=self.level, method=computed.method, low=low, high=high
             )
+        real_terms, generated_terms = (computed.terms.get(side) for side in ("real", "generated"))
         evidence = Evidence(
-            real_terms=computed.terms.get("real"),
-            generated_terms=computed.terms.get("generated"),
-            real_scores=computed.real_scores,
-            generated_scores=computed.generated_scores,
-        )
+            clustered(real_terms), clustered(generated_terms), computed.real_scores, computed.generated_scores,
+            real.groups, generated.groups, _of_all(real, real_terms), _of_all(generated, generated_terms),
+        )  # fmt: skip
         return Estimate(
             metric=self.name,
             value=computed.value,
@@ -290,6 +335,11 @@ class Metric:
             details={**self._encoder_detail, **computed.details},
             evidence=None if interval is None else evidence,
         )
+
+
+def _of_all(corpus: Corpus, terms: Terms | None) -> FloatArray | None:
+    """Return the terms of single texts that come in groups, where every text of the corpus has one."""
+    return terms.values if isinstance(terms, GroupedTerms) and len(terms.values) == len(corpus) else None
 
 
 def _drawn(corpus: Corpus, side: str, n: int, seed: int) -> Corpus:
@@ -311,6 +361,7 @@ def declare_metric(
     unit: str = "fraction",
     better: Better = "closer",
     bounds: tuple[float, float] = (-math.inf, math.inf),
+    classifies: bool = False,
     symmetric: bool = False,
     looks_at_real: bool = True,
     size_sensitive: bool = True,
@@ -348,7 +399,7 @@ def declare_metric(
         "lower", "higher", "closer" (to what real text scores) or "neither".
     bounds
         Least and largest value; the interval is cut there.
-    symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see
+    classifies, symmetric, looks_at_real, size_sensitive, exact_under_reordering, cannot_see
         See `Declaration`.
     needs, only_named, most, cost, at_least
         See `Declaration`.
@@ -368,6 +419,7 @@ def declare_metric(
             unit=unit,
             better=better,
             bounds=bounds,
+            classifies=classifies,
             symmetric=symmetric,
             looks_at_real=looks_at_real,
             size_sensitive=size_sensitive,
@@ -389,7 +441,13 @@ def declare_metric(
 
         @wraps(compute)
         def measured(
-            generated: Texts, real: Texts = None, *, level: float = 0.95, seed: int = 0, **settings: Any
+            generated: Texts,
+            real: Texts = None,
+            *,
+            level: float = 0.95,
+            seed: int = 0,
+            independent: bool = False,
+            **settings: Any,
         ) -> Estimate:
             text = cast(TextOptions, {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings})
             given = {key: settings.pop(key, None) for key in _TEXTS if key in declaration.parameters}
@@ -404,7 +462,7 @@ def declare_metric(
                 corpora["prompts"] = corpora.pop(PROMPTS)
             others = {key: corpora.get(key) for key in given}
             chosen = declaration.with_settings(level=level, **settings, **others)
-            return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed)
+            return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed, independent=independent)
 
         measured.__doc__ = f"{inspect.getdoc(compute) or ''}\n\n{_COMMON}"
         function = cast(MetricFunction, measured)
@@ -450,6 +508,7 @@ def measure(
     real: Texts = None,
     *,
     seed: int = 0,
+    independent: bool = False,
     **text: Unpack[TextOptions],
 ) -> Estimate:
     """Return the value of `metric` for `generated` against `real`.
@@ -462,12 +521,14 @@ def measure(
         Texts of any kind, as in `compare`. `real` may be left out where the metric does not use it.
     seed
         At least 0.
+    independent
+        Whether to take texts for independent draws without a look at them, as in `compare`.
     text
         `tokenizer`, `lowercase`, `normalize` and `max_tokens`, as in `compare`.
     """
     chosen = metric if isinstance(metric, Metric) else metric.declaration.with_settings()
     corpora = _corpora({"generated": generated, "real": real}, text)
-    return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed)
+    return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed, independent=independent)
 
 
 def _corpora(texts: Mapping[str, Texts], text: TextOptions) -> dict[str, Corpus]:
@@ -484,12 +545,16 @@ def _prompted(texts: Mapping[str, Texts], prompts: Any) -> dict[str, Texts]:
     return {**with_prompts(sides, prompts), **others}
 
 
-def _measured(metric: Metric, generated: Corpus, real: Corpus | None, *, seed: int) -> Estimate:
+def _measured(
+    metric: Metric, generated: Corpus, real: Corpus | None, *, seed: int, independent: bool = False
+) -> Estimate:
     """Return the estimate; of a metric that does not look at real text, without its size."""
-    estimate = metric.estimate(generated, generated if real is None else real, seed=seed)
-    if real is not None:
-        return estimate
-    return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+    if real is None:
+        estimate = metric.estimate(generated, generated, seed=seed)
+        return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+    check_corpora(generated, real, metric=metric.declaration.name)
+    with Shared().used():
+        return metric.estimate_examined(Examined.of(generated, real, independent=independent), seed=seed)
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:
@@ -561,7 +626,7 @@ def _as_computed(result: Any, generated: Corpus) -> Computed:
             f"a metric returns a number or one for each of the {len(generated)} generated texts, got {scores.shape}"
         )
     value = math.fsum(scores) / len(scores)
-    terms = {"generated": cluster_terms(scores, generated.groups)}
+    terms = {"generated": text_terms(scores, generated.groups)}
     return Computed(value, terms=terms, method="t: variance over generated sentences", generated_scores=scores)
 
 
@@ -609,6 +674,7 @@ def _signature(declaration: Declaration) -> inspect.Signature:
     usual = [
         inspect.Parameter("level", keyword, default=0.95, annotation=float),
         inspect.Parameter("seed", keyword, default=0, annotation=int),
+        inspect.Parameter("independent", keyword, default=False, annotation=bool),
         inspect.Parameter("text", inspect.Parameter.VAR_KEYWORD, annotation=Unpack[TextOptions]),
     ]
     return inspect.Signature([*texts, *settings, *usual], return_annotation=Estimate)

@@ -15,7 +15,7 @@ from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.metric.sharing import compute_once
 from textassay.ngram import match_references
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
+from textassay.resampling import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ def bleu(generated: Corpus, real: Corpus, *, order: int = MAX_ORDER, seed: int =
     return Computed(
         value,
         terms={
-            "generated": cluster_terms(of_order, generated.groups),
+            "generated": text_terms(of_order, generated.groups),
             "real": jackknife_terms(value, without[:, order - 1], sizes),
         },
         method=f"t: variance over generated sentences, jackknife over {len(sizes)} groups of references",

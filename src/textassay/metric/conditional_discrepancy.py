@@ -59,6 +59,7 @@ def _identity(settings: Mapping[str, Any]) -> str:
     "generated answers",
     better="lower",
     bounds=(-1, 1),
+    classifies=True,
     symmetric=True,
     exact_under_reordering=False,
     needs=("prompts",),

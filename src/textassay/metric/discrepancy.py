@@ -96,6 +96,7 @@ def _reads_columns(settings: Mapping[str, Any]) -> bool:
     "Distributional Discrepancy: how much better than chance a classifier tells real from generated sentences",
     better="lower",
     bounds=(-1, 1),
+    classifies=True,
     symmetric=True,
     exact_under_reordering=False,
     ranges={"folds": (1, None), "repeats": (1, None)},

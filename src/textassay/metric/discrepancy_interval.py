@@ -18,7 +18,7 @@ variance, which is right for large samples where classifiers hardly depend on si
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +29,14 @@ from textassay.corpus import Corpus
 from textassay.discriminator import CrossFit
 from textassay.estimate import Interval
 from textassay.metric.blindness import alike_share, guessing_variance
-from textassay.resampling import cluster_terms, effective_size, newcombe_interval, terms_interval
+from textassay.resampling import (
+    Terms,
+    effective_size,
+    independent_samples,
+    newcombe_interval,
+    terms_interval,
+    text_terms,
+)
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -100,23 +107,19 @@ class Answers:
         return any(side is not None for side in self.groups)
 
     @property
-    def evidence(self) -> tuple[FloatArray | None, FloatArray | None]:
-        """Terms, one a sentence or group, whose plain variance is that of the value; None of a side of one group."""
-        real, generated = (
-            cluster_terms(self._spread(side), units) for side, units in zip(self.terms, self.groups, strict=True)
-        )
-        if self._guessing == 0 or real is None or generated is None:
-            return real, generated
-        extra = self._guessing - sum(float(np.var(side, ddof=1)) / len(side) for side in (real, generated))
-        if extra <= 0:
-            return real, generated
-        each = math.sqrt(extra / (1 / len(real) + 1 / len(generated)))
-        return _guessed(real, each, self.key, 0), _guessed(generated, each, self.key, 1)
+    def evidence(self) -> tuple[Terms | None, Terms | None]:
+        """Terms, one a sentence, whose variance is that of the value; None of a side of one group."""
+        real, generated = map(self._spread, self.terms)
+        extra = self._guessing - _variance(self._samples(real, generated)) if self._guessing else 0.0
+        if extra > 0:
+            each = math.sqrt(extra / (1 / len(real) + 1 / len(generated)))
+            real, generated = _guessed(real, each, self.key, 0), _guessed(generated, each, self.key, 1)
+        return self._samples(real, generated)
 
     @property
     def standard_error(self) -> float:
         """Of the value, by the sampling of the tested sentences."""
-        return math.sqrt(sum(float(np.var(side, ddof=1)) / len(side) for side in self.evidence if side is not None))
+        return math.sqrt(_variance(self.evidence))
 
     def interval(self, level: float) -> Interval | None:
         """Return Newcombe's interval or, with groups, Student's over groups; None where those are too few."""
@@ -127,14 +130,8 @@ class Answers:
             interval = newcombe_interval(counts[0], sizes[0], sizes[1] - counts[1], sizes[1], level=level)
             interval = Interval(interval.low, interval.high, level, interval.method + note)
             return at_least_guessing(interval, self.value, self._guessing)
-        real_groups, generated_groups = self.groups
-        samples: Sequence[FloatArray | None] = self.evidence
-        if real_groups is not None and generated_groups is not None and np.isin(real_groups, generated_groups).any():
-            n = sum(map(len, self.terms))
-            parts = np.concatenate([(self._spread(side) - side.mean()) * (n / len(side)) for side in self.terms])
-            samples = [cluster_terms(self.value + parts, np.concatenate([real_groups, generated_groups]))]
         method = f"student over groups{note}"
-        interval_of_groups = terms_interval(self.value, samples, level=level, method=method, low=-1, high=1)
+        interval_of_groups = terms_interval(self.value, self.evidence, level=level, method=method, low=-1, high=1)
         if interval_of_groups is None:
             return None
         return at_least_guessing(interval_of_groups, self.value, self._guessing)
@@ -148,10 +145,19 @@ class Answers:
         ]
         return self.factor * guessing_variance(self.alike, *sizes)
 
+    def _samples(self, real: FloatArray, generated: FloatArray) -> tuple[Terms | None, Terms | None]:
+        return text_terms(real, self.groups[0]), text_terms(generated, self.groups[1])
+
     def _spread(self, terms: FloatArray) -> FloatArray:
         """Return terms with the same mean whose plain variance is that of the value."""
         mean = terms.mean()
         return np.asarray(mean + math.sqrt(self.factor) * (terms - mean), dtype=np.float64)
+
+
+def _variance(samples: Iterable[Terms | None]) -> float:
+    """Return the variance of a value from samples of its terms; sides without any add nothing."""
+    independent = independent_samples(0.0, [sample for sample in samples if sample is not None])
+    return sum(float(np.var(sample, ddof=1)) / len(sample) for sample in independent if sample is not None)
 
 
 def _guessed(terms: FloatArray, each: float, key: str, side: int) -> FloatArray:

@@ -21,7 +21,7 @@ from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, r
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
 from textassay.metric.sharing import compute_once
-from textassay.resampling import cluster_terms
+from textassay.resampling import text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -83,8 +83,8 @@ def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", s
     return Computed(
         value,
         terms={
-            "generated": cluster_terms(value + generated_influence, generated.groups),
-            "real": cluster_terms(value + real_influence, real.groups),
+            "generated": text_terms(value + generated_influence, generated.groups),
+            "real": text_terms(value + real_influence, real.groups),
         },
         method="t: influence of each sentence, at this number of sentences, encoder fixed",
         sizes={"dimensions": state.features.shape[1]},

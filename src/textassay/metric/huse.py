@@ -16,7 +16,7 @@ from scipy.spatial import KDTree
 from textassay.corpus import Corpus
 from textassay.errors import InputError, UnavailableError
 from textassay.metric.base import Computed, declare_metric
-from textassay.resampling import cluster_terms
+from textassay.resampling import text_terms
 
 FloatArray = npt.NDArray[np.float64]
 Columns = tuple[npt.ArrayLike, npt.ArrayLike]  # of generated, of real sentences
@@ -99,8 +99,8 @@ def huse(
     return Computed(
         value,
         terms={
-            "real": _spread(cluster_terms(errors[:n_real], real.groups)),
-            "generated": _spread(cluster_terms(errors[n_real:], generated.groups)),
+            "real": text_terms(_spread(errors[:n_real]), real.groups),
+            "generated": text_terms(_spread(errors[n_real:]), generated.groups),
         },
         method=f"t: leave-one-out errors of each side, variance times {_VARIANCE_FACTOR:g}",
         settings={"neighbours": _N_NEIGHBOURS, "logprob": "per-token"},
@@ -120,10 +120,8 @@ def _with_column(corpus: Corpus, column: npt.ArrayLike, kind: str) -> Corpus:
     return replace(corpus, columns={**corpus.columns, f"{kind}/generated": values})
 
 
-def _spread(terms: FloatArray | None) -> FloatArray | None:
+def _spread(terms: FloatArray) -> FloatArray:
     """Return `terms` spread around their mean, for a variance that is `_VARIANCE_FACTOR` times theirs."""
-    if terms is None:
-        return None
     mean = float(terms.mean())
     return np.asarray(mean + (terms - mean) * np.sqrt(_VARIANCE_FACTOR), dtype=np.float64)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from textassay.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric
-from textassay.resampling import cluster_terms
+from textassay.resampling import text_terms
 
 
 @declare_metric(
@@ -54,8 +54,8 @@ def length(generated: Corpus, real: Corpus) -> Computed:
     return Computed(
         abs(float(differences[largest])),
         terms={
-            "generated": cluster_terms(sign * generated_short, generated.groups),
-            "real": cluster_terms(-sign * real_short, real.groups),
+            "generated": text_terms(sign * generated_short, generated.groups),
+            "real": text_terms(-sign * real_short, real.groups),
         },
         method="t: difference of two proportions at the length where it is largest, taken as fixed",
         settings={"distance": "ks", "unit": "tokens"},

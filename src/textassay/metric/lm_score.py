@@ -31,7 +31,7 @@ from textassay.metric.token_cost import (
     share,
     token_cost,
 )
-from textassay.resampling import terms_interval
+from textassay.resampling import clustered, terms_interval
 
 LIKELIER = "likelier than real text itself: often a sign of low temperature or repetition"
 _COLUMN = "log_probs/"
@@ -119,7 +119,8 @@ def lm_score(
     else:
         scored = Scored(generated, -fitted.log_prob(encoded))
     value = token_cost(scored)[0]
-    real_value, real_terms = token_cost(unseen)
+    real_value, of_texts = token_cost(unseen)
+    real_terms = clustered(of_texts)
     if scored.nll_without is not None:  # under the models that real_value is of
         value = float(scored.nll_without.mean()) / scored.n_tokens
     cost = cost_of(

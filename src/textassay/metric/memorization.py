@@ -18,7 +18,7 @@ from textassay.inspection import occurs_in, sentence_keys
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.ngram import Nearest, SuffixArray, match_pairs
-from textassay.resampling import clopper_pearson, cluster_terms
+from textassay.resampling import clopper_pearson, text_terms
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None
         interval = Interval(low, high, level, "clopper-pearson: generated sentences, training text as given")
     return Computed(
         float(is_copy.mean()),
-        terms={"generated": cluster_terms(is_copy.astype(np.float64), generated.groups)},
+        terms={"generated": text_terms(is_copy.astype(np.float64), generated.groups)},
         method="t: groups of generated sentences, training text as given",
         interval=interval,
         sizes={"n_train": len(train)},

@@ -25,7 +25,7 @@ from textassay.execution import one_blas_thread
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.kernel_sums import FeatureSums, KernelSums, cross_sums, orthogonal_frequencies, own_sums
 from textassay.metric.sharing import compute_once
-from textassay.resampling import Blocks, cluster_terms, exchange_blocks, permute_labels
+from textassay.resampling import Blocks, exchange_blocks, permute_labels, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -113,8 +113,8 @@ def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", s
         p_value = _p_value(sums, blocks, stream(seed, "mmd", "permutation"))
         real_influence = 2 * (to_real - across.rows / m)
         generated_influence = 2 * (to_generated - across.columns / n)
-        real_terms = cluster_terms(value + (real_influence - real_influence.mean()), real.groups)
-        generated_terms = cluster_terms(value + (generated_influence - generated_influence.mean()), generated.groups)
+        real_terms = text_terms(value + (real_influence - real_influence.mean()), real.groups)
+        generated_terms = text_terms(value + (generated_influence - generated_influence.mean()), generated.groups)
     return Computed(
         value,
         terms={"generated": generated_terms, "real": real_terms},

@@ -15,7 +15,7 @@ from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import AT_LEAST, jackknife_groups, share
 from textassay.metric.token_credit import TokenCredit, place
-from textassay.resampling import cluster_terms, jackknife_terms
+from textassay.resampling import jackknife_terms, text_terms
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def naturalness(
     return Computed(
         value,
         terms={
-            "generated": cluster_terms(value + alone - alone.mean(), generated.groups),
+            "generated": text_terms(value + alone - alone.mean(), generated.groups),
             "real": jackknife_terms(value, without, np.bincount(credit.groups)),
         },
         method=f"t: jackknife over generated sentences, and of the models over {credit.n_groups} groups of real ones",

@@ -19,7 +19,7 @@ from textassay.execution import parallel_map
 from textassay.metric.base import Computed
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
+from textassay.resampling import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ class Overlap:
         left = n - sizes if self.is_self else np.full(len(sizes), n)
         changed = sums + self.changes  # (G, S)
         without = np.array([value_of(row, n_left) for row, n_left in zip(changed, left.tolist(), strict=True)])
-        own, terms = cluster_terms(terms_of(value), self.units), jackknife_terms(value, without, sizes)
+        own, terms = text_terms(terms_of(value), self.units), jackknife_terms(value, without, sizes)
         if len(sizes) == 0:
             samples, method = {"generated": own}, "variance over generated sentences, references as given"
         elif self.is_self:

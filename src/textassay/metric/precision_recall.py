@@ -26,7 +26,7 @@ from textassay.metric.neighbours import (
     squared_radii,
 )
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
+from textassay.resampling import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -165,7 +165,7 @@ def coverage(
     # Without the group of its nearest generated sentence, a real one depends on the nearest of another group.
     lost = covered & (nearest[:, 1] > radii)
     n_lost = np.bincount(near.in_generated.nearest_group, weights=lost, minlength=len(sizes))
-    real_terms = cluster_terms(covered.astype(np.float64), real.groups)
+    real_terms = text_terms(covered.astype(np.float64), real.groups)
     generated_terms = jackknife_terms(value, value - n_lost / len(radii), sizes)
     missed = math.prod((len(real) - i) / (len(real) + len(generated) - i) for i in range(1, k + 1))
     return near.computed(value, real_terms, generated_terms, jackknifed="generated", expected=1 - missed)
@@ -196,8 +196,8 @@ class _Neighbourhoods:
     def computed(
         self,
         value: float,
-        real_terms: FloatArray | None,
-        generated_terms: FloatArray | None,
+        real_terms: Terms | None,
+        generated_terms: Terms | None,
         *,
         jackknifed: str,
         scores: FloatArray | None = None,
@@ -249,7 +249,7 @@ def _neighbourhoods(generated: Corpus, real: Corpus, k: int, encoder: Encoder, s
 
 def _member_terms(
     shares: npt.NDArray[Any], queries: Corpus, groups: IntArray
-) -> tuple[float, FloatArray | None, FloatArray | None]:
+) -> tuple[float, FloatArray | None, Terms | None]:
     """Return the mean over queries, the terms of the side that has the balls, and those of the queries.
 
     `shares` has shape (Q, 1 + G): with all balls, and without those of each group.
@@ -259,5 +259,5 @@ def _member_terms(
     return (
         value,
         jackknife_terms(value, means[1:], np.bincount(groups)),
-        cluster_terms(shares[:, 0].astype(np.float64), queries.groups),
+        text_terms(shares[:, 0].astype(np.float64), queries.groups),
     )

@@ -18,7 +18,7 @@ from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
 from textassay.errors import TooFewSentencesError
 from textassay.generator import LeaveOutModels, Likelihood, n_characters
 from textassay.metric.base import Computed
-from textassay.resampling import assign_groups, cluster_terms, jackknife_terms
+from textassay.resampling import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,13 +82,13 @@ def jackknife_groups(corpus: Corpus, seed: int, *, metric: str, at_least: int = 
     return groups
 
 
-def token_cost(scored: Scored) -> tuple[float, FloatArray | None]:
-    """Return the mean cost of a token, and its terms: one a sentence or, where sentences have groups, one a group."""
+def token_cost(scored: Scored) -> tuple[float, Terms | None]:
+    """Return the mean cost of a token, and its terms, one a sentence."""
     n_tokens = scored.corpus.lengths + 1
     value = float(scored.nll.sum() / n_tokens.sum())
     if not math.isfinite(value):
         return value, None
-    return value, cluster_terms(value + (scored.nll - value * n_tokens) / n_tokens.mean(), scored.corpus.groups)
+    return value, text_terms(value + (scored.nll - value * n_tokens) / n_tokens.mean(), scored.corpus.groups)
 
 
 def ngram_details(models: LeaveOutModels) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def cost_of(
     `real_scores`, `generated_scores`: for people to read, shapes (n_real,) and (n_generated,).
     """
     value, sentence_terms = token_cost(scored)
-    terms: dict[str, FloatArray | None] = {side: sentence_terms}
+    terms: dict[str, Terms | None] = {side: sentence_terms}
     method = f"t: {side} sentences; language model fixed"
     if scored.nll_without is not None:
         other = "generated" if side == "real" else "real"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from textassay.corpus import Corpus
 from textassay.errors import TextassayError
 from textassay.estimate import Estimate
+from textassay.inspection import Examined, examine_real
 from textassay.metric import Metric, Shared
 from textassay.monitoring.open_vocabulary import OpenVocabulary
 
@@ -29,6 +30,7 @@ class RealSide:
     def _prepare(self, real: Corpus, room: int) -> None:
         self._vocabulary = OpenVocabulary(real.vocabulary.tokens, room)
         self.real = replace(real, vocabulary=self._vocabulary)  # its tokens keep their ids
+        self._within = examine_real(self.real)
         self._shared = Shared()
 
     def estimates(
@@ -37,13 +39,14 @@ class RealSide:
         """Return the estimate of each metric, None if it has none."""
         estimates: dict[str, Estimate | None] = {}
         generated = self._admitted(drawn)
+        texts = Examined.of(generated, self.real, within=self._within)
         for family in self._families.values():
             with self._shared.used(), timed(seconds, family[0].declaration.name):
                 for metric in family:
                     estimates[metric.name] = None
                     try:
                         with noted(notes, metric.name):
-                            estimate = metric.estimate(generated, self.real, seed=self._seed)
+                            estimate = metric.estimate_examined(texts, seed=self._seed)
                             if math.isfinite(estimate.value):
                                 estimates[metric.name] = estimate
                     except Exception as error:  # training goes on, whatever the model writes

@@ -10,11 +10,16 @@ from textassay.resampling.exchange import exchange_blocks as exchange_blocks
 from textassay.resampling.exchange import permute_labels as permute_labels
 from textassay.resampling.independence import fisher_p_values as fisher_p_values
 from textassay.resampling.independence import signed_likelihood_ratios as signed_likelihood_ratios
+from textassay.resampling.jackknife import GroupedTerms as GroupedTerms
+from textassay.resampling.jackknife import Terms as Terms
 from textassay.resampling.jackknife import assign_groups as assign_groups
 from textassay.resampling.jackknife import cluster_terms as cluster_terms
+from textassay.resampling.jackknife import clustered as clustered
 from textassay.resampling.jackknife import counts_by_group as counts_by_group
+from textassay.resampling.jackknife import independent_samples as independent_samples
 from textassay.resampling.jackknife import jackknife_terms as jackknife_terms
 from textassay.resampling.jackknife import terms_interval as terms_interval
+from textassay.resampling.jackknife import text_terms as text_terms
 from textassay.resampling.multiplicity import benjamini_hochberg as benjamini_hochberg
 from textassay.resampling.multiplicity import holm as holm
 from textassay.resampling.permutation import joint_groups as joint_groups

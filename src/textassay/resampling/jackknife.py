@@ -13,6 +13,7 @@ their plain variance is the paper's.
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,17 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 N_GROUPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedTerms:
+    """One term a text where texts come in groups: independent are the groups, not the texts."""
+
+    values: FloatArray  # Shape (n_texts,)
+    groups: IntArray  # Equal numbers mean the same group, on another side as well
+
+
+Terms = FloatArray | GroupedTerms
 
 
 def assign_groups(
@@ -118,21 +130,50 @@ def cluster_terms(values: FloatArray, units: IntArray | None = None) -> FloatArr
     return np.asarray(mean + sums * (n_units / len(values)), dtype=np.float64)
 
 
+def text_terms(values: FloatArray, groups: IntArray | None) -> Terms | None:
+    """Return `values`, one term a text, with the groups of the texts; None where there is a single unit."""
+    if groups is None:
+        return values if len(values) > 1 else None
+    return GroupedTerms(values, groups) if len(groups) and (groups != groups[0]).any() else None
+
+
+def clustered(sample: Terms | None) -> FloatArray | None:
+    """Return a term a unit of one sample: a text, or a group where texts come in groups."""
+    return cluster_terms(sample.values, sample.groups) if isinstance(sample, GroupedTerms) else sample
+
+
+def independent_samples(value: float, samples: Sequence[Terms | None]) -> list[FloatArray | None]:
+    """Return samples that are independent of one another, a term a unit, from those of several sides.
+
+    Texts of one group on several sides are one unit: sides that share groups become one sample.
+    """
+    grouped = [sample for sample in samples if isinstance(sample, GroupedTerms)]
+    others = [sample for sample in samples if not isinstance(sample, GroupedTerms)]
+    found = [np.unique(sample.groups) for sample in grouped]
+    if len(np.unique(np.concatenate([*found, np.zeros(0, np.int64)]))) == sum(map(len, found)):
+        return [clustered(sample) for sample in samples]
+    n = sum(len(sample.values) for sample in grouped)
+    parts = [(sample.values - sample.values.mean()) * (n / len(sample.values)) for sample in grouped]
+    joint = cluster_terms(value + np.concatenate(parts), np.concatenate([sample.groups for sample in grouped]))
+    return [*others, joint]
+
+
 def terms_interval(
     value: float,
-    samples: Sequence[FloatArray | None],
+    samples: Sequence[Terms | None],
     *,
     level: float,
     method: str,
     low: float = -math.inf,
     high: float = math.inf,
 ) -> Interval | None:
-    """Return Student's interval around `value` from the terms of its independent samples, shapes (n,).
+    """Return Student's interval around `value` from the terms of its samples, shapes (n,).
 
     None if the value is not finite, or a sample has no terms or undefined ones.
     """
-    terms = [sample for sample in samples if sample is not None]
-    if not math.isfinite(value) or not terms or len(terms) < len(samples):
+    independent = independent_samples(value, samples)
+    terms = [sample for sample in independent if sample is not None]
+    if not math.isfinite(value) or not terms or len(terms) < len(independent):
         return None
     variances = np.array([np.var(sample, ddof=1) / len(sample) for sample in terms])
     variance = float(variances.sum())
