@@ -170,17 +170,20 @@ def _difference(a: _Terms, b: _Terms, level: float) -> tuple[float, float, float
 def _joined(samples: Iterable[_Sample]) -> list[Terms]:
     """Return the terms of each sample with one set of groups: what any task groups together is together."""
     samples = list(samples)
-    firsts: dict[str, int] = {}
-    for sample in samples:
-        for task, groups in sample.groups.items():
-            firsts[task] = max(firsts.get(task, 0), int(groups.max(initial=-1)) + 1)
-    ends = np.cumsum([0, *firsts.values()])
-    first_of = dict(zip(firsts, ends[:-1].tolist(), strict=True))
-    nodes = [[first_of[task] + groups for task, groups in sample.groups.items()] for sample in samples]
+    tasks = dict.fromkeys(task for sample in samples for task in sample.groups)
+    numbers, n = {}, 0
+    for task in tasks:
+        of_task = [sample.groups[task] for sample in samples if task in sample.groups]
+        names = np.unique(np.concatenate(of_task))
+        numbers[task], n = (names, n), n + len(names)
+    nodes = [
+        [numbers[task][1] + np.searchsorted(numbers[task][0], groups) for task, groups in sample.groups.items()]
+        for sample in samples
+    ]
     links = [np.stack([own[0], other]) for own in nodes for other in own]
     if not links:
         return [sample.terms for sample in samples]
-    groups = connected(links, int(ends[-1]))
+    groups = connected(links, n)
     return [
         GroupedTerms(sample.terms, groups[own[0]]) if own else sample.terms
         for sample, own in zip(samples, nodes, strict=True)

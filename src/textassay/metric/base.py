@@ -32,7 +32,7 @@ from textassay.errors import (
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.inspection import Dependence, Examined
-from textassay.metric.sharing import Shared, compute_once
+from textassay.metric.sharing import compute_once
 from textassay.resampling import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
@@ -553,8 +553,7 @@ def _measured(
         estimate = metric.estimate(generated, generated, seed=seed)
         return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
     check_corpora(generated, real, metric=metric.declaration.name)
-    with Shared().used():
-        return metric.estimate_examined(Examined.of(generated, real, independent=independent), seed=seed)
+    return metric.estimate_examined(Examined.of(generated, real, independent=independent), seed=seed)
 
 
 def check_corpora(generated: Corpus, real: Corpus, *, metric: str, at_least: int = 1) -> None:
