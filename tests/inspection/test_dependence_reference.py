@@ -9,7 +9,7 @@ from textassay.corpus import corpora_from_texts
 from textassay.inspection.dependence import examine
 from textassay.inspection.nearest import Vectors
 
-N = 120
+N = 80
 SHUFFLED = [name for name in LAYOUTS if name.endswith(", shuffled")]
 
 

@@ -77,7 +77,7 @@ def shared_rare_words(texts: list[str], others: list[str]) -> npt.NDArray[np.flo
     return held[0, : len(texts)] @ held[1, : len(others)].T
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", [name for name in LAYOUTS if name.endswith(", shuffled")])
 def test_texts_of_a_group_belong_together_and_of_others_do_not(name: str) -> None:
     within, beyond = [], []
     for pair, other in zip(draws(name), draws(name)[1:] + draws(name)[:1], strict=True):

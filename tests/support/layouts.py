@@ -177,11 +177,16 @@ def one_of_each(texts: Sequence[str], n: int, rng: np.random.Generator) -> list[
 
 def characters(n: int, rng: np.random.Generator) -> list[str]:
     """Draw texts without spaces: made-up words of one to three letters of 54."""
-    edges = np.cumsum(1 / np.arange(2, 602))
-    lexicon = np.random.default_rng(2)
-    words = ["".join(lexicon.choice(list(HAN), size)) for size in lexicon.integers(1, 4, 600).tolist()]
-    drawn = (np.searchsorted(edges, rng.random(size) * edges[-1]) for size in rng.integers(4, 14, n).tolist())
+    words = _han_words(600)
+    lengths = rng.integers(4, 14, n)
+    drawn = np.split(_zipf(rng, len(words), int(lengths.sum())), np.cumsum(lengths)[:-1])
     return ["".join(words[word] for word in text.tolist()) for text in drawn]
+
+
+@cache
+def _han_words(n: int) -> list[str]:
+    rng = np.random.default_rng(2)
+    return ["".join(rng.choice(list(HAN), size)) for size in rng.integers(1, 4, n).tolist()]
 
 
 SOURCES = {
