@@ -165,10 +165,23 @@ def test_the_size_at_which_values_stand_is_said_beside_them() -> None:
     assert "those of dd are of all texts, as guessing is 0 at any size" in screen
     assert "marks and ranks of ↓ and ↑ go by all texts" in screen
     whole = _render(make_comparison(("a", "b")))
+    assert "Values are at the size of (real)." in " ".join(whole.split())
     of_all = make_comparison(("a", "b")).result("a", "bleu(order=4)").estimate
     assert of_all is not None
     assert f"all {of_all.value:.3f}" in whole
     assert 'Below a value, behind "all", that of all texts, by which generators are ranked.' in " ".join(whole.split())
+
+
+def test_why_values_of_all_texts_stand_beside_the_floor_is_true_of_each() -> None:
+    comparison = make_comparison(("a", "b"))
+    unmoved = tuple(
+        replace(one, size_sensitive=False) if one.metric.startswith("bleu") else one for one in comparison.results
+    )
+    told = " ".join(_render(replace(comparison, results=unmoved), 120, whole=False).split())
+    assert "those of bleu are of all texts, as size does not move them" in told
+    alone = tuple(replace(one, matched=None) if one.metric != "dd" else one for one in comparison.results)
+    told = " ".join(_render(replace(comparison, results=alone), 120, whole=False).split())
+    assert "values of bleu, self-bleu, length and distinct-n are of all texts, as there are none at that size" in told
 
 
 def test_the_screen_says_where_everything_is() -> None:

@@ -110,10 +110,11 @@ _SHORT_DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to
 def comparison_document(comparison: Comparison, examples: Mapping[str, Examples] | None = None) -> Document:
     """Return the whole report; `examples`: more texts of each generator for the page, see `examples_of`."""
     digest = Digest(comparison)
-    has_headline = digest.headline is not None
+    has_headline, main = digest.headline is not None, main_table(digest)
     sections = [
         _warnings(digest),
-        *([section("The main metrics", main_metrics_table(digest), *notes(_mark_note(digest, main_table(digest))))]
+        *([section("The main metrics", main_metrics_table(digest),
+                   *notes(_mark_note(digest, main), *_below(digest, main)))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -315,28 +316,48 @@ def legend(digest: Digest, metrics: Sequence[str], *, marks: bool = True) -> str
     if marks and any(map(digest.marked, metrics)):
         parts.append("* none is significantly better")
     if FLOOR in digest.floors:
-        parts += [digest.floor_note, *_sizes_of_values(digest, metrics)]
+        parts += [digest.floor_note, *_sizes_of_values(digest, metrics, "that size")]
+        by_all = any(digest.at_floor_size(metric) and not digest.ranked_at_floor_size(metric) for metric in metrics)
+        if by_all and len(digest.generators) > 1:
+            parts.append(f"marks and ranks of {ARROWS['lower']} and {ARROWS['higher']} go by all texts")
     parts += [digest.train_note.rstrip(".")] if digest.train_note else []
     parts += _units(digest, metrics)
     return f"{'; '.join(parts)}."
 
 
-def _sizes_of_values(digest: Digest, metrics: Sequence[str]) -> list[str]:
-    """Return at which size values, marks and ranks of `metrics` stand, and why all texts may stand beside the floor."""
+def _sizes_of_values(digest: Digest, metrics: Sequence[str], size: str) -> list[str]:
+    """Return at which size values stand, `size` being the floor's, and why all texts may stand beside the floor."""
     at_size = any(map(digest.at_floor_size, metrics))
-    told = ["values are at that size"] if at_size else []
+    told = [f"values are at {size}"] if at_size else []
     if any(map(digest.own_floors, metrics)):
         told.append(f"{FLOOR} of fewer texts: beside a generator that has no more")
-    why: dict[str, dict[str, None]] = {}
+    of_all: dict[str, dict[str, None]] = {}
     for metric in metrics:
         if not digest.at_floor_size(metric):
             tested = any(digest.detail(name, metric, "p_value") is not None for name in digest.generators)
+            moves = any(digest.cells[name, metric].shown_by == "matched_value" for name in digest.generators)
             reason = "guessing is 0 at any size" if tested else "size does not move them"
-            why.setdefault(reason, {})[family_of(metric)] = None
-    told += [f"those of {join_words(list(names))} are of all texts, as {reason}" for reason, names in why.items()]
-    by_all = any(digest.at_floor_size(metric) and not digest.ranked_at_floor_size(metric) for metric in metrics)
-    of = f"{ARROWS['lower']} and {ARROWS['higher']}"
-    return told + [f"marks and ranks of {of} go by all texts"] * (by_all and len(digest.generators) > 1)
+            reason = f"there are none at {size}" if moves and not tested else reason
+            of_all.setdefault(reason, {})[family_of(metric)] = None
+    those = "those" if at_size else "values"
+    return told + [f"{those} of {join_words(list(names))} are of all texts, as {why}" for why, names in of_all.items()]
+
+
+def _size_notes(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return as sentences at which size values stand."""
+    told = _sizes_of_values(digest, metrics, f"the size of {FLOOR}") if FLOOR in digest.floors else []
+    return [f"{text[:1].upper()}{text[1:]}." for text in told]
+
+
+def _below(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return what stands below values."""
+    beside = [metric for metric in metrics if any(digest.beside(name, metric) for name in digest.order)]
+    told = []
+    if any(map(digest.at_floor_size, beside)):
+        told.append('Below a value, behind "all", that of all texts, by which generators are ranked.')
+    if not all(map(digest.at_floor_size, beside)):
+        told.append(f"Below a value of all texts, the same at the size of {FLOOR}.")
+    return told
 
 
 def _mark_note(digest: Digest, metrics: Sequence[str]) -> str:
@@ -483,7 +504,7 @@ def _headline(digest: Digest, metric: str) -> Section:
     told = [f"at least: {bounded}"] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
-    told += [f"{text[:1].upper()}{text[1:]}." for text in _sizes_of_values(digest, [metric]) if FLOOR in digest.floors]
+    told += _size_notes(digest, [metric])
     told += [f"{digest.floor_note}: what indistinguishable text scores."] * (FLOOR in digest.floors)
     told += [digest.train_note] if digest.train_note else []
     is_alone = len(digest.metrics) == 1
@@ -559,13 +580,7 @@ def _kind(digest: Digest, kind: Kind) -> Section:
     betters = dict.fromkeys(digest.better(metric) for metric in metrics)
     told = [f"± the longer arm of the {level(digest.comparison.level)} interval; "
             f"{'; '.join(f'{ARROWS[better]} {direction(better)}'.strip() for better in betters)}."]  # fmt: skip
-    if FLOOR in digest.floors:
-        told += [f"{text[:1].upper()}{text[1:]}." for text in _sizes_of_values(digest, metrics)]
-    beside = [metric for metric in metrics if any(digest.beside(name, metric) for name in digest.order)]
-    if any(map(digest.at_floor_size, beside)):
-        told.append('Below a value, behind "all", that of all texts, by which generators are ranked.')
-    if not all(map(digest.at_floor_size, beside)):
-        told.append(f"Below a value of all texts, the same at the size of {FLOOR}.")
+    told += [*_size_notes(digest, metrics), *_below(digest, metrics)]
     told += [f"{unit}." for unit in _units(digest, metrics)]
     parts += notes(" ".join(told))
     figures = [forest_figure(digest, metric) for metric in metrics]
