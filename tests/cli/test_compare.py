@@ -50,6 +50,18 @@ def test_the_table_goes_to_standard_output_alone(run: Run) -> None:
     assert outcome.stderr == ""
 
 
+def test_of_few_texts_the_first_screen_says_that_dd_is_missing_and_why(run: Run, folder: Path) -> None:
+    for name in ("real", "lstm"):
+        lines = (folder / f"{name}.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / f"{name}.txt").write_text("".join(lines[:30]), encoding="utf-8")
+    screen = " ".join(run("compare", "--real", "real.txt", "lstm.txt", "--quiet").stdout.split())
+    assert screen.startswith(
+        "dd has no value: it needs at least 50 texts a side, the generated corpus has 30. Give at "
+    )
+    assert "Until then bleu(order=2) answers here" in screen
+    assert "(15 a side); values are at that size" in screen
+
+
 @pytest.mark.usefixtures("folder")
 def test_json_is_one_document_with_the_promised_keys(run: Run) -> None:
     texts = ("--real", "real.txt", "lstm.txt", "trigram.txt", "--train", "train.txt")

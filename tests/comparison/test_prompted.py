@@ -60,6 +60,7 @@ def test_the_floor_is_real_answers_against_others_to_the_same_prompts(comparison
     assert floor is not None
     assert floor.interval is not None
     assert floor.sizes["n_prompts"] == 80
+    assert comparison.floor_groups == {"n_groups": 80, "n_shared": 80}
     assert floor.interval.low < 0 < floor.interval.high
 
 
@@ -68,6 +69,7 @@ def test_one_real_answer_a_prompt_leaves_no_floor() -> None:
     found = compare({"bad": answered(0, 40, 1, 2)[0]}, real, prompts=asked, metrics=["conditional-dd"])
     floor = found.result(FLOOR, "conditional-dd")
     assert floor.estimate is None
+    assert found.floor_groups == {"n_groups": 40, "n_shared": 0}
     assert floor.error is not None
     assert "every prompt has one real answer" in floor.error
     assert found.result("bad", "conditional-dd").estimate is not None
@@ -87,6 +89,16 @@ def test_halves_of_groups() -> None:
     counts = [np.bincount(groups[half], minlength=10)[[7, 3, 9]] for half in (first, second)]
     assert counts[0][0] == counts[1][0] == 2
     assert abs(counts[0][2] - counts[1][2]) == 1
+
+
+def test_halves_of_groups_have_as_many_texts_and_odd_ones_fall_into_either() -> None:
+    alone = np.arange(500)
+    firsts = [halves_within(alone, np.random.default_rng(seed))[0] for seed in range(200)]
+    assert {len(first) for first in firsts} == {250}
+    how_often = np.bincount(np.concatenate(firsts), minlength=500)
+    assert abs(how_often - 100).max() < 5 * np.sqrt(200 / 4)
+    odd = np.repeat(np.arange(21), 3)
+    assert [len(half) for half in halves_within(odd, np.random.default_rng(0))] == [32, 31]
 
 
 def test_what_cannot_go_with_prompts(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from made_up import sentences
 from made_up_comparisons import make_comparison, make_measured
-from textassay.comparison import Rank, Standings
+from textassay.comparison import FLOOR, Comparison, Rank, Standings, compare
 
 
 def test_order_best_and_pairs_agree_with_the_table() -> None:
@@ -35,6 +37,48 @@ def test_all_share_first_place_where_none_is_separated() -> None:
     assert replace(comparison, ranks=ranks).best("dd") == ("a", "b")
     assert make_comparison(("only",)).best() == ("only",)
     assert comparison.best("vocabulary(of=types)") == ()
+
+
+def test_what_moves_with_size_is_shown_at_the_size_of_the_floor_but_for_what_is_tested_against_guessing() -> None:
+    comparison = make_comparison(("a", "b"))
+    for found in (comparison, Comparison.from_dict(comparison.to_dict())):
+        standings = Standings(found)
+        for metric in found.metrics:
+            result = found.result("a", metric)
+            at_size = metric != "dd"
+            assert standings.at_floor_size(metric) == at_size
+            assert result.shown_by == ("matched_value" if at_size else "value")
+            assert standings.shown("a", metric) == (result.matched if at_size else result.estimate)
+            assert standings.shown(FLOOR, metric) == found.result(FLOOR, metric).estimate
+            ranked = result.better == "closer"
+            assert standings.beside("a", metric) == (
+                result.matched if not at_size else None if ranked else result.estimate
+            )
+    unmoved = tuple(replace(one, size_sensitive=one.better == "closer") for one in comparison.results)
+    standings = Standings(Comparison.from_dict(replace(comparison, results=unmoved).to_dict()))
+    assert [standings.at_floor_size(metric) for metric in ("bleu(order=4)", "self-bleu(order=4)")] == [False, True]
+    alone = tuple(replace(one, matched=None) for one in comparison.results)
+    assert not Standings(replace(comparison, results=alone)).at_floor_size("bleu(order=4)")
+
+
+@pytest.mark.slow
+def test_text_of_the_same_source_is_shown_as_far_as_real_text_is() -> None:
+    metrics = ["bleu(order=3)", "self-bleu(order=3)", "distinct-n(order=2)"]
+    shown, of_all = np.zeros((40, 3)), np.zeros((40, 3))
+    for draw in range(40):
+        texts = sentences(400, 1000 + draw)
+        standings = Standings(compare({"same": texts[:200]}, texts[200:], metrics=metrics, seed=draw))
+        for place, metric in enumerate(metrics):
+            floor, like, own = (
+                standings.value(FLOOR, metric), standings.value("same", metric), standings.estimate("same", metric)
+            )  # fmt: skip
+            assert floor is not None
+            assert like is not None
+            assert own is not None
+            shown[draw, place], of_all[draw, place] = like - floor, own.value - floor
+    error = shown.std(axis=0, ddof=1) / np.sqrt(len(shown))
+    assert (np.abs(shown.mean(axis=0)) < 3.3 * error).all()
+    assert (np.abs(of_all.mean(axis=0)) > 10 * error).all()  # what the values of all texts would say
 
 
 def test_details_and_last_places() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison, make_findings
-from textassay.comparison import Comparison, Rank, compare
+from textassay.comparison import FLOOR, Comparison, Rank, compare
 from textassay.estimate import Better, Estimate, Interval
 from textassay.metric import Effort
 from textassay.report import (
@@ -108,15 +108,66 @@ def test_without_p_values_the_interval_at_the_floors_size_decides() -> None:
     assert digest.verdict("nobody", "length") is None
 
 
-def test_a_small_p_with_an_interval_that_reaches_the_floor_is_said_with_care() -> None:
+def test_a_small_p_with_an_interval_that_reaches_guessing_or_the_floor_is_said_with_care() -> None:
     comparison = make_comparison(("a", "b"))
     document = comparison.to_dict()
     for result in document["results"]:
         if (result["generator"], result["metric"]) == ("a", "dd"):
             result["low"] = -0.05
-    text = " ".join(answer(Digest(Comparison.from_dict(document))))
-    assert "Barely told from real text: a (p 0.001); the interval reaches what real text itself scores." in text
-    assert "The text of every generator can be told from real text" not in text
+    for low, reached in ((-0.01, "0, which is guessing"), (0.005, "what real text itself scores")):
+        for result in document["results"]:
+            if result["generator"] == FLOOR and result["metric"] == "dd":
+                result["low"] = low  # only where the floor is clearly above 0 does it count
+        text = " ".join(answer(Digest(Comparison.from_dict(document))))
+        assert f"Barely told from real text: a (p 0.001); the interval reaches {reached}." in text
+        assert "The text of every generator can be told from real text" not in text
+
+
+def _without(comparison: Comparison, metric: str, error: str) -> Comparison:
+    results = tuple(
+        replace(one, estimate=None, matched=None, floor=None, error=error) if one.metric == metric else one
+        for one in comparison.results
+    )
+    return replace(comparison, results=results, pairs=(), ranks=())
+
+
+def test_where_the_main_metric_is_missing_the_answer_says_why_and_what_it_goes_by_instead() -> None:
+    error = "dd needs at least 50 texts a side, the generated corpus has 30"
+    comparison = _without(make_comparison(("a", "b")), "dd", error)
+    first, second, *_ = answer(Digest(comparison))
+    assert first == (
+        "dd has no value: it needs at least 50 texts a side, the generated corpus has 30. Give at least 50 texts of "
+        "each generator and 100 real ones, since (real) compares two halves. Until then bleu(order=2) answers here, "
+        "the first metric that has a value."
+    )
+    assert "bleu(order=2)" in second
+    other = _without(make_comparison(("a",)), "dd", "it is undefined on this text")
+    assert answer(Digest(other))[0].startswith("dd has no value: it is undefined on this text. Until then bleu(order=2")
+    assert not any("no value" in sentence for sentence in answer(Digest(make_comparison(("a", "b")))))
+    nothing = replace(comparison, metrics=("dd", "vocabulary(of=types)"))
+    assert "needs at least 50 texts" in answer(Digest(nothing))[1]
+
+
+def test_what_the_halves_of_real_text_are_is_said_of_every_kind() -> None:
+    comparison = make_comparison(("a",))
+    assert Digest(comparison).floor_note == "(real): one half of the real text against the other (5,000 a side)"
+    prompts = {"prompts": "abc"}
+    for settings, (n_groups, n_shared), what in (
+        ({}, (72, 0), "whole groups of real texts against the others (5,000 a side, 72 groups)"),
+        (prompts, (500, 0), "real answers to some prompts against those to the others, since no prompt has two (5,0"),
+        (prompts, (125, 125), "real answers against other real answers to the same prompts (5,000 a side)"),
+        (prompts, (9, 4), "other real answers to the same prompts (5,000 a side, 4 of 9 prompts have several)"),
+    ):
+        floor_groups = {"n_groups": n_groups, "n_shared": n_shared}
+        found = replace(comparison, settings=settings, floor_groups=floor_groups)
+        assert what in Digest(found).floor_note
+        assert Comparison.from_dict(found.to_dict()).floor_groups == found.floor_groups
+    uneven = tuple(
+        replace(one, estimate=replace(one.estimate, sizes={"n_generated": 251, "n_real": 249}))
+        if one.generator == FLOOR and one.estimate is not None else one
+        for one in comparison.results
+    )  # fmt: skip
+    assert Digest(replace(comparison, results=uneven)).floor_note.endswith("(251 texts against 249)")
 
 
 def test_warnings_that_differ_in_name_and_number_only_stand_together() -> None:

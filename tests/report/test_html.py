@@ -135,7 +135,7 @@ def test_holds_every_number_reason_and_signature() -> None:
             assert result.error is not None
             assert result.error.split(" needs ")[1] in page
         elif result.estimate.value == result.estimate.value:
-            shown = result.matched if result.ranked_by == "matched_value" else result.estimate
+            shown = result.matched if result.shown_by == "matched_value" else result.estimate
             assert f"{(shown or result.estimate).value:.3f}" in page
             assert f'data-key="{(shown or result.estimate).value}"' in page  # in full, to sort by
             assert str(result.estimate.signature) in page

@@ -98,9 +98,10 @@ def test_a_comparison_fits_one_screen(generators: tuple[str, ...], lines: int, w
     whole = _render(comparison, width)
     for metric in ("dd", "bleu(order=5)"):
         for generator in generators:
-            estimate = comparison.result(generator, metric).estimate
-            assert estimate is not None
-            assert f"{estimate.value:.3f}" in text
+            result = comparison.result(generator, metric)
+            shown = result.estimate if metric == "dd" else result.matched  # dd: guessing is 0 at any size
+            assert shown is not None
+            assert f"{shown.value:.3f}" in text
     assert " ".join(text.split())[:60] == " ".join(whole.split())[:60]  # the same answer, first
     assert "All 27 metrics" in " ".join(text.split())
     assert "· note " not in text
@@ -124,6 +125,63 @@ def test_warnings_of_metrics_that_are_not_shown_are_left_to_the_whole_report() -
     screen = _render(comparison, whole=False)
     assert [warning in screen for warning in warnings] == [False, True, True]
     assert all(warning in _render(comparison) for warning in warnings)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_warnings_are_whole_with_what_to_do_and_what_is_left_out_is_counted(width: int) -> None:
+    long = f"texts of a are odd: {'very ' * 80}odd; give other ones"
+    findings = make_findings(("a", "b"))
+    comparison = replace(make_comparison(("a", "b"), findings=findings), warnings=(long,))
+    told = " ".join(_render(comparison, width, whole=False).split())
+    assert long in told
+    assert f"Also: b (9,110). {findings[1].remedy}" in told
+    assert "…" not in told.split("Warnings")[1].split("generator")[0]
+    assert "more warning" not in told
+    kinds = tuple(replace(findings[1], kind=f"kind-{n}", message=f"problem {n}") for n in range(5))
+    told = " ".join(_render(replace(comparison, findings=kinds), width, whole=False).split())
+    assert "and 2 more" in told
+    assert "All 15 metrics, pairs and notes, 2 more warnings: --all" in told
+    many = tuple(replace(findings[1], generator=f"g{n}") for n in range(9))
+    assert "Also: g1 (9,120), g2 (9,120), g3 (9,120), g4 (9,120) and 4 more." in " ".join(
+        _render(replace(comparison, findings=many), width, whole=False).split()
+    )
+
+
+def test_sentences_of_the_answer_that_do_not_fit_are_counted() -> None:
+    names = tuple(f"a generator with a rather long name, number {n}" for n in range(12))
+    comparison = make_comparison(names)
+    results = tuple(
+        replace(one, estimate=replace(one.estimate, details={**one.estimate.details, "p_value": 0.5}))
+        if one.metric == "dd" and one.estimate is not None else one
+        for one in comparison.results
+    )  # fmt: skip
+    told = " ".join(_render(replace(comparison, results=results), whole=False).split())
+    assert re.search(r"All 15 metrics, pairs and notes, \d+ more sentences? of the answer: --all", told)
+
+
+def test_the_size_at_which_values_stand_is_said_beside_them() -> None:
+    screen = " ".join(_render(make_comparison(("a", "b")), 120, whole=False).split())
+    assert "(real): one half of the real text against the other (5,000 a side); values are at that size; " in screen
+    assert "those of dd are of all texts, as guessing is 0 at any size" in screen
+    assert "marks and ranks of ↓ and ↑ go by all texts" in screen
+    whole = _render(make_comparison(("a", "b")))
+    assert "Values are at the size of (real)." in " ".join(whole.split())
+    of_all = make_comparison(("a", "b")).result("a", "bleu(order=4)").estimate
+    assert of_all is not None
+    assert f"all {of_all.value:.3f}" in whole
+    assert 'Below a value, behind "all", that of all texts, by which generators are ranked.' in " ".join(whole.split())
+
+
+def test_why_values_of_all_texts_stand_beside_the_floor_is_true_of_each() -> None:
+    comparison = make_comparison(("a", "b"))
+    unmoved = tuple(
+        replace(one, size_sensitive=False) if one.metric.startswith("bleu") else one for one in comparison.results
+    )
+    told = " ".join(_render(replace(comparison, results=unmoved), 120, whole=False).split())
+    assert "those of bleu are of all texts, as size does not move them" in told
+    alone = tuple(replace(one, matched=None) if one.metric != "dd" else one for one in comparison.results)
+    told = " ".join(_render(replace(comparison, results=alone), 120, whole=False).split())
+    assert "values of bleu, self-bleu, length and distinct-n are of all texts, as there are none at that size" in told
 
 
 def test_the_screen_says_where_everything_is() -> None:
@@ -203,7 +261,7 @@ def test_real_text_is_shown_at_the_size_of_a_small_generator() -> None:
     shown = _render(replace(comparison, results=results), width=120)
     rows = [line.split() for line in shown.splitlines() if line.strip().startswith("(real) of 150")]
     assert [row[:4] for row in rows] == [["(real)", "of", "150", "0.123"]]
-    assert "beside real text of its own size" in " ".join(shown.split())
+    assert "(real) of fewer texts: beside a generator that has no more" in " ".join(shown.split())
 
 
 def test_findings_alone_can_be_printed() -> None:

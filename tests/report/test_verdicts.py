@@ -18,7 +18,7 @@ from textassay.comparison import (
     supported,
     verdict_of,
 )
-from textassay.estimate import Estimate, Interval
+from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection import Finding
 from textassay.metric import LIKELIER, variance_factor
 from textassay.report import Digest, answer
@@ -84,7 +84,8 @@ def _with(comparison: Comparison, generator: str, metric: str, *, p: float | Non
     def one(result: Result) -> Result:
         if (result.generator, result.metric) != (generator, metric):
             return result
-        return replace(result, estimate=changed(result.estimate), matched=changed(result.matched))
+        matched = None if result.matched is None else changed(result.matched)
+        return replace(result, estimate=changed(result.estimate), matched=matched)
 
     return replace(comparison, results=tuple(map(one, comparison.results)))
 
@@ -96,10 +97,43 @@ def _compared(*, value: float, width: float, p: float, n: int = 500) -> Comparis
 
 def test_where_noise_decides_it_cannot_be_told_and_more_text_would() -> None:
     said = " ".join(answer(Digest(_compared(value=0.04, width=0.08, p=0.3))))
-    assert "By dd it is not clear whether a differs from real text (p 0.30; it may be up to 0.1" in said
+    why = "p 0.30; with 500 texts a side, its interval reaches 0, which is guessing; it may be up to 0.1"
+    assert f"By dd it is not clear whether a differs from real text ({why}" in said
     assert "more texts a side would show a difference of 0.0" in said
     assert "Not told" not in said
     assert "But" not in said  # mauve does not separate it either
+
+
+def test_a_test_that_sees_less_than_the_interval_is_named_as_the_reason() -> None:
+    comparison = _compared(value=0.34, width=0.16, p=0.06, n=100)
+    signature = Signature({"metric": "dd", "folds": "5"})
+    results = tuple(
+        replace(one, estimate=replace(one.estimate, signature=signature))
+        if one.metric == "dd" and one.estimate is not None
+        else one
+        for one in comparison.results
+    )
+    said = " ".join(answer(Digest(replace(comparison, results=results))))
+    assert "its interval does not reach 0, which is guessing, but p goes by one fold in 5, of about 20 texts" in said
+    assert "about 130 more texts a side would show a difference of 0.340" in said
+
+
+def test_values_without_a_test_say_that_intervals_overlap_at_the_floor_size() -> None:
+    comparison = make_comparison(("a",), metrics={"mauve": "higher"}, n_sentences=100)
+    floor = comparison.result(FLOOR, "mauve").estimate
+    assert floor is not None
+    said = " ".join(answer(Digest(_with(comparison, "a", "mauve", value=floor.value, width=0.05))))
+    assert "with 50 texts a side, its interval and that of real text overlap" in said
+
+
+def test_the_noise_of_half_the_real_text_does_not_move_what_dd_is_compared_with() -> None:
+    comparison = _compared(value=0.1, width=0.06, p=0.001)
+    noisy = _with(comparison, FLOOR, "dd", value=0.12, width=0.24)
+    assert comparison.verdict("a") == noisy.verdict("a") == "separated"
+    assert _with(comparison, FLOOR, "dd", value=0.12, width=0.05).verdict("a") == "hardly"  # itself above 0
+    below = _with(_compared(value=-0.08, width=0.17, p=0.3, n=100), FLOOR, "dd", value=0.12, width=0.2)
+    said = " ".join(answer(Digest(below)))
+    assert "would show a difference of 0.020" in said  # the margin: a value below guessing cannot be shown
 
 
 def test_a_difference_that_cannot_matter_is_said_with_its_size() -> None:

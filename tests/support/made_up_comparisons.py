@@ -134,7 +134,11 @@ def make_comparison(
                     metric,
                     better,
                     None if gone else estimate,
-                    None if gone or name == FLOOR else estimate if name in floors else matched,
+                    None
+                    if gone or name == FLOOR or math.isnan(estimate.value)
+                    else estimate
+                    if name in floors
+                    else matched,
                     error=f"{metric} needs at least 50 sentences a side, {name} has 12" if gone else None,
                 )
             )
@@ -178,7 +182,8 @@ def make_measured(seed: int, *, metrics: Mapping[str, Better] = CLOSE_METRICS, f
         value, width = float(terms.mean()), 1.96 * float(terms.std(ddof=1)) / 10
         return Estimate(
             metric, value, Interval(value - width, value + width, 0.95, "t"), "fraction", better,
-            {"n_generated": size, "n_real": 1000}, Signature({"metric": metric}), {}, Evidence(None, terms),
+            {"n_generated": size, "n_real": 1000}, Signature({"metric": metric}),
+            {"p_value": 0.001} if metric == "dd" else {}, Evidence(None, terms),
         )  # fmt: skip
 
     results: list[Result] = []

@@ -51,6 +51,7 @@ def test_far_text_fails_on_one_screen_with_value_interval_rule_and_what_gives_it
     assert lines[1].startswith("  broken: dd(folds=2) 1.000, 95 % interval [")
     assert lines[1].split("; ")[0].endswith("], at most 0.1 allowed")
     assert lines[2].startswith("  kept: bleu(order=5) ")
+    assert "at least 0.01 allowed; at equal size 0." in lines[2]  # of all texts it is no match for half the real ones
     assert lines[3].startswith("  kept: distinct-n(order=2) away from real text ")
     assert lines[4] == "rule: it fails where the 95 % interval is wholly beyond the limit"
     assert any(line.startswith("  too often: ") and "the" in line for line in lines)

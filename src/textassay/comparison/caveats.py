@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from textassay.comparison.comparison import FLOOR, TRAIN, Result
+from textassay.comparison.verdicts import chance_level
 from textassay.estimate import Estimate
 from textassay.inspection import HELDOUT
 from textassay.metric import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES, Metric
@@ -32,8 +33,8 @@ def heldout_differs(results: Sequence[Result], *, alpha: float) -> list[str]:
 def train_differs(results: Sequence[Result], *, alpha: float) -> list[str]:
     """Return a warning for every metric by which the training text is further from the real text than the floor is.
 
-    The p-value must be significant and the interval lie above the floor. Where no metric has a p-value, the first one
-    with a direction decides, by its intervals at the floor's size.
+    The p-value must be significant and the interval lie above guessing, or the floor where that is clearly higher.
+    Where no metric has a p-value, the first one with a direction decides, by its intervals at the floor's size.
     """
     rows = [result for result in results if result.generator == TRAIN and result.better != "neither"]
     tests = [result for result in rows if result.estimate is not None and "p_value" in result.estimate.details]
@@ -59,7 +60,7 @@ def _is_apart(result: Result, alpha: float) -> bool:
     assert estimate is not None
     if not estimate.details["p_value"] < alpha:
         return False
-    return floor is None or estimate.interval is None or estimate.interval.low > max(floor.value, 0.0)
+    return estimate.interval is None or estimate.interval.low > chance_level(floor)
 
 
 def _intervals_apart(result: Result) -> bool:
@@ -89,7 +90,8 @@ def unequal_sizes(results: Sequence[Result], size_sensitive: Collection[str]) ->
     listed = ", ".join(f"{name} {sizes[name]}" for name in fewer)
     return [
         f"the generators have different numbers of texts ({listed}; the largest {most}), on which {', '.join(metrics)} "
-        "depend: do not compare these values with those of the others; give every generator the same number"
+        "depend: do not read an order from their values of all texts, ranks or pairs; give every generator the same "
+        "number"
     ]
 
 

@@ -61,6 +61,18 @@ class Result:
     # What real text scores at the size of `matched`: the ``(real)`` row's estimate, or that of fewer sentences
     floor: Estimate | None = None
     error: str | None = None  # Why there is no estimate, or why its value is undefined
+    size_sensitive: bool = True  # Whether the metric's expected value changes with the number of texts
+
+    @property
+    def shown_by(self) -> Literal["value", "matched_value"]:
+        """Which value tables show beside the floor: that of all texts only where its size makes no difference there.
+
+        It makes none to a metric that is not sensitive to it, and to one that tests itself against guessing, such as
+        dd: of two samples of one text it is 0 on average whatever their size.
+        """
+        is_tested = self.estimate is not None and self.estimate.details.get("p_value") is not None
+        at_size = self.better == "closer" or (self.size_sensitive and not is_tested)
+        return "matched_value" if at_size else "value"
 
     @property
     def ranked_by(self) -> Literal["value", "matched_value"] | None:
@@ -132,6 +144,9 @@ class Comparison(Displayed):
         Each side's texts as they were measured, real ones under ``(real)``; None for a comparison read from a file.
     draws
         What was drawn from generators that were given as models or commands.
+    floor_groups
+        Of real text in groups (prompts, documents): how many there are, ``n_groups``, and how many have texts in both
+        halves of the row ``(real)``, ``n_shared``; empty where texts are not grouped.
     """
 
     version: str
@@ -149,6 +164,7 @@ class Comparison(Displayed):
     settings: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
     draws: tuple[Draw, ...] = ()
+    floor_groups: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         generators, metrics = (
@@ -229,8 +245,8 @@ class Comparison(Displayed):
         Returns
         -------
         tuple of str
-            By rank, then by value; generators without a value come last, and all as they came where the metric has
-            no direction. Where closer to real text is better, the value is the one at the size of the ``(real)`` row.
+            By rank, then by the value that tables show; generators without a value come last, and all as they came
+            where the metric has no direction.
 
         Raises
         ------
@@ -336,6 +352,7 @@ class Comparison(Displayed):
             "explanations": [explanation.to_dict() for explanation in self.explanations],
             "settings": dict(self.settings),
             **({"draws": [draw.to_dict() for draw in self.draws]} if self.draws else {}),
+            **({"floor_groups": dict(self.floor_groups)} if self.floor_groups else {}),
         }
 
     @classmethod
@@ -356,6 +373,7 @@ class Comparison(Displayed):
             explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
             settings=data.get("settings", {}),
             draws=tuple(Draw.from_dict(draw) for draw in data.get("draws", ())),
+            floor_groups=data.get("floor_groups", {}),
         )
 
     def to_markdown(self, *, short: bool = False) -> str:
@@ -425,7 +443,8 @@ class Comparison(Displayed):
         DataFrame
             One row for each generator (or row of reference) and metric: `generator`, `metric`, `value`, `low`, `high`,
             `unit`, `better`, `matched_value` (at the size of the ``(real)`` row), `floor_value` (what real text scores
-            there), `ranked_by` (which of the values decides), `error`, `signature`. Missing values are None.
+            there), `ranked_by` (which of the values decides), `shown_by` (which of them tables show beside the floor),
+            `error`, `signature`. Missing values are None.
         """
         import pandas as pd
 
@@ -441,6 +460,7 @@ class Comparison(Displayed):
             "matched_value",
             "floor_value",
             "ranked_by",
+            "shown_by",
             "error",
             "signature",
         ]
@@ -459,6 +479,8 @@ def _result_to_dict(result: Result) -> dict[str, Any]:
         "matched_value": None if matched is None else matched["value"],
         "floor_value": None if floor is None else floor["value"],
         "ranked_by": result.ranked_by,
+        "shown_by": result.shown_by,
+        "size_sensitive": result.size_sensitive,
         "matched": matched,
         "floor": floor,
         "error": result.error,
@@ -474,4 +496,5 @@ def _result_from_dict(data: Mapping[str, Any]) -> Result:
         matched=None if data["matched"] is None else Estimate.from_dict(data["matched"]),
         floor=None if data["floor"] is None else Estimate.from_dict(data["floor"]),
         error=data["error"],
+        size_sensitive=data.get("size_sensitive", True),
     )

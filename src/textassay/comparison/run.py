@@ -389,6 +389,7 @@ def compare(
         settings=settings,
         texts={name: corpus.texts for name, corpus in corpora.items() if name != PROMPTS},
         draws=drawn.draws,
+        floor_groups=_floor_groups(tasks[0]),
     )
 
 
@@ -725,7 +726,8 @@ def _result(
     if cell.estimate is not None and math.isnan(cell.estimate.value):
         error = "; ".join(cell.warnings) or f"{metric.name} is undefined for this text"
     if name == FLOOR:
-        return Result(name, metric.name, metric.better, cell.estimate, error=error)
+        size_sensitive = metric.declaration.size_sensitive
+        return Result(name, metric.name, metric.better, cell.estimate, error=error, size_sensitive=size_sensitive)
     estimate = cell.estimate
     if drawn_from is not None and estimate is not None:
         estimate = replace(estimate, details={**estimate.details, "drawn_from": drawn_from})
@@ -737,7 +739,16 @@ def _result(
         matched=cells[name + MATCHED, metric.name].estimate,
         floor=cells[floors[name], metric.name].estimate,
         error=error,
+        size_sensitive=metric.declaration.size_sensitive,
     )
+
+
+def _floor_groups(floor: Task) -> dict[str, int]:
+    """Return how many groups the real text has, and how many have texts in both halves of the floor."""
+    scored, against = floor.generated.groups, floor.real.groups
+    if scored is None or against is None:
+        return {}
+    return {"n_groups": len(np.union1d(scored, against)), "n_shared": len(np.intersect1d(scored, against))}
 
 
 def _name_of(real: Corpus | TextFile) -> str:

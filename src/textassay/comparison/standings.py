@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, PairDifference, Rank, Result
-from textassay.comparison.verdicts import MARGIN, Verdict, is_clear, verdict_of
+from textassay.comparison.verdicts import MARGIN, Verdict, chance_level, is_clear, verdict_of
 from textassay.estimate import Better, Estimate
 from textassay.inspection import HELDOUT
 from textassay.metric import blindness
@@ -44,6 +44,13 @@ class Standings:
             if self.better(metric) != "neither" and any(self.value(g, metric) is not None for g in self.generators):
                 return metric
         return None
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """The metrics before the headline that have a direction but no value: one of them should have answered."""
+        metrics = self.comparison.metrics
+        n = len(metrics) if self.headline is None else metrics.index(self.headline)
+        return tuple(metric for metric in metrics[:n] if self.better(metric) != "neither")
 
     @property
     def generators(self) -> tuple[str, ...]:
@@ -99,18 +106,29 @@ class Standings:
         return None if estimate is None else estimate.value
 
     def at_floor_size(self, metric: str) -> bool:
-        """Return whether generators are ranked at the floor's size: where closer is better and the floor is known."""
-        return self.better(metric) == "closer" and any(
-            self.matched(name, metric) is not None and self.floor(name, metric) is not None for name in self.generators
+        """Return whether a metric is shown at the floor's size: see `Result.shown_by`; the floor must be known."""
+        return any(
+            (name, metric) in self.cells
+            and self.cells[name, metric].shown_by == "matched_value"
+            and self.matched(name, metric) is not None
+            and self.floor(name, metric) is not None
+            for name in self.generators
         )
 
+    def ranked_at_floor_size(self, metric: str) -> bool:
+        """Return whether the values at the floor's size are those that rank generators; else those of all texts do."""
+        return self.better(metric) == "closer" and self.at_floor_size(metric)
+
     def shown(self, generator: str, metric: str) -> Estimate | None:
-        """Return the estimate that tables show and mark: the one by which generators are ranked."""
+        """Return the estimate that tables show: it can be compared with the floor."""
         return (self.matched if self.at_floor_size(metric) else self.estimate)(generator, metric)
 
     def beside(self, generator: str, metric: str) -> Estimate | None:
-        """Return the estimate at the floor's size where it is not the one shown."""
-        return None if self.at_floor_size(metric) else self.matched(generator, metric)
+        """Return the estimate that stands beside the one shown: at the floor's size, or of all texts if it ranks."""
+        if not self.at_floor_size(metric):
+            return self.matched(generator, metric)
+        is_shown = generator == FLOOR or self.ranked_at_floor_size(metric)
+        return None if is_shown else self.estimate(generator, metric)
 
     def matched(self, generator: str, metric: str) -> Estimate | None:
         """Return the estimate at the floor's size; for the floor row itself its own."""
@@ -207,18 +225,18 @@ class Standings:
     def verdict(self, generator: str, metric: str) -> Verdict | None:
         """Return whether `metric` separates a generator's text from real text, by the rules of `verdicts`.
 
-        With a p-value, the interval on all text is compared with guessing, which is 0, and with the floor; where it is
-        not significant and the classifier could not see most texts, the verdict is "blind". Without one, the difference
-        from the floor at its size counts. None where nothing is known.
+        With a p-value, the interval on all text is compared with `chance`; where it is not significant and the
+        classifier could not see most texts, the verdict is "blind". Without one, the difference from the floor at its
+        size counts. None where nothing is known.
         """
         p, estimate = self.detail(generator, metric, "p_value"), self.estimate(generator, metric)
-        floor, margin = self.floor(generator, metric), self.margin(metric)
+        margin = self.margin(metric)
         if p is not None and p >= self.alpha and self.blindness(generator, metric) is not None:
             return "blind"
         if p is not None and estimate is not None:
             if estimate.interval is None:
                 return "separated" if p < self.alpha else "open"
-            none = 0.0 if floor is None else max(floor.value, 0.0)
+            none = self.chance(generator, metric)
             low, high = estimate.interval.low, estimate.interval.high
             verdict = verdict_of(low, high, none=none, p=p, alpha=self.alpha)
             if verdict == "separated" and high < none:
@@ -230,17 +248,21 @@ class Standings:
         difference, half_width, _ = gap
         return verdict_of(difference - half_width, difference + half_width, margin=margin)
 
+    def chance(self, generator: str, metric: str) -> float:
+        """Return what a metric with a p-value gives text like real text: 0, or the floor where it is clearly above."""
+        return chance_level(self.floor(generator, metric))
+
     def gap(self, generator: str, metric: str) -> tuple[float, float, int] | None:
         """Return how far a generator is from real text, half the interval, and the number of texts behind it.
 
-        With a p-value: on all text, from guessing or the floor. Without: at the floor's size, from the floor, with the
+        With a p-value: on all text, from `chance`. Without: at the floor's size, from the floor, with the
         two half intervals added, so that the two are separated where their intervals do not overlap.
         """
         floor, like = self.floor(generator, metric), self.matched(generator, metric)
         own = self.estimate(generator, metric)
         if self.detail(generator, metric, "p_value") is not None and own is not None and own.interval is not None:
-            none = 0.0 if floor is None else max(floor.value, 0.0)
-            return own.value - none, (own.interval.high - own.interval.low) / 2, _n_sentences(own)
+            half_width = (own.interval.high - own.interval.low) / 2
+            return own.value - self.chance(generator, metric), half_width, _n_sentences(own)
         if floor is None or like is None or floor.interval is None or like.interval is None:
             return None
         difference = like.value - floor.value

@@ -31,6 +31,8 @@ from typing import Literal
 
 from scipy.special import ndtri
 
+from textassay.estimate import Estimate
+
 Verdict = Literal["separated", "hardly", "negligible", "open", "blind", "unknown"]
 
 MARGIN = 0.02
@@ -61,6 +63,15 @@ def verdict_of(
     if p is not None and significant:
         return "hardly"
     return "negligible" if margin is not None and max(none - low, high - none) <= margin else "open"
+
+
+def chance_level(floor: Estimate | None) -> float:
+    """Return what a metric that tests itself against guessing, which is 0, gives text like real text.
+
+    It is the floor only where that is clearly above 0: elsewhere it is the noise of half the real text.
+    """
+    is_noise = floor is None or (floor.interval is not None and floor.interval.low <= 0)
+    return 0.0 if floor is None or is_noise else max(floor.value, 0.0)
 
 
 def is_clear(gap: float, widths: float) -> bool:

@@ -100,15 +100,18 @@ def halves(n_sentences: int, rng: np.random.Generator, groups: IntArray | None =
 
 
 def halves_within(groups: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Return the indices of two random halves of each group; the odd text of a group falls into either.
+    """Return the indices of two random halves of each group, of as many texts: odd texts of groups fall evenly.
 
-    `groups`: group number of each text, shape (n_sentences,).
+    `groups`: group number of each text, shape (n_sentences,). With an odd number of texts, the first half has one more.
     """
     order = rng.permutation(len(groups))
     order = order[np.argsort(groups[order], kind="stable")]
     _, starts, members = np.unique(groups[order], return_index=True, return_inverse=True)
     ranks = np.arange(len(order)) - starts[members]
-    second = (ranks + rng.integers(0, 2, len(starts))[members]) % 2 == 1
+    shifts = rng.integers(0, 2, len(starts))
+    is_odd = np.diff(starts, append=len(order)) % 2 == 1
+    shifts[is_odd] = rng.permutation(np.count_nonzero(is_odd)) % 2
+    second = (ranks + shifts[members]) % 2 == 1
     return np.sort(order[~second]), np.sort(order[second])
 
 

@@ -7,10 +7,8 @@ training texts of a classifier, on the other side, and what is remembered is wro
 The test. Texts of both sides are pooled, and pairs are formed of texts that are each other's nearest neighbour; no text
 is in two pairs. Where a and b are the densities of both samples at a place, independent texts pair across the sides as
 2ab to a^2 + b^2 within them: in at most half of the pairs, whatever the distributions and sizes, among the nearest
-pairs as among all. So the upper tail of a binomial with one half is a p-value. And of n + m texts, at most
-2nm / (n + m) have a nearest neighbour on the other side, as many as where both distributions are equal, for which
-labels can be exchanged; this sees several answers of one side to each of the other. The smallest of these p-values
-counts, times how many there are. Samples that differ cross the sides less often, which makes all of them conservative.
+pairs as among all. So the upper tail of a binomial with one half is a p-value, the smallest one counts, times how many
+there are. Samples that differ cross the sides less often, which makes it conservative.
 
 What belongs together. Each text is linked with its nearest neighbour, equal texts with one another, and groups are what
 links connect. They are made without a look at sides, so under "no difference" sides stay exchangeable in a group. They
@@ -23,9 +21,6 @@ within itself, each group is linked with its nearest other group; where that doe
 Copies within a side can be chance: some texts are frequent, and a collapsed generator has few. Then numbers of texts
 that stand once, twice, three times are a mixture of Poisson distributions, for which ``j! d_j`` is log-convex in j
 (Cauchy and Schwarz). A file written three times breaks that.
-
-Source of the variance of edges across sides under exchanged labels: Henze, "A multivariate two-sample test based on the
-number of nearest neighbor type coincidences", Annals of Statistics 16, 1988.
 """
 
 import math
@@ -39,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import ndtr, stdtr
+from scipy.special import stdtr
 from scipy.stats import binom, chi2, poisson
 
 from textassay.corpus import Corpus
@@ -60,12 +55,15 @@ _MOST_ROUNDS = 4
 _TOO_UNLIKE = (0.6, 0.9)  # share of the farthest quarter of pairs that cross, where partners are found in part
 # Of real text alone, shares from which it depends within itself; see `_within`
 _TRIPLES, _COPIES = 0.8, 0.12
+_SEVERAL = 0.5  # share of such texts from which, where texts are known to be dependent, they come in threes and more
 _LISTED = 3  # nearest neighbours
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
 _FEWEST, _FEWEST_WITHIN = 40, 150  # texts, for the order of rows, and for these shares
 _ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
 _N_SHIFTS = 20
-_NEXT_TO = 10  # rows
+_NEXT_TO, _BLOCK = 10, 20  # rows
+_FEW_CROSS = 0.35  # share of pairs up to which rows next to one another belong together, and not to the other side
+_UNEQUAL = 1.25  # ratio of sizes from which the larger side is thinned for the test
 _TOO_REGULAR = 1e-3  # chance of so few texts that stand once more often
 _MOST_TOGETHER = 0.2  # of the texts in one group: folds of a fifth cannot hold more
 _N_SHOWN = 3
@@ -75,17 +73,20 @@ CROSSING, REAL_WITHIN, ROWS, RUNS, COPIES = "across sides", "within real", "rows
 
 @dataclass(frozen=True)
 class CrossingTest:
-    """How many of some texts or pairs are of both sides, at most which share of independent ones, and how likely."""
+    """Pairs of nearest neighbours, how many of them are of both sides, and how likely that many are."""
 
-    n: int = 0
+    n_pairs: int = 0
     n_crossing: int = 0
-    at_most: float = 0.5
     p_value: float = 1.0
-    what: str = "pairs of nearest neighbours are a generated and a real text"
+    is_of_nearest: bool = False  # whether these are the nearest of all pairs
+    overall: float = 0.5  # Share of all pairs that cross
 
     def __str__(self) -> str:
-        share = "half" if self.at_most == 0.5 else f"{100 * self.at_most:.0f} %"
-        return f"{self.n_crossing:,} of {self.n:,} {self.what}, where independent texts have at most {share}"
+        what = "nearest pairs of texts" if self.is_of_nearest else "pairs of nearest neighbours"
+        return (
+            f"{self.n_crossing:,} of the {self.n_pairs:,} {what} are a generated and a real one, where independent "
+            "texts have at most half"
+        )
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Dependence:
         left = self.remaining
         return {
             "kinds": list(self.kinds),
-            "n_pairs": self.test.n,
+            "n_pairs": self.test.n_pairs,
             "n_crossing": self.test.n_crossing,
             "p_value": self.test.p_value,
             "n_groups": self.n_groups,
@@ -229,12 +230,16 @@ def examine_real(real: Corpus) -> Within:
         if copied := _copies(real, "real"):
             kinds.append(COPIES)
             words.append(copied)
-        if (runs := _runs(vectors, real, 0)).size:
+        if _are_runs(vectors, real, 0):
             kinds.append(RUNS)
             words.append("neighbouring rows of the real text have words in common")
     if not kinds:
         return Within((), (), real.groups)
-    for groups in _candidates(vectors, [real], [runs] if real.groups is None else []):
+    base = _together([real])
+    if RUNS in kinds:
+        groups = connected([_as_links(base), *_blocks([real], [True])], len(real))
+        return Within(tuple(kinds), tuple(words), groups)
+    for groups in _candidates(vectors, base):
         if not _within(vectors, real, groups):
             break
     return Within(tuple(kinds), tuple(words), groups)
@@ -247,12 +252,12 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     `within`: what `examine_real` says of the real text, to save doing it again.
     """
     within = examine_real(real) if within is None else within
-    n_generated = len(generated)
-    declared = _declared([generated, real])
-    vectors = Vectors.of([generated, real])
-    nearest = vectors.nearest(1, groups=declared)[0][:, 0].astype(np.int64)
-    test = _test(vectors, nearest, n_generated, declared)
-    kinds, words, links = list(within.kinds), list(within.words), list[IntArray]()
+    sides, n_generated = [generated, real], len(generated)
+    declared = _declared(sides)
+    vectors = Vectors.of(sides)
+    tested = _Tested.of(vectors, sides)
+    test = tested.test(declared)
+    kinds, words = list(within.kinds), list(within.words)
     if test.p_value < _ALPHA:
         kinds.insert(0, CROSSING)
         words.insert(0, str(test))
@@ -260,43 +265,40 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     if rows is not None:
         kinds.append(ROWS)
         words.append("rows of the same number in both files belong together")
-    if real.groups is None and RUNS in within.kinds:
-        links.append(_runs(vectors, real, n_generated))
-    if generated.groups is None:
-        copied, runs = _copies(generated, "generated"), _runs(vectors, generated, 0)
-        if copied:
-            kinds.append(COPIES)
-            words.append(copied)
-        if runs.size:
-            kinds.append(RUNS)
-            words.append("neighbouring rows of the generated text have words in common")
-            links.append(runs)
+    in_runs = [generated.groups is None and _are_runs(vectors, generated, 0), RUNS in within.kinds]
+    if generated.groups is None and (copied := _copies(generated, "generated")):
+        kinds.append(COPIES)
+        words.append(copied)
+    if in_runs[0]:
+        kinds.append(RUNS)
+        words.append("neighbouring rows of the generated text have words in common")
     if not kinds:
         groups = None if declared is None else _split(declared, n_generated)
         return Dependence(test, groups=groups, is_declared=declared is not None)
-    sides = [generated, real]
-    if rows is None:
-        candidates = _candidates(vectors, sides, links)
+    base = _together(sides)
+    if rows is not None:
+        candidates = iter([connected([_as_links(base), rows], len(vectors))])
+    elif any(in_runs) and test.overall < _FEW_CROSS:
+        candidates = iter([connected([_as_links(base), *_blocks(sides, in_runs)], len(vectors))])
     else:
-        candidates = iter([connected([_as_links(_together(sides)), rows, *links], len(vectors))])
+        candidates = _candidates(vectors, base)
     of_real = Vectors.of([real])
     for groups in candidates:
-        near = vectors.nearest(1, groups=groups)[0][:, 0].astype(np.int64)
-        left = _test(vectors, near, n_generated, groups)
+        left = tested.test(groups)
         holds = left.p_value >= _ALPHA_LEFT
         if holds and REAL_WITHIN in kinds:
             holds = not _within(of_real, real, groups[n_generated:])
         if holds or _largest(groups) > _MOST_TOGETHER:
             break
     if rows is None and declared is None and CROSSING in kinds:
-        holds = holds and not _are_too_unlike(vectors, nearest, n_generated)
+        holds = holds and not tested.are_too_unlike()
     return Dependence(
         test,
         tuple(dict.fromkeys(kinds)),
         tuple(words),
         left,
         _split(groups, n_generated),
-        _shown(nearest, vectors, generated, real),
+        tested.crossing_pairs(generated, real),
         is_declared=declared is not None,
         holds=holds,
     )
@@ -317,72 +319,90 @@ def connected(links: Iterable[IntArray], n: int) -> IntArray:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-def _test(vectors: Vectors, nearest: IntArray, n_generated: int, groups: IntArray | None) -> CrossingTest:
-    """Return the test that has the smallest p-value, which is corrected for the number of tests.
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """The texts that are tested: as many of both sides, drawn from the larger one.
 
-    `nearest`: the nearest text of another group, shape (N,). With groups, a group is in one of the pairs at most, since
-    what is near to a text is near to its copies; and all pairs are tested, too, what groups connect being one
-    observation.
+    With more of one side, several answers of one side to each of the other would cross no more often than they may.
     """
-    ids = np.arange(len(nearest))
-    ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
-    others = nearest[ones]
-    if not len(ones):
-        return CrossingTest()
-    order = np.argsort(-vectors.cosines(ones, others), kind="stable")
-    ones, others = ones[order], others[order]
-    crosses = (ones < n_generated) != (others < n_generated)
-    tests = []
-    if groups is None:
-        tests.append(_of_all_texts(nearest, n_generated))
-    else:
-        tests.append(_of_all_pairs(crosses, groups[ones], groups[others]))
-        crosses = crosses[_of_new_groups(groups[ones], groups[others], int(groups.max()) + 1)]
-    size = _FEWEST_PAIRS
-    while size < 4 * len(crosses):
-        n = min(size, len(crosses))
-        count = int(np.count_nonzero(crosses[:n]))
-        what = f"{'nearest ' if n < len(crosses) else ''}{CrossingTest.what}"
-        tests.append(CrossingTest(n, count, 0.5, float(binom.sf(count - 1, n, 0.5)), what))
-        size *= 4
-    best = min(tests, key=lambda one: one.p_value)
-    return replace(best, p_value=min(1.0, best.p_value * len(tests)))
 
+    vectors: Vectors
+    rows: IntArray  # Which texts of both sides they are, generated ones first
+    n_generated: int
 
-def _are_too_unlike(vectors: Vectors, nearest: IntArray, n_generated: int) -> bool:
-    """Return whether partners across the sides are so unlike that some of them are found and others not.
+    @classmethod
+    def of(cls, vectors: Vectors, sides: Sequence[Corpus]) -> "_Tested":
+        """Return as many texts of both sides, or all where the sides have nearly as many."""
+        sizes = [len(side) for side in sides]
+        if max(sizes) <= _UNEQUAL * min(sizes):
+            return cls(vectors, np.arange(sum(sizes)), sizes[0])
+        rows = [
+            np.sort(stream(0, "dependence", "thinned").permutation(size)[: min(sizes)]) if size > min(sizes) else None
+            for size in sizes
+        ]
+        parts = [side if row is None else side.take(row) for side, row in zip(sides, rows, strict=True)]
+        ids = [np.arange(size) if row is None else row for size, row in zip(sizes, rows, strict=True)]
+        return cls(Vectors.of(parts), np.concatenate([ids[0], sizes[0] + ids[1]]), len(ids[0]))
 
-    Where all are found, pairs with little in common cross as often as others; where only some texts have partners, at
-    most half of these pairs cross.
-    """
-    ids = np.arange(len(nearest))
-    ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
-    others = nearest[ones]
-    farthest = np.argsort(vectors.cosines(ones, others), kind="stable")[: len(ones) // 4]
-    count = int(np.count_nonzero((ones[farthest] < n_generated) != (others[farthest] < n_generated)))
-    low, high = _TOO_UNLIKE
-    significant = binom.sf(count - 1, len(farthest), 0.5) < _ALPHA
-    return bool(significant and low * len(farthest) <= count < high * len(farthest))
+    @cached_property
+    def nearest(self) -> IntArray:
+        """The nearest text of each, shape (N,)."""
+        return self.vectors.nearest(1)[0][:, 0].astype(np.int64)
 
+    def test(self, groups: IntArray | None) -> CrossingTest:
+        """Return the test of neighbours in other groups; `groups`: of all texts of both sides.
 
-def _of_all_texts(nearest: IntArray, n_generated: int) -> CrossingTest:
-    """Return the test of how many texts have a nearest neighbour on the other side, of equal distributions."""
-    starts = np.flatnonzero(nearest != NONE)
-    ends = nearest[starts]
-    n, n_edges = len(nearest), len(starts)
-    count = int(np.count_nonzero((starts < n_generated) != (ends < n_generated)))
-    both = n_generated * (n - n_generated)
-    if n < 4 or both == 0:
-        return CrossingTest()
-    one = 2 * both / (n * (n - 1))
-    two = 4 * both * (n_generated - 1) * (n - n_generated - 1) / (n * (n - 1) * (n - 2) * (n - 3))
-    degrees = np.bincount(starts, minlength=n) + np.bincount(ends, minlength=n)
-    n_mutual = int(np.count_nonzero(nearest[ends] == starts))  # edges; each with one other
-    n_touching = int(np.sum(degrees * (degrees - 1))) - 2 * n_mutual
-    square = one * (n_edges + n_mutual + n_touching / 2) + two * (n_edges * (n_edges - 1) - n_mutual - n_touching)
-    spread = math.sqrt(max(square - (n_edges * one) ** 2, 1e-12))
-    p_value = float(ndtr(-(count - 0.5 - n_edges * one) / spread))
-    return CrossingTest(n_edges, count, one, p_value, "texts have their nearest neighbour on the other side")
+        It is that with the smallest p-value, which is corrected for the number of tests. A group is in one of the pairs
+        at most, since what is near to a text is near to its copies; and all pairs are tested, too, what groups connect
+        being one observation.
+        """
+        if groups is None:
+            ones, others = self._pairs(self.nearest)
+        else:
+            groups = groups[self.rows]
+            ones, others = self._pairs(self.vectors.nearest(1, groups=groups)[0][:, 0].astype(np.int64))
+        if not len(ones):
+            return CrossingTest()
+        crosses = (ones < self.n_generated) != (others < self.n_generated)
+        overall, tests = float(crosses.mean()), []
+        if groups is not None:
+            tests.append(_of_all_pairs(crosses, groups[ones], groups[others]))
+            crosses = crosses[_of_new_groups(groups[ones], groups[others], int(groups.max()) + 1)]
+        size = _FEWEST_PAIRS
+        while size < 4 * len(crosses):
+            n = min(size, len(crosses))
+            count = int(np.count_nonzero(crosses[:n]))
+            tests.append(CrossingTest(n, count, float(binom.sf(count - 1, n, 0.5)), n < len(crosses)))
+            size *= 4
+        best = min(tests, key=lambda one: one.p_value)
+        return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
+
+    def _pairs(self, nearest: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first."""
+        ids = np.arange(len(nearest))
+        ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
+        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]), kind="stable")]
+        return ones, nearest[ones]
+
+    def are_too_unlike(self) -> bool:
+        """Return whether partners across the sides are so unlike that some of them are found and others not.
+
+        Where all are found, pairs with little in common cross as often as others; where only some texts have partners,
+        at most half of these pairs cross.
+        """
+        ones, others = self._pairs(self.nearest)
+        n = len(ones) // 4
+        crosses = (ones < self.n_generated) != (others < self.n_generated)
+        count = int(np.count_nonzero(crosses[len(ones) - n :]))
+        low, high = _TOO_UNLIKE
+        return bool(binom.sf(count - 1, n, 0.5) < _ALPHA and low * n <= count < high * n)
+
+    def crossing_pairs(self, generated: Corpus, real: Corpus) -> tuple[tuple[str, str], ...]:
+        """Return the nearest pairs across the sides as texts, generated ones first."""
+        ones, others = self._pairs(self.nearest)
+        crossing = np.flatnonzero((ones < self.n_generated) & (others >= self.n_generated))[:_N_SHOWN]
+        pairs = zip(self.rows[ones[crossing]].tolist(), self.rows[others[crossing]].tolist(), strict=True)
+        return tuple((generated.texts[one], real.texts[other - len(generated)]) for one, other in pairs)
 
 
 def _of_all_pairs(crosses: npt.NDArray[np.bool_], ones: IntArray, others: IntArray) -> CrossingTest:
@@ -393,7 +413,7 @@ def _of_all_pairs(crosses: npt.NDArray[np.bool_], ones: IntArray, others: IntArr
     sums = sums[np.bincount(cluster) > 0]
     spread = math.sqrt(float(np.sum(sums**2)))
     p_value = float(stdtr(len(sums) - 1, -float(sums.sum()) / spread)) if len(sums) > 1 and spread else 1.0
-    return CrossingTest(len(crosses), int(np.count_nonzero(crosses)), 0.5, p_value)
+    return CrossingTest(len(crosses), int(np.count_nonzero(crosses)), p_value)
 
 
 @numba.njit(cache=True)
@@ -428,19 +448,44 @@ def _together(sides: Sequence[Corpus]) -> IntArray:
     return connected([_as_links(keys), *([] if declared is None else [_as_links(declared)])], len(keys))
 
 
-def _candidates(vectors: Vectors, sides: Sequence[Corpus], links: Sequence[IntArray]) -> Iterator[IntArray]:
-    """Yield groups that might do, small ones first.
+def _candidates(vectors: Vectors, base: IntArray) -> Iterator[IntArray]:
+    """Yield groups that might do, small ones first: `base`, of equal texts and what was given; with neighbours; more.
 
-    They hold equal texts, what was given, and `links`; then every text and its nearest neighbour besides; then each
-    group and its nearest one, again and again.
+    Where texts come in threes and more, each is linked with the three nearest that list it among theirs, too.
+    Last, each group is joined with its nearest one, again and again.
     """
-    groups = connected([_as_links(_together(sides)), *links], len(vectors))
-    yield groups
-    groups = connected([_as_links(groups), _linked(vectors.nearest(1, groups=groups)[0][:, 0])], len(vectors))
+    yield base
+    places, _ = vectors.nearest(_LISTED, groups=base)
+    links = [_as_links(base), _linked(places[:, 0])]
+    groups = connected(links, len(base))
+    if _triples(places) >= _SEVERAL:
+        mutual = (places[places] == np.arange(len(base))[:, None, None]).any(axis=2) & (places != NONE)
+        ones, which = np.nonzero(mutual)
+        more = connected([*links, np.stack([ones, places[ones, which].astype(np.int64)])], len(base))
+        if _largest(more) <= _MOST_TOGETHER:
+            groups = more
     yield groups
     for _ in range(_MOST_ROUNDS):
         groups = _joined_once(vectors, groups)
         yield groups
+
+
+def _triples(places: npt.NDArray[np.int32]) -> float:
+    """Return the share of texts whose two nearest are near to each other; `places`: their nearest, nearest first."""
+    nearest, second = places[:, 0], places[:, 1]
+    known = (second != NONE) & (places[nearest] == second[:, None]).any(axis=1)
+    return float(np.mean(known & (places[second] == nearest[:, None]).any(axis=1)))
+
+
+def _blocks(sides: Sequence[Corpus], in_runs: Sequence[bool]) -> list[IntArray]:
+    """Return links that connect so many rows of each side in runs as a document may have."""
+    links, first = [], 0
+    for side, is_in_runs in zip(sides, in_runs, strict=True):
+        rows = np.arange(len(side))
+        if is_in_runs:
+            links.append(first + np.stack([rows, rows - rows % _BLOCK]))
+        first += len(side)
+    return links
 
 
 def _joined_once(vectors: Vectors, groups: IntArray) -> IntArray:
@@ -476,13 +521,11 @@ def _within(vectors: Vectors, real: Corpus, groups: IntArray | None) -> str:
         return ""
     places, _ = vectors.nearest(_LISTED, groups=groups)
     ids = np.arange(n)
-    nearest, second = places[:, 0].astype(np.int64), places[:, 1].astype(np.int64)
+    nearest = places[:, 0].astype(np.int64)
     mutual = float(np.mean((nearest != NONE) & (nearest[nearest] == ids)))
     if mutual >= 0.5 + 1.6 / math.sqrt(n):
         return f"real texts come in pairs ({100 * mutual:.0f} % are the nearest of their nearest)"
-    known = (second != NONE) & (places[nearest] == second[:, None]).any(axis=1)
-    triples = float(np.mean(known & (places[second] == nearest[:, None]).any(axis=1)))
-    if triples >= _TRIPLES:
+    if (triples := _triples(places)) >= _TRIPLES:
         return f"real texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
     share = _near_copies(vectors, nearest, real.lengths)
     if share >= _COPIES and _expected_repeats(real) < -math.log(_TOO_REGULAR):
@@ -498,14 +541,6 @@ def _as_links(groups: IntArray) -> IntArray:
 
 def _split(groups: IntArray, n_generated: int) -> Groups:
     return groups[:n_generated], groups[n_generated:]
-
-
-def _shown(nearest: IntArray, vectors: Vectors, generated: Corpus, real: Corpus) -> tuple[tuple[str, str], ...]:
-    """Return some mutual neighbours across the sides, those with more in common first."""
-    ids = np.arange(len(generated))
-    ones = ids[(nearest[ids] >= len(ids)) & (nearest[nearest[ids]] == ids)]
-    best = ones[np.argsort(-vectors.cosines(ones, nearest[ones]), kind="stable")[:_N_SHOWN]]
-    return tuple((generated.texts[one], real.texts[int(nearest[one]) - len(ids)]) for one in best.tolist())
 
 
 def _near_copies(vectors: Vectors, nearest: IntArray, lengths: IntArray) -> float:
@@ -560,25 +595,18 @@ def _rows(vectors: Vectors, n_generated: int, n_real: int) -> IntArray | None:
         return None
     rows = np.arange(n_real)
     lags = stream(0, "dependence", "rows").permutation(np.arange(1, n_real))[:_N_SHIFTS]
-    together, _ = _exceeding(vectors, rows, n_generated + rows, n_generated, n_real, lags)
-    return None if together is None else np.stack([rows, n_generated + rows])
+    together = _exceeds(vectors, rows, n_generated + rows, n_generated, n_real, lags)
+    return np.stack([rows, n_generated + rows]) if together else None
 
 
-def _runs(vectors: Vectors, side: Corpus, first: int) -> IntArray:
-    """Return links of neighbouring rows that have more in common than rows some way off, shape (2, n).
-
-    No link where they have no more in common on the whole. `first`: where `side` begins among the vectors.
-    """
+def _are_runs(vectors: Vectors, side: Corpus, first: int) -> bool:
+    """Return whether neighbouring rows have more in common than rows some way off; `first`: where `side` begins."""
     n = len(side)
     if n < _FEWEST + 6 * _NEXT_TO or _is_sorted(side):
-        return np.zeros((2, 0), dtype=np.int64)
+        return False
     rows = np.arange(n)
     lags = stream(0, "dependence", "runs").permutation(np.arange(_NEXT_TO, 5 * _NEXT_TO))[:_N_SHIFTS]
-    here, usual = _exceeding(vectors, first + rows, first + (rows + 1) % n, first, n, lags)
-    if here is None:
-        return np.zeros((2, 0), dtype=np.int64)
-    near = np.flatnonzero(here[:-1] > usual)
-    return np.stack([first + near, first + near + 1])
+    return _exceeds(vectors, first + rows, first + (rows + 1) % n, first, n, lags)
 
 
 def _is_sorted(side: Corpus) -> bool:
@@ -587,19 +615,11 @@ def _is_sorted(side: Corpus) -> bool:
     return texts == sorted(texts)
 
 
-def _exceeding(
-    vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: int, lags: IntArray
-) -> tuple[npt.NDArray[np.float64] | None, float]:
-    """Return the cosines of pairs and what 5 % of shifted ones exceed; None where they have no more in common.
-
-    Pairs are shifted by each of `lags`, among the `n` rows from `first` on.
-    """
-    here = vectors.cosines(ones, others)
-    shifted = np.stack([vectors.cosines(ones, first + (others - first + lag) % n) for lag in lags.tolist()])
-    means = shifted.mean(axis=1)
-    if here.mean() - means.mean() <= _ORDERED * max(float(means.std(ddof=1)), 1e-12):
-        return None, 1.0
-    return here, float(np.quantile(shifted, 0.95))
+def _exceeds(vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: int, lags: IntArray) -> bool:
+    """Return whether pairs have more in common than those that are shifted by each of `lags` among `n` rows."""
+    here = float(vectors.cosines(ones, others).mean())
+    shifted = np.array([vectors.cosines(ones, first + (others - first + lag) % n).mean() for lag in lags.tolist()])
+    return here - float(shifted.mean()) > _ORDERED * max(float(shifted.std(ddof=1)), 1e-12)
 
 
 def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int) -> Finding | None:

@@ -24,6 +24,7 @@ _MOST_NAMED = 4
 _MOST_FIRST = 8
 _MOST_DISAGREEMENTS = 2
 _MOST_CLEAR = 2
+_AT_LEAST = re.compile(r"needs at least (\d+) texts a side")
 _TOKENS = {"chars": "characters", "mixed": "single letters"}  # of text without spaces between words
 _MOST = 0.8  # of the real texts
 _COPIES = {  # kinds of findings of text that overlap takes for quality
@@ -72,8 +73,9 @@ def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
     """
     metric = digest.headline
     if metric is None:
-        return ("No metric that has a direction could be computed.",)
+        return ("No metric that has a direction could be computed.", *_missing(digest))
     sentences = [
+        *_missing(digest),
         _closest(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
@@ -149,6 +151,26 @@ def _encoder(metric: str) -> str | None:
     """Return the encoder in a metric's name; none where it is the usual one, or has none."""
     found = re.search(r"[(,]encoder=([^,)]*)", metric)
     return found[1] if found else None
+
+
+def _missing(digest: Digest) -> list[str]:
+    """Return why the metrics that should have answered have no value, what to do, and which metric answers instead."""
+    sentences = []
+    for metric in digest.missing:
+        family = family_of(metric)
+        cells = [digest.cells[name, metric] for name in digest.generators if (name, metric) in digest.cells]
+        reasons = dict.fromkeys(re.sub(rf"^{re.escape(family)} ", "it ", digest.reason(cell)) for cell in cells)
+        told = f"{metric} has no value: {'; '.join(reasons)}."
+        needed = max((int(found[1]) for reason in reasons if (found := _AT_LEAST.search(reason))), default=0)
+        if needed:
+            told += (
+                f" Give at least {count(needed)} texts of each generator and {count(2 * needed)} real ones, "
+                f"since {FLOOR} compares two halves."
+            )
+        sentences.append(told)
+    if sentences and digest.headline is not None:
+        sentences[-1] += f" Until then {digest.headline} answers here, the first metric that has a value."
+    return sentences
 
 
 def _closest(digest: Digest, metric: str) -> str:
@@ -276,9 +298,8 @@ def _passing(digest: Digest, metric: str) -> list[str]:
         )
     if named("hardly"):
         told = [f"{name}{_p(digest, name, metric)}" for name in named("hardly")]
-        sentences.append(
-            f"Barely told from real text: {join_words(told)}; the interval reaches what real text itself scores."
-        )
+        reached = _chance(digest, named("hardly"), metric)
+        sentences.append(f"Barely told from real text: {join_words(told)}; the interval reaches {reached}.")
     sentences += _told_by_others(
         digest, metric, [name for said in ("blind", "open", "negligible", "hardly") for name in named(said)]
     )
@@ -292,7 +313,10 @@ def _passing(digest: Digest, metric: str) -> list[str]:
 
 
 def _still_open(digest: Digest, generators: Sequence[str], metric: str) -> list[str]:
-    """Return a sentence on generators of which noise decides: how far they may be from real text, what would tell."""
+    """Return a sentence on generators of which noise decides: why, how far they may be from real text, what would tell.
+
+    Where the interval alone would separate them, the test did not, and it goes by one fold: what decides is its size.
+    """
     told = []
     for name in generators:
         p = digest.detail(name, metric, "p_value")
@@ -300,8 +324,23 @@ def _still_open(digest: Digest, generators: Sequence[str], metric: str) -> list[
         most, gap = digest.most_apart(name, metric), digest.gap(name, metric)
         if most is not None and gap is not None:
             places, level, margin = digest.places(metric), digest.comparison.level, digest.margin(metric)
+            difference, half_width, n = gap
+            own = digest.estimate(name, metric)
+            low = None if own is None or own.interval is None else own.interval.low
+            folds = 1 if own is None else int(own.signature.settings.get("folds", 1))
+            if p is None:
+                parts.append(f"with {count(n)} texts a side, its interval and that of real text overlap")
+            else:
+                difference, chance = max(difference, 0.0), digest.chance(name, metric)
+                reached = _chance(digest, [name], metric)
+                if low is not None and low <= chance:
+                    parts.append(f"with {count(n)} texts a side, its interval reaches {reached}")
+                elif folds > 1:
+                    half_width *= folds**0.5
+                    parts.append(f"its interval does not reach {reached}, but p goes by one fold in {folds}, of about "
+                                 f"{count(n // folds)} texts a side")  # fmt: skip
             parts.append(f"it may be up to {number(most, places)} away")
-            more = more_sentences(*gap, level=level, margin=margin)
+            more = more_sentences(difference, half_width, n, level=level, margin=margin)
             parts += [] if more is None else [f"{more[0]} would show a difference of {number(more[1], places)}"]
         told.append(f"{name} ({'; '.join(parts)})" if parts else name)
     if not told:
@@ -310,6 +349,12 @@ def _still_open(digest: Digest, generators: Sequence[str], metric: str) -> list[
         name, why = generators[0], told[0].removeprefix(generators[0])
         return [f"By {metric} it is not clear whether {name} differs from real text{why}."]
     return [f"By {metric} it is not clear whether these differ from real text: {join_words(told)}."]
+
+
+def _chance(digest: Digest, generators: Sequence[str], metric: str) -> str:
+    """Return what intervals are compared with that tell text from real text."""
+    above = any(digest.chance(generator, metric) for generator in generators)
+    return "what real text itself scores" if above else "0, which is guessing"
 
 
 def _p(digest: Digest, generator: str, metric: str) -> str:

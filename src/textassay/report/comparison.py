@@ -62,6 +62,7 @@ from textassay.report.markdown import to_markdown
 from textassay.report.number import (
     MISSING,
     count,
+    counted,
     decimals,
     interval,
     level,
@@ -80,7 +81,7 @@ from textassay.storage import Content, output_folder, write_files
 RESULT_COLUMNS = (
     *("generator", "metric", "value", "low", "high", "level", "interval_method", "unit", "better", "n_generated"),
     *("n_real", "rank_low", "rank_high", "matched_value", "matched_low", "matched_high", "floor_value", "ranked_by"),
-    *("error", "signature"),
+    *("shown_by", "error", "signature"),
 )
 _TITLE = "How far is the generated text from the real text?"
 _DISTINCT = "dd_distinct_texts"  # the same over distinct texts, where a metric gives it
@@ -93,8 +94,8 @@ _OWN_FIGURES = tuple(
     for kind in ("curve-", "draws", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
                  "ranks", "roc-", "scores-")
 )  # fmt: skip
-# Of the one screen: characters of a line, lines of the answer and of a warning, warnings, n-grams of a line.
-_LINE, _ANSWER_LINES, _MESSAGE_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 9, 3, 4, 3
+# Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
+_LINE, _ANSWER_LINES, _MOST_WARNINGS, _MOST_GIVEAWAYS = 76, 12, 4, 3
 _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often and too rarely
 _LEAST_PHRASE = 12  # characters
 _ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
@@ -109,10 +110,11 @@ _SHORT_DIRECTIONS = {"lower": "lower", "higher": "higher", "closer": f"closer to
 def comparison_document(comparison: Comparison, examples: Mapping[str, Examples] | None = None) -> Document:
     """Return the whole report; `examples`: more texts of each generator for the page, see `examples_of`."""
     digest = Digest(comparison)
-    has_headline = digest.headline is not None
+    has_headline, main = digest.headline is not None, main_table(digest)
     sections = [
         _warnings(digest),
-        *([section("The main metrics", main_metrics_table(digest), *notes(_mark_note(digest, main_table(digest))))]
+        *([section("The main metrics", main_metrics_table(digest),
+                   *notes(_mark_note(digest, main), *_below(digest, main)))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -143,15 +145,17 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
         if len(" ".join([first, *kept, sentence])) <= _ANSWER_LINES * _LINE:
             kept.append(sentence)
     messages = warning_messages(digest)
-    more = [f"and {len(messages) - _MOST_WARNINGS} more"] if len(messages) > _MOST_WARNINGS else []
+    n_more, n_unsaid = max(0, len(messages) - _MOST_WARNINGS), len(others) - len(kept)
     table, shown = main_metrics_table(digest, fits=True), main_table(digest)
     if table is not None and console is not None:
         n_left_out = len(table.columns) - len(shown_columns(table, console))
         shown = shown[: max(1, len(shown) - n_left_out)]
     n_metrics = len(digest.metrics)
     everything = f"All {n_metrics} metrics, pairs and notes" if n_metrics > 1 else "Pairs and notes"
+    everything += f", {counted(n_more, 'more warning')}" if n_more else ""
+    everything += f", {counted(n_unsaid, 'more sentence')} of the answer" if n_unsaid else ""
     sections = [
-        section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(*more)),
+        section("Warnings", *items(messages[:_MOST_WARNINGS]), *notes(f"and {n_more} more" if n_more else "")),
         section("", table, *(notes(legend(digest, shown)) if shown else ())),
         _giveaways(digest, 80 if console is None else console.width),
         section("", *notes(_sizes_told(digest), f"{everything}: {where}")),
@@ -285,15 +289,16 @@ def main_table(digest: Digest) -> tuple[str, ...]:
 
 
 def warning_messages(digest: Digest) -> list[str]:
-    """Return the warnings that change how the main table is read, those that say the same together, in few lines each.
+    """Return the warnings that change how the main table is read, whole, those that say the same together.
 
-    They are those of the inspection, and those of metrics but for warnings of metrics that the table does not have.
+    They are those of the inspection, with what to do, and those of metrics but for warnings of metrics that the table
+    does not have.
     """
     messages = []
     for group in digest.grouped_findings():
         if group[0].severity == "warning":
             others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
-            messages.append(_message(f"{group[0].generator}: {group[0].message}", others))
+            messages.append(_message(f"{group[0].generator}: {group[0].message}", others, group[0].remedy))
     shown = {family_of(metric) for metric in main_table(digest)}
     for warning, subjects in digest.grouped_warnings():
         words = {*warning.replace(":", " ").replace(",", " ").split(), *subjects}
@@ -311,14 +316,48 @@ def legend(digest: Digest, metrics: Sequence[str], *, marks: bool = True) -> str
     if marks and any(map(digest.marked, metrics)):
         parts.append("* none is significantly better")
     if FLOOR in digest.floors:
-        size = digest.size(FLOOR)
-        sized = "" if size is None else f" ({count(size)} a side)"
-        parts.append(f"{FLOOR}: one half of the real text against the other{sized}")
-        if any(map(digest.at_floor_size, metrics)):
-            parts.append(f"values of {ARROWS['closer']} are at that size, the others of all texts")
+        parts += [digest.floor_note, *_sizes_of_values(digest, metrics, "that size")]
+        by_all = any(digest.at_floor_size(metric) and not digest.ranked_at_floor_size(metric) for metric in metrics)
+        if by_all and len(digest.generators) > 1:
+            parts.append(f"marks and ranks of {ARROWS['lower']} and {ARROWS['higher']} go by all texts")
     parts += [digest.train_note.rstrip(".")] if digest.train_note else []
     parts += _units(digest, metrics)
     return f"{'; '.join(parts)}."
+
+
+def _sizes_of_values(digest: Digest, metrics: Sequence[str], size: str) -> list[str]:
+    """Return at which size values stand, `size` being the floor's, and why all texts may stand beside the floor."""
+    at_size = any(map(digest.at_floor_size, metrics))
+    told = [f"values are at {size}"] if at_size else []
+    if any(map(digest.own_floors, metrics)):
+        told.append(f"{FLOOR} of fewer texts: beside a generator that has no more")
+    of_all: dict[str, dict[str, None]] = {}
+    for metric in metrics:
+        if not digest.at_floor_size(metric):
+            tested = any(digest.detail(name, metric, "p_value") is not None for name in digest.generators)
+            moves = any(digest.cells[name, metric].shown_by == "matched_value" for name in digest.generators)
+            reason = "guessing is 0 at any size" if tested else "size does not move them"
+            reason = f"there are none at {size}" if moves and not tested else reason
+            of_all.setdefault(reason, {})[family_of(metric)] = None
+    those = "those" if at_size else "values"
+    return told + [f"{those} of {join_words(list(names))} are of all texts, as {why}" for why, names in of_all.items()]
+
+
+def _size_notes(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return as sentences at which size values stand."""
+    told = _sizes_of_values(digest, metrics, f"the size of {FLOOR}") if FLOOR in digest.floors else []
+    return [f"{text[:1].upper()}{text[1:]}." for text in told]
+
+
+def _below(digest: Digest, metrics: Sequence[str]) -> list[str]:
+    """Return what stands below values."""
+    beside = [metric for metric in metrics if any(digest.beside(name, metric) for name in digest.order)]
+    told = []
+    if any(map(digest.at_floor_size, beside)):
+        told.append('Below a value, behind "all", that of all texts, by which generators are ranked.')
+    if not all(map(digest.at_floor_size, beside)):
+        told.append(f"Below a value of all texts, the same at the size of {FLOOR}.")
+    return told
 
 
 def _mark_note(digest: Digest, metrics: Sequence[str]) -> str:
@@ -450,7 +489,9 @@ def _headline(digest: Digest, metric: str) -> Section:
         Column("at least", note=f"{bounded[:1].upper()}{bounded[1:]}"),
         Column("p", note=tested),
         Column("rank", note="From 1 + the number of generators significantly better to n less those worse."),
-        Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
+        Column("all texts", note="The value of all texts, by which generators are ranked.")
+        if digest.at_floor_size(metric)
+        else Column("at floor size", note=f"The value at the size of {FLOOR}, to be compared with it."),
         Column("distinct texts", note="The same over distinct texts only."),
     )
     names = (*digest.order, *digest.floors)
@@ -463,10 +504,8 @@ def _headline(digest: Digest, metric: str) -> Section:
     told = [f"at least: {bounded}"] if heads[3] in kept else []
     told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
     told += judge_statements(digest, metric)
-    told += [at_floor_size_note(digest)] if digest.at_floor_size(metric) else []
-    told += [f"{FLOOR}: one half of the real text against the other, what indistinguishable text scores."] * (
-        FLOOR in digest.floors
-    )
+    told += _size_notes(digest, [metric])
+    told += [f"{digest.floor_note}: what indistinguishable text scores."] * (FLOOR in digest.floors)
     told += [digest.train_note] if digest.train_note else []
     is_alone = len(digest.metrics) == 1
     told += [_caption_settings(digest)] if is_alone else []
@@ -488,7 +527,7 @@ def _row(digest: Digest, name: str, cells: Sequence[Cell]) -> Row:
 
 
 def _headline_cells(digest: Digest, generator: str, metric: str) -> tuple[Cell, ...]:
-    """Return texts, value, interval, bound, p, rank, value at the floor's size and value over distinct texts."""
+    """Return texts, value, interval, bound, p, rank, value at the other size and value over distinct texts."""
     places, value = digest.places(metric), cell(digest, generator, metric)
     estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
     (bound, reason), size = digest.bound(generator, metric) or (None, None), digest.size(generator)
@@ -541,9 +580,7 @@ def _kind(digest: Digest, kind: Kind) -> Section:
     betters = dict.fromkeys(digest.better(metric) for metric in metrics)
     told = [f"± the longer arm of the {level(digest.comparison.level)} interval; "
             f"{'; '.join(f'{ARROWS[better]} {direction(better)}'.strip() for better in betters)}."]  # fmt: skip
-    if any(digest.beside(name, metric) is not None for metric in metrics for name in digest.order):
-        told.append(f"Below a value, the same at the size of the {FLOOR} row, to compare with it.")
-    told += [at_floor_size_note(digest)] if any(map(digest.at_floor_size, metrics)) else []
+    told += [*_size_notes(digest, metrics), *_below(digest, metrics)]
     told += [f"{unit}." for unit in _units(digest, metrics)]
     parts += notes(" ".join(told))
     figures = [forest_figure(digest, metric) for metric in metrics]
@@ -552,7 +589,7 @@ def _kind(digest: Digest, kind: Kind) -> Section:
 
 
 def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: str) -> Table:
-    """Return values with half their intervals, below them those at the floor's size."""
+    """Return values with half their intervals, below them those at the other size."""
     columns = [_NAMES]
     for metric in metrics:
         variant = variant_of(metric)
@@ -567,14 +604,16 @@ def _metrics_table(digest: Digest, metrics: Sequence[str], *, name: str, title: 
 
 
 def cell(digest: Digest, generator: str, metric: str) -> Cell:
-    """Return a value with half its interval; below it what it is at the floor's size, and real text at its own size."""
-    estimate = digest.shown(generator, metric)
+    """Return a value with half its interval; below it what it is at the other size, and real text at its own size."""
+    estimate, places = digest.shown(generator, metric), digest.places(metric)
+    like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
+    size = "all " * digest.at_floor_size(metric)
+    below = [] if like is None or generator == FLOOR else [f"{size}{number(like.value, places)}"]
     if estimate is None:
         result = digest.cells.get((generator, metric))
-        return Cell() if result is None else Cell(MISSING, note=digest.reason(result), tone="weak")
-    places = digest.places(metric)
-    like, own = digest.beside(generator, metric), digest.own_floor(generator, metric)
-    below = [] if like is None or generator == FLOOR else [number(like.value, places)]
+        if result is None:
+            return Cell()
+        return Cell(MISSING, below="".join(below), note=digest.reason(result), tone="weak")
     below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
     best = generator in digest.marked(metric)
     return _number_cell(digest, estimate, metric, below="; ".join(below), best=best)
@@ -587,16 +626,6 @@ def _number_cell(digest: Digest, estimate: Estimate, metric: str, *, below: str 
     bounds = "" if estimate.interval is None else f"{level(estimate.interval.level)} interval "
     note = "\n".join(filter(None, [bounds + interval(estimate.interval, places), sizes, str(estimate.signature)]))
     return Cell(value, estimate.value, arm, below, note, "best" if best else "")
-
-
-def at_floor_size_note(digest: Digest) -> str:
-    """Return at which size the metrics stand of which the floor is the aim."""
-    floor = next((one for metric in digest.metrics if (one := digest.estimate(FLOOR, metric))), None)
-    size = "" if floor is None else f", {floor.sizes.get('n_generated', 0):,} texts"
-    told = f"Values of {ARROWS['closer']} are at the size of the {FLOOR} row{size}, as they are ranked"
-    if any(map(digest.own_floors, digest.metrics)):
-        told += ", those of a generator with fewer texts beside real text of its own size"
-    return f"{told}."
 
 
 def summary_of(metric: str) -> str:
@@ -700,7 +729,10 @@ def _pairs(digest: Digest) -> Section:
             if still_open:
                 parts.append(_pairs_table(digest, still_open, f"open-pairs-{name}", "Pairs not separated"))
         parts.append(pairs_figure(digest, metric))
-    told = "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated."
+    told = (
+        "p is adjusted for all pairs of a metric (Holm). Ranks that overlap are not separated. Differences are of "
+        f"all texts; of {ARROWS['closer']}, of the distances from {FLOOR} at its size."
+    )
     return section("Pairs and ranks: could the order be luck?", *parts, *notes(told if any(parts) else ""))
 
 
@@ -767,11 +799,13 @@ def _sizes_told(digest: Digest) -> str:
     return f"{'; '.join([*parts, *([digest.learnt_note] if digest.learnt_note else [])])}."
 
 
-def _message(message: str, others: Sequence[str]) -> str:
-    """Return a message in few lines, with what else it is true of."""
-    also = f" Also: {join_words(others)}." if others else ""
-    whole = message + ("" if message.endswith(".") or not also else ".") + also
-    return textwrap.shorten(whole, _MESSAGE_LINES * _LINE, placeholder=" …")
+def _message(message: str, others: Sequence[str], remedy: str = "") -> str:
+    """Return a message with what else it is true of, and what to do."""
+    n_more = len(others) - _MOST_NAMED
+    named = [*others[:_MOST_NAMED], *([f"{n_more} more"] if n_more > 0 else [])]
+    also = f"Also: {join_words(named)}." if others else ""
+    whole = message if message.endswith(".") or not (also or remedy) else f"{message}."
+    return " ".join(" ".join([whole, also, remedy]).split())
 
 
 def _giveaway_line(title: str, giveaways: Sequence[DiscriminativeNgram], width: int) -> str:

@@ -33,10 +33,9 @@ _LEAST_COLOUR = 0.25  # of a significant difference
 def forest_figure(digest: Digest, metric: str) -> Figure | None:
     """Return values with intervals, one row a generator, over the band of what real text scores.
 
-    A filled circle is the value by which generators are ranked: on all text, or at the floor's size where closer to
-    real text is better. A hollow one is the value at the floor's size, to be compared with the band. For a generator
-    with fewer texts than that, a hollow diamond is what real text scores at its size. None where no generator has a
-    value.
+    A filled circle is the value that tables show, which compares with the band; a hollow one that at the other size:
+    of all texts, or at the floor's. For a generator with fewer texts than that, a hollow diamond is what real text
+    scores at its size. None where no generator has a value.
     """
     if all(digest.shown(generator, metric) is None for generator in digest.order):
         return None
@@ -64,7 +63,9 @@ def forest_legend(digest: Digest, metrics: Sequence[str]) -> str:
     """Return what the marks of forest plots mean."""
     cells = [(name, metric) for metric in metrics for name in digest.order]
     parts = ["Value and interval of each generator"]
-    parts += ["hollow: at the size of the floor"] * any(digest.beside(*one) is not None for one in cells)
+    at_size = {digest.at_floor_size(one[1]) for one in cells if digest.beside(*one) is not None}
+    hollow = ["of all texts"] * (True in at_size) + ["at the size of the floor"] * (False in at_size)
+    parts += [f"hollow: the same {' or '.join(hollow)}"] * bool(hollow)
     parts += ["blue: real text against real text, its interval as a band"] * (FLOOR in digest.floors)
     parts += ["hollow diamond: real text at the size of a generator with fewer texts"] * any(
         digest.own_floor(*one) is not None for one in cells

@@ -30,6 +30,26 @@ class Digest(Standings):
         object.__setattr__(self, "comparison", _with_encoders(self.comparison))
 
     @cached_property
+    def floor_note(self) -> str:
+        """Return what the row of real text is: which halves were compared, of how many texts."""
+        found = (self.estimate(FLOOR, metric) for metric in self.comparison.metrics)
+        sizes: Mapping[str, int] = next((one.sizes for one in found if one is not None and "n_real" in one.sizes), {})
+        n, against = sizes.get("n_generated"), sizes.get("n_real")
+        told = "" if n is None or against is None else f"{count(n)} a side" if n == against else f"{count(n)} texts "
+        told += "" if against is None or n == against else f"against {count(against)}"
+        n_groups, n_shared = (self.comparison.floor_groups.get(key, 0) for key in ("n_groups", "n_shared"))
+        if not n_groups:
+            what = "one half of the real text against the other"
+        elif not self.comparison.settings.get("prompts"):
+            what, told = "whole groups of real texts against the others", f"{told}, {count(n_groups)} groups"
+        elif not n_shared:
+            what = "real answers to some prompts against those to the others, since no prompt has two"
+        else:
+            what = "real answers against other real answers to the same prompts"
+            told += f", {count(n_shared)} of {count(n_groups)} prompts have several" * (n_shared < n_groups)
+        return f"{FLOOR}: {what} ({told.strip(', ')})" if told else f"{FLOOR}: {what}"
+
+    @cached_property
     def train_note(self) -> str:
         """Return what the row of the training text is; empty where there is none."""
         if TRAIN not in self.floors:
@@ -162,7 +182,7 @@ class Digest(Standings):
         """Return why a result has no value, without the variant of its metric: one reason for a whole family."""
         reason = result.error or "it is undefined on this text"
         if result.error is None and self.estimate(result.generator, result.metric) is not None:
-            reason = f"it has no value at the size of the {FLOOR} row, by which it is ranked"
+            reason = f"it has no value at the size of the {FLOOR} row, which is shown"
         family = family_of(result.metric)
         return re.sub(rf"(?<![\w-]){re.escape(family)}\([^)]*\)", family, reason)
 

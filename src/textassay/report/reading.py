@@ -29,8 +29,9 @@ def reading_guide(digest: Digest) -> tuple[tuple[str, str], ...]:
             (
                 "The floor, (real)",
                 "One half of the real text measured as if it were generated, against the other half. It is the score "
-                "of text that cannot be told from real text. Most metrics move with the number of texts, so "
-                "compare it with each generator's value at the floor's size, not with its main value.",
+                "of text that cannot be told from real text. Most metrics move with the number of texts, so their "
+                "values are shown at the floor's size. A metric that tests itself against guessing, such as dd, is "
+                "shown of all texts: of two samples of one text it is 0 on average at any size.",
             )
         )
     if digest.train_note:

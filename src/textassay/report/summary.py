@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textassay.comparison import FLOOR, Comparison, Verdict
+from textassay.comparison import Comparison, Verdict
 from textassay.report.answer import answer
 from textassay.report.comparison import legend, main_metrics_table, main_table, warning_messages
 from textassay.report.digest import Digest
@@ -90,7 +90,7 @@ def _verdicts_table(digest: Digest) -> Table | None:
         "verdicts",
         [columns[place] for place in kept],
         [[row[place] for place in kept] for row in rows],
-        notes=[f"real text: one half of the real text against the other, {FLOOR} in the report.", *errors],
+        notes=[f"real text is {digest.floor_note}.", *errors],
     )
 
 

@@ -38,6 +38,7 @@ class Limit:
     low: float | None
     high: float | None
     floor: float | None  # what real text itself scores
+    like: float | None = None  # the value at the floor's size, where size moves it
     reason: str = ""  # why there is no value
 
     def is_broken(self, *, strict: bool) -> bool:
@@ -58,6 +59,8 @@ class Limit:
         places = max(decimals(self.value, width), 2)
         bounds = f", {percent(level)} interval {span(self.low, self.high, places)}" if width is not None else ""
         floor = "" if self.floor is None else f"; real text scores {number(self.floor, places)}"
+        if floor and self.like is not None:
+            floor = f"; at equal size {number(self.like, places)}, and real text {number(self.floor, places)}"
         return f"{self.of} {number(self.value, places)}{bounds}, {allowed}{floor}"
 
 
@@ -197,13 +200,14 @@ def _measured(standings: Standings, metric: str, limit: float) -> Limit:
             low, high = max(0.0, value - gap[1]), value + gap[1]
         elif matched is not None and floor is not None:
             value = abs(matched.value - floor.value)
-        return Limit(metric, limit, False, f"{metric} away from real text", value, low, high, None, reason)
+        return Limit(metric, limit, False, f"{metric} away from real text", value, low, high, None, reason=reason)
     if estimate is not None:
         value, bounds = estimate.value, estimate.interval
     if bounds is not None and not math.isnan(bounds.low + bounds.high):
         low, high = bounds.low, bounds.high
-    return Limit(metric, limit, better == "higher", metric, value, low, high,
-                 None if floor is None else floor.value, reason)  # fmt: skip
+    like = standings.shown(GENERATED, metric) if standings.at_floor_size(metric) else None
+    return Limit(metric, limit, better == "higher", metric, value, low, high, None if floor is None else floor.value,
+                 None if like is None else like.value, reason)  # fmt: skip
 
 
 def _message(check: Check, comparison: Comparison, text: Mapping[str, Any]) -> str:
