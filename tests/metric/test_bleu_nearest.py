@@ -74,6 +74,9 @@ def test_values_are_those_of_caption_evaluation_and_scores_those_of_nltk(generat
     texts = _references(hypotheses, pool, 3)
     expected = _caption_bleu(generated, texts)
     for order in range(1, 5):
+        if not any(generated):
+            assert bleu_nearest(hypotheses, pool, order=order, references=3).value == 0
+            continue
         if not any(len(text.split()) >= order for text in generated):
             with pytest.warns(RuntimeWarning, match=f"undefined: no sentence has {order} tokens"):
                 assert math.isnan(bleu_nearest(hypotheses, pool, order=order, references=3).value)
@@ -287,6 +290,32 @@ def test_no_match_is_0_without_an_interval() -> None:
     corpora = corpora_from_texts({"generated": ["a b c d"] * 30, "real": ["b a d c", "d c b a"] * 10})
     estimate = bleu_nearest(corpora["generated"], corpora["real"])
     assert (estimate.value, estimate.interval, estimate.evidence) == (0.0, None, None)
+
+
+OF_OVERLAP = [
+    *NEAREST,
+    "bleu-nearest(references=all)",
+    "bleu-train",
+    "bleu",
+    "rouge(kind=2)",
+    "rouge(references=all)",
+    "cider",
+]
+
+
+@pytest.mark.parametrize("name", OF_OVERLAP)
+def test_empty_texts_score_0(name: str) -> None:
+    some, none = sentences(30, 1), [""] * 30
+    for generated, real in ((none, some), (some, none), (none, none)):
+        corpora = corpora_from_texts({"generated": generated, "real": real})
+        estimate = measure(parse_metric(name, train=corpora["real"]), corpora["generated"], corpora["real"])
+        assert estimate.value == 0
+        assert estimate.interval is None or estimate.interval.low == estimate.interval.high == 0
+
+
+def test_texts_shorter_than_the_order_are_undefined_beside_empty_ones() -> None:
+    with pytest.warns(RuntimeWarning, match="undefined: no sentence has 4 tokens"):
+        assert math.isnan(bleu_nearest(*_pair(["a b", ""], ["a b", "c"])).value)
 
 
 def _counted(function: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:

@@ -1,5 +1,7 @@
 """The distance of sentence lengths against SciPy, and its interval in simulations."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -57,20 +59,71 @@ def test_evidence_adds_up() -> None:
     assert estimate.evidence.generated_terms.shape == (5,)
 
 
+def _intervals(draw: Callable[[], Sequence[list[int]]], n_draws: int, documents: bool = False) -> np.ndarray:
+    """Return low, value and high of the distance of pairs of lengths, shape (n_draws, 3)."""
+    rows = []
+    for _ in range(n_draws):
+        generated, real = draw()
+        estimate = length(*_pair(generated, real, documents))
+        assert estimate.interval is not None
+        rows.append((estimate.interval.low, estimate.value, estimate.interval.high))
+    return np.array(rows)
+
+
 @pytest.mark.parametrize("documents", [False, True])
 def test_intervals_cover_a_true_distance(documents: bool) -> None:
     rng = np.random.default_rng(0)
     true = abs(stats.poisson.cdf(np.arange(40), 8) - stats.poisson.cdf(np.arange(40), 10)).max()
-    covered = 0
-    for _ in range(300):
+
+    def draw() -> tuple[list[int], list[int]]:
         # in documents of five sentences, all five have one length
         generated, real = (
             np.repeat(rng.poisson(mean, size=80), 5) if documents else rng.poisson(mean, size=400) for mean in (8, 10)
         )
-        interval = length(*_pair(generated.tolist(), real.tolist(), documents)).interval
-        assert interval is not None
-        covered += interval.low <= true <= interval.high
-    assert 0.90 <= covered / 300 <= 0.985
+        return generated.tolist(), real.tolist()
+
+    low, value, high = _intervals(draw, 300, documents).T
+    assert 0.94 <= np.mean((low <= true) & (true <= high)) <= 0.997
+    assert np.mean(high - low) / (2 * 1.96 * value.std()) < 1.35
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "mean", "n_draws"), [(200, 200, 12, 200), (100, 600, 12, 200), (400, 400, 200, 100)]
+)
+def test_intervals_hold_0_for_lengths_of_one_distribution(n: int, m: int, mean: int, n_draws: int) -> None:
+    """One in twenty may not; where the length of the largest difference was taken as fixed, one in three did not."""
+    rng = np.random.default_rng(mean + n)  # of mean 200 there are more lengths than noise is drawn of
+    low, _, high = _intervals(lambda: [rng.geometric(1 / mean, size).tolist() for size in (n, m)], n_draws).T
+    assert 0.005 <= np.mean(low > 0) <= 0.09
+    assert np.mean(high) < 1.8 * np.sqrt(1 / n + 1 / m)
+
+
+def test_intervals_hold_a_distance_that_two_lengths_share() -> None:
+    rng = np.random.default_rng(5)
+    true = (stats.norm.cdf(np.arange(60), 20, 7) - stats.norm.cdf(np.arange(60), 20, 8)).max()
+
+    def draw() -> tuple[list[int], list[int]]:  # as many too short as too long
+        narrow, wide = (np.maximum(np.ceil(rng.normal(20, sd, 300)), 0).astype(int) for sd in (7, 8))
+        return narrow.tolist(), wide.tolist()
+
+    low, _, high = _intervals(draw, 200).T
+    assert np.mean((low > true) | (high < true)) <= 0.07
+
+
+def test_texts_of_a_group_count_once() -> None:
+    rng = np.random.default_rng(3)
+    sides = [rng.poisson(mean, size=60) for mean in (8, 9)]
+    once = length(*_pair(*(side.tolist() for side in sides)), seed=4).interval
+    groups = {name: np.repeat(np.arange(60), 3) for name in ("generated", "real")}
+    texts = {name: ["w " * n for n in np.repeat(side, 3)] for name, side in zip(groups, sides, strict=True)}
+    corpora = corpora_from_texts(texts, groups=groups)
+    thrice = length(corpora["generated"], corpora["real"], seed=4).interval
+    swapped = length(corpora["real"], corpora["generated"], seed=4).interval
+    assert once is not None
+    assert thrice is not None
+    assert swapped is not None
+    for interval in (thrice, swapped):
+        assert (interval.low, interval.high) == pytest.approx((once.low, once.high), abs=1e-9)
 
 
 def test_what_an_estimate_says() -> None:

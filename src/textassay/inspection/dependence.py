@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numba
@@ -50,6 +51,7 @@ Groups = tuple[IntArray, IntArray]  # of the same
 
 _ALPHA = 0.01  # that texts are dependent
 _ALPHA_LEFT = 0.05  # that groups leave some of it
+_WITHOUT_JOINING, _MOST_LEFT = 3, 0.6  # of joined groups few pairs are left: then at most such a share may cross
 _FEWEST_PAIRS = 16  # the nearest ones that are tested by themselves; then four times as many, and so on
 _MOST_ROUNDS = 4
 _TOO_UNLIKE = (0.6, 0.9)  # share of the farthest quarter of pairs that cross, where partners are found in part
@@ -237,7 +239,7 @@ def examine_real(real: Corpus) -> Within:
         return Within((), (), real.groups)
     base = _together([real])
     if RUNS in kinds:
-        groups = connected([_as_links(base), *_blocks([real], [True])], len(real))
+        groups = connected([_as_links(base), *_blocks(vectors, [real], [True])], len(real))
         return Within(tuple(kinds), tuple(words), groups)
     for groups in _candidates(vectors, base):
         if not _within(vectors, real, groups):
@@ -276,16 +278,15 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         groups = None if declared is None else _split(declared, n_generated)
         return Dependence(test, groups=groups, is_declared=declared is not None)
     base = _together(sides)
+    candidates = _candidates(vectors, base)
     if rows is not None:
-        candidates = iter([connected([_as_links(base), rows], len(vectors))])
+        candidates = chain([connected([_as_links(base), rows], len(vectors))], candidates)
     elif any(in_runs) and test.overall < _FEW_CROSS:
-        candidates = iter([connected([_as_links(base), *_blocks(sides, in_runs)], len(vectors))])
-    else:
-        candidates = _candidates(vectors, base)
+        candidates = iter([connected([_as_links(base), *_blocks(vectors, sides, in_runs)], len(vectors))])
     of_real = Vectors.of([real])
-    for groups in candidates:
+    for number, groups in enumerate(candidates):
         left = tested.test(groups)
-        holds = left.p_value >= _ALPHA_LEFT
+        holds = left.p_value >= _ALPHA_LEFT and (number < _WITHOUT_JOINING or left.overall <= _MOST_LEFT)
         if holds and REAL_WITHIN in kinds:
             holds = not _within(of_real, real, groups[n_generated:])
         if holds or _largest(groups) > _MOST_TOGETHER:
@@ -329,20 +330,21 @@ class _Tested:
     vectors: Vectors
     rows: IntArray  # Which texts of both sides they are, generated ones first
     n_generated: int
+    n_texts: int  # Of both sides in all
 
     @classmethod
     def of(cls, vectors: Vectors, sides: Sequence[Corpus]) -> "_Tested":
         """Return as many texts of both sides, or all where the sides have nearly as many."""
         sizes = [len(side) for side in sides]
         if max(sizes) <= _UNEQUAL * min(sizes):
-            return cls(vectors, np.arange(sum(sizes)), sizes[0])
+            return cls(vectors, np.arange(sum(sizes)), sizes[0], sum(sizes))
         rows = [
             np.sort(stream(0, "dependence", "thinned").permutation(size)[: min(sizes)]) if size > min(sizes) else None
             for size in sizes
         ]
         parts = [side if row is None else side.take(row) for side, row in zip(sides, rows, strict=True)]
         ids = [np.arange(size) if row is None else row for size, row in zip(sizes, rows, strict=True)]
-        return cls(Vectors.of(parts), np.concatenate([ids[0], sizes[0] + ids[1]]), len(ids[0]))
+        return cls(Vectors.of(parts), np.concatenate([ids[0], sizes[0] + ids[1]]), len(ids[0]), sum(sizes))
 
     @cached_property
     def nearest(self) -> IntArray:
@@ -390,6 +392,8 @@ class _Tested:
         Where all are found, pairs with little in common cross as often as others; where only some texts have partners,
         at most half of these pairs cross.
         """
+        if len(self.rows) < self.n_texts:  # some partners were not drawn
+            return False
         ones, others = self._pairs(self.nearest)
         n = len(ones) // 4
         crosses = (ones < self.n_generated) != (others < self.n_generated)
@@ -477,14 +481,27 @@ def _triples(places: npt.NDArray[np.int32]) -> float:
     return float(np.mean(known & (places[second] == nearest[:, None]).any(axis=1)))
 
 
-def _blocks(sides: Sequence[Corpus], in_runs: Sequence[bool]) -> list[IntArray]:
-    """Return links that connect so many rows of each side in runs as a document may have."""
+def _blocks(vectors: Vectors, sides: Sequence[Corpus], in_runs: Sequence[bool]) -> list[IntArray]:
+    """Return links that connect so many neighbouring rows of each side in runs as a document may have.
+
+    A block ends where rows before and after it have least in common.
+    """
     links, first = [], 0
     for side, is_in_runs in zip(sides, in_runs, strict=True):
-        rows = np.arange(len(side))
+        n = len(side)
         if is_in_runs:
-            links.append(first + np.stack([rows, rows - rows % _BLOCK]))
-        first += len(side)
+            rows, common = np.arange(n), np.zeros(n)
+            for lag in range(1, 6):
+                pairs = vectors.cosines(first + rows[:-lag], first + rows[lag:])
+                for before in range(max(0, lag - 3), min(lag, 3)):  # rows from a row to the end of its block
+                    common[before : before + n - lag] += pairs
+            starts = [0]
+            while starts[-1] + 2 * _BLOCK < n:
+                low = starts[-1] + _BLOCK // 2
+                starts.append(low + int(np.argmin(common[low : low + _BLOCK])) + 1)
+            block_of = np.repeat(starts, np.diff([*starts, n]))
+            links.append(first + np.stack([rows, block_of]))
+        first += n
     return links
 
 

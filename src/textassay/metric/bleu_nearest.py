@@ -74,10 +74,11 @@ def bleu_nearest(
     Returns
     -------
     Estimate
-        Fraction in [0, 1], higher is better; 0, without an interval, where no n-gram of some order matches; NaN, with a
-        warning, where no sentence has `order` tokens. It rises with the number of real texts. Details: `length_ratio`,
-        generated tokens over those of the closest references, below 1 where there is a brevity penalty; `n_matches`,
-        clipped matches of `order` tokens: with a handful of them the interval is too narrow.
+        Fraction in [0, 1], higher is better; 0, without an interval, where no n-gram of some order matches or all
+        sentences are empty; NaN, with a warning, where there are tokens, but no sentence has `order`. It rises with the
+        number of real texts. Details: `length_ratio`, generated tokens over those of the closest references, below 1
+        where there is a brevity penalty; `n_matches`, clipped matches of `order` tokens: with a handful of them the
+        interval is too narrow.
 
     Notes
     -----
@@ -134,7 +135,7 @@ def _of_order(found: Overlap, order: int, **settings: object) -> Computed:
     )
     return replace(
         computed,
-        undefined=None if sums[MAX_ORDER + order - 1] else f"no sentence has {order} tokens",
+        undefined=f"no sentence has {order} tokens" if math.isnan(computed.value) else None,
         details={
             "length_ratio": float(sums[_LENGTH] / sums[_CLOSEST]) if sums[_CLOSEST] else math.nan,
             "n_matches": int(sums[order - 1]),
@@ -143,8 +144,10 @@ def _of_order(found: Overlap, order: int, **settings: object) -> Computed:
 
 
 def _value(sums: FloatArray, order: int) -> float:
-    """Return the BLEU of a sum of rows; NaN where no sentence has `order` tokens."""
+    """Return the BLEU of a sum of rows; NaN where there are tokens, but no sentence has `order`."""
     matches, ngrams = sums[:order], sums[MAX_ORDER : MAX_ORDER + order]
+    if sums[_LENGTH] == 0:
+        return 0.0  # an empty sentence scores 0, as in the other metrics of overlap
     if (ngrams == 0).any():
         return math.nan
     if (matches == 0).any():

@@ -61,7 +61,7 @@ def zipf(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     -----
     The word of rank r, among R ranks, has probability ``r^-s / sum_{k<=R} k^-s``; the most likely s is the one whose
     expected log rank is the observed one. The interval comes from leaving out each of 50 groups of sentences, the
-    words ranked anew each time.
+    words chosen and ranked anew each time; it is too wide where the exponent depends on how many words are chosen.
     """
     counts = np.bincount(generated.tokens)
     n_ranks = _n_ranks(counts)
@@ -71,12 +71,12 @@ def zipf(generated: Corpus, real: Corpus, *, seed: int = 0) -> Computed:
     without = np.full(groups.max() + 1, math.nan)
     if n_ranks >= 2:
         for group, lost in enumerate(counts_by_group(generated.tokens, generated.offsets, groups, len(counts))):
-            without[group] = zipf_exponent(counts - lost, n_ranks)
+            without[group] = zipf_exponent(counts - lost, _n_ranks(counts - lost))
     return jackknifed(
         value,
         without,
         groups,
-        method=f"t: jackknife over {len(without)} groups of generated sentences, words ranked anew",
+        method=f"t: jackknife over {len(without)} groups of generated sentences, words chosen anew",
         undefined=f"fewer than two words occur {_MIN_COUNT} times" if math.isnan(value) else None,
         settings={"fit": "mle", "counts": f"{_MIN_COUNT}+", "ranks": f"{_MAX_RANKS}-", "groups": len(without)},
         details={
