@@ -13,10 +13,7 @@ from textassay.corpus import Corpus
 from textassay.estimate import Interval
 from textassay.execution import one_blas_thread
 from textassay.metric.base import Computed, declare_metric
-<<<<<<< HEAD
 from textassay.resampling import text_terms
-=======
-from textassay.resampling import cluster_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -25,7 +22,6 @@ IntArray = npt.NDArray[np.int64]
 _N_DRAWS = 2000  # of noise, and as many with the opposite sign
 _MOST_LENGTHS = 200  # of which noise is drawn; where there are more, that many quantiles of both sides together
 _NEAR = 1.5  # margins below the largest difference where another may be the true largest: 1 misses up to 6 %, 2 half
->>>>>>> help-metrics
 
 
 @declare_metric(
