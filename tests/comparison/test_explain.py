@@ -15,6 +15,7 @@ from textassay.comparison import EstimateStore, Explanation, compare, explain, e
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.discriminator import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
+from textassay.inspection import Examined
 from textassay.metric import dd
 
 REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)
@@ -213,7 +214,12 @@ def test_dd_is_kept_before_its_explanation_is_done(tmp_path: Path, monkeypatch: 
 def test_too_little_text_has_no_explanation_but_a_reason() -> None:
     corpora = corpora_from_texts({"real": REAL, "few": FAR[:20]})
     found, reasons = explain_generators(
-        corpora["real"], {"few": corpora["few"]}, folds=5, level=0.95, seed=0, store=EstimateStore(None), version="1"
+        {"few": Examined.unexamined(corpora["few"], corpora["real"])},
+        folds=5,
+        level=0.95,
+        seed=0,
+        store=EstimateStore(None),
+        version="1",
     )
     assert found == ()
     assert reasons == (
@@ -263,7 +269,13 @@ def test_explanations_with_other_log_probabilities_are_kept_apart(tmp_path: Path
             for name, step in (("real", 0.0), ("far", gap))
         )
         (found,), _ = explain_generators(
-            real, {"far": far}, effort="quick", folds=2, level=0.95, seed=0, store=store, version="1"
+            {"far": Examined.unexamined(far, real)},
+            effort="quick",
+            folds=2,
+            level=0.95,
+            seed=0,
+            store=store,
+            version="1",
         )
         return found.value
 
@@ -276,8 +288,7 @@ def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
 
     def high(level: float, halvings: int) -> tuple[float | None, int]:
         (found,), _ = explain_generators(
-            corpora["real"],
-            {"far": corpora["far"]},
+            {"far": Examined.unexamined(corpora["far"], corpora["real"])},
             effort="quick",
             folds=2,
             level=level,

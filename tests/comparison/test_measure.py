@@ -10,11 +10,12 @@ import pytest
 from textassay.comparison import EstimateStore, Task, measure_cells
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError, UnavailableError
+from textassay.inspection import Examined
 from textassay.metric import Computed, Metric, compute_once, declare_metric
 
 CALLS: list[str] = []  # what was computed, in order
 CORPORA = corpora_from_texts({"real": ["a b", "c", "d"], "one": ["a", "b"], "two": ["c", "d"], "tiny": ["a"]})
-TASKS = [Task(name, CORPORA[name], CORPORA["real"]) for name in ("one", "two")]
+TASKS = [Task(name, Examined.unexamined(CORPORA[name], CORPORA["real"])) for name in ("one", "two")]
 
 
 def _of_real(real: Corpus) -> int:
@@ -84,7 +85,7 @@ def test_kept_estimates_are_found_again_and_only_what_is_new_is_computed(tmp_pat
 
 
 def test_too_few_sentences_raise_or_are_reported() -> None:
-    task = [Task("tiny", CORPORA["tiny"], CORPORA["real"])]
+    task = [Task("tiny", Examined.unexamined(CORPORA["tiny"], CORPORA["real"]))]
     cells = measure_cells(both(), task, seed=0, store=EstimateStore(None), strict=False, version="1")
     assert cells["tiny", "counting(order=1)"].error == (
         "counting needs at least 2 texts a side, the generated corpus has 1"
@@ -94,7 +95,7 @@ def test_too_few_sentences_raise_or_are_reported() -> None:
 
 
 def test_what_stands_beside_an_asked_row_may_lack_sentences() -> None:
-    tasks = [Task("(real)", CORPORA["tiny"], CORPORA["real"], requested=False), TASKS[0]]
+    tasks = [Task("(real)", Examined.unexamined(CORPORA["tiny"], CORPORA["real"]), requested=False), TASKS[0]]
     cells = measure_cells(both(), tasks, seed=0, store=EstimateStore(None), strict=True, version="1")
     assert "needs at least 2 texts" in str(cells["(real)", "counting(order=1)"].error)
     assert cells["one", "counting(order=1)"].estimate is not None
@@ -104,7 +105,7 @@ def test_columns_decide_for_metrics_that_read_them_only(tmp_path: Path) -> None:
     def run(column: float, reads: bool) -> int:
         CALLS.clear()
         real = replace(CORPORA["real"], columns={"features": np.full(3, column)})
-        tasks = [Task("one", CORPORA["one"], real)]
+        tasks = [Task("one", Examined.unexamined(CORPORA["one"], real))]
         chosen = counting.declaration.with_settings(reads=reads)
         measure_cells([chosen], tasks, seed=0, store=EstimateStore(tmp_path), strict=True, version="1")
         return CALLS.count("value")

@@ -22,6 +22,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution import workers
+from textassay.inspection import Examined
 from textassay.metric import Shared, dd, parse_metric
 
 
@@ -123,7 +124,10 @@ def test_the_effort_picks_the_family_and_stands_in_the_signature_only(corpora: d
     }
     assert found["quick"].details["won"] is None
     metrics = [parse_metric("dd", effort=effort) for effort in ("quick", "default", "max")]
-    keys = {cell_key(metric, corpora["far"], corpora["real"], seed=0, version="1") for metric in metrics}
+    keys = {
+        cell_key(metric, Examined.unexamined(corpora["far"], corpora["real"]), seed=0, version="1")
+        for metric in metrics
+    }
     assert len(keys) == 3
     explicit = [parse_metric("dd(discriminator=logistic)", effort=effort).key for effort in ("quick", "max")]
     assert explicit[0] == explicit[1]
@@ -148,7 +152,7 @@ def test_log_probabilities_are_used_named_and_part_of_the_key(corpora: dict[str,
     metric = parse_metric("dd", effort="max")
     assert metric.reads_columns
     keys = {
-        cell_key(metric, corpora[generated], corpora[real], seed=0, version="1")
+        cell_key(metric, Examined.unexamined(corpora[generated], corpora[real]), seed=0, version="1")
         for generated, real in (("far", "real"), ("white", "white real"))
     }
     assert len(keys) == 2
@@ -191,9 +195,10 @@ def test_a_family_without_a_member_is_named_and_kept_apart(
         raise MissingExtraError("the teller", "neural")
 
     whole = parse_metric("dd", effort="max")
-    key = cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1")
+    pair = Examined.unexamined(corpora["far"], corpora["real"])
+    key = cell_key(whole, pair, seed=0, version="1")
     monkeypatch.setitem(catalog.DISCRIMINATORS, "teller", missing)
-    assert cell_key(whole, corpora["far"], corpora["real"], seed=0, version="1") != key
+    assert cell_key(whole, pair, seed=0, version="1") != key
     estimate = dd(corpora["far"], corpora["real"], effort="max")
     assert estimate.signature.settings["clf"] == "best of small, logistic"
     assert list(estimate.details["left_out"]) == ["teller"]

@@ -26,7 +26,9 @@ Groups = dict[str, npt.NDArray[np.int64]]
 
 def corpora(generated: npt.ArrayLike, real: npt.ArrayLike, groups: Groups | None = None) -> tuple[Corpus, Corpus]:
     arrays = {"generated": np.asarray(generated, dtype=np.float64), "real": np.asarray(real, dtype=np.float64)}
-    made = corpora_from_texts({name: [f"{name} {row}" for row in range(len(rows))] for name, rows in arrays.items()})
+    made = corpora_from_texts(
+        {name: [f"{name} {name}{row}" for row in range(len(rows))] for name, rows in arrays.items()}
+    )
     first, second = (
         replace(made[name], columns={"features": rows}, groups=(groups or {}).get(name))
         for name, rows in arrays.items()

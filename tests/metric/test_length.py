@@ -64,7 +64,7 @@ def _intervals(draw: Callable[[], Sequence[list[int]]], n_draws: int, documents:
     rows = []
     for _ in range(n_draws):
         generated, real = draw()
-        estimate = length(*_pair(generated, real, documents))
+        estimate = length(*_pair(generated, real, documents), independent=True)
         assert estimate.interval is not None
         rows.append((estimate.interval.low, estimate.value, estimate.interval.high))
     return np.array(rows)

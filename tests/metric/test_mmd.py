@@ -27,7 +27,9 @@ def corpora(
     real_groups: Groups | None = None,
 ) -> tuple[Corpus, Corpus]:
     rows = {"generated": np.asarray(generated, dtype=np.float64), "real": np.asarray(real, dtype=np.float64)}
-    made = corpora_from_texts({name: [f"{name} {row}" for row in range(len(side))] for name, side in rows.items()})
+    made = corpora_from_texts(
+        {name: [f"{name} {name}{row}" for row in range(len(side))] for name, side in rows.items()}
+    )
     return (
         replace(made["generated"], columns={"features": rows["generated"]}, groups=generated_groups),
         replace(made["real"], columns={"features": rows["real"]}, groups=real_groups),

@@ -31,7 +31,7 @@ FUNCTIONS = (precision, recall, density, coverage)
 
 def corpora(generated: Array, real: Array) -> tuple[Corpus, Corpus]:
     arrays = {"generated": generated, "real": real}
-    made = corpora_from_texts({name: [f"{name} {i}" for i in range(len(rows))] for name, rows in arrays.items()})
+    made = corpora_from_texts({name: [f"{name} {name}{i}" for i in range(len(rows))] for name, rows in arrays.items()})
     first, second = (replace(made[name], columns={"features": rows}) for name, rows in arrays.items())
     return first, second
 

@@ -370,12 +370,11 @@ class _Tested:
         if groups is not None:
             tests.append(_of_all_pairs(crosses, groups[ones], groups[others]))
             crosses = crosses[_of_new_groups(groups[ones], groups[others], int(groups.max()) + 1)]
-        size = _FEWEST_PAIRS
-        while size < 4 * len(crosses):
-            n = min(size, len(crosses))
+        n_all, n = len(crosses), min(_FEWEST_PAIRS, len(crosses))
+        while n:
             count = int(np.count_nonzero(crosses[:n]))
-            tests.append(CrossingTest(n, count, float(binom.sf(count - 1, n, 0.5)), n < len(crosses)))
-            size *= 4
+            tests.append(CrossingTest(n, count, float(binom.sf(count - 1, n, 0.5)), n < n_all))
+            n = min(4 * n, n_all) if n < n_all else 0
         best = min(tests, key=lambda one: one.p_value)
         return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
 

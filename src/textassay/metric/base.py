@@ -552,6 +552,8 @@ def _measured(
     if real is None:
         estimate = metric.estimate(generated, generated, seed=seed)
         return replace(estimate, sizes={name: size for name, size in estimate.sizes.items() if name != "n_real"})
+    if generated is real:
+        return metric.estimate(generated, real, seed=seed)
     check_corpora(generated, real, metric=metric.declaration.name)
     return metric.estimate_examined(Examined.of(generated, real, independent=independent), seed=seed)
 
