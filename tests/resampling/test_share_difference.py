@@ -1,7 +1,7 @@
 """Bounds of texts in groups with any mix of both sides: false as rarely as promised, every text weighing the same."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -65,6 +65,7 @@ WORLDS = {
     "equal, few called real": World(0.02, 0.02, alike=0.0),
     "equal, nearly all called real": World(0.98, 0.98),
     "apart": World(0.8, 0.3),
+    "apart, single texts": World(0.8, 0.3, mean=1.0),
     "apart, independent texts": World(0.8, 0.3, alike=0.0),
     "apart, of one side each": World(0.8, 0.3, mixed=0.0, alike=0.7),
     "apart, unequal sides": World(0.7, 0.4, mixed=0.5, real=0.8),
@@ -79,13 +80,15 @@ def false_share(world: World, n_runs: int, n: int) -> float:
 
 
 def test_a_bound_by_hand() -> None:
-    # A pair, told apart: the gain is (1 - p) + p = 1 for every p. At p near 0 or 1 one text may lose 1 and a group 2,
-    # so that the stake is 0.95 / 2. At p near 1 the bets on p, a twentieth, are worst: half of them lose up to 1/64 of
-    # a stake of sqrt(8 log 80).
+    # A pair, told apart: the gain is (1 - p) + p = 1 for every p. Over a cell of p, 1/64 long, a pair may lose 65/64,
+    # so the stake is 0.95 * 64/65. A twentieth is bet on p, by stakes of at most sqrt(8 log 80) = 5.92. That is also
+    # 0.95 / (1 - p) at p = 0.84: there the half that is bet on a smaller p loses 0.95 and the other half gains
+    # 0.95 (1 - p) / p, which is the least for any p.
     bets = ShareDifference([[1, 0]], [[1, 1]], elsewhere=[[1, 1]], alpha=0.5, rng=np.random.default_rng(0))
-    on_p = 1 - math.sqrt(8 * math.log(80)) / 128
-    assert bets.e_value == pytest.approx(0.95 * 1.475 + 0.05 * on_p)
-    assert bets.largest == 2
+    rest = 0.95 / math.sqrt(8 * math.log(80))
+    on_p = (0.05 + 1 + 0.95 * rest / (1 - rest)) / 2
+    assert bets.e_value == pytest.approx(0.95 * (1 + 0.95 * 64 / 65) + 0.05 * on_p, abs=0.001)
+    assert bets.largest == (1, 1, 2)
     assert bets.lower_bound == 0
 
 
@@ -127,7 +130,7 @@ def test_the_bound_comes_near_the_truth_of_many_groups() -> None:
 
 def test_it_is_above_two_limits_at_half_the_error_rate() -> None:
     rng = np.random.default_rng(4)
-    world = replace(WORLDS["apart"], mean=1.0)  # single texts: all weigh the same anyway
+    world = WORLDS["apart, single texts"]
     called, sizes = world.draw(rng, 600)
     low, high = (
         BoundedMean([sign * (2 * side[of_side > 0] - 1)], alpha=0.025, rng=rng).lower_bound
@@ -163,8 +166,8 @@ def test_a_larger_group_counts_as_the_largest_elsewhere() -> None:
             [*rows, group], [*[[1, 1]] * 20, sizes], elsewhere=elsewhere, alpha=0.05, rng=np.random.default_rng(0)
         )
 
-    large, full = bets([20, 0], [20, 10]), bets([2, 0], [2, 1])
-    assert large.largest == 3
+    large, full = bets([10, 0], [10, 5]), bets([2, 0], [2, 1])
+    assert large.largest == (2, 2, 3)
     assert large.e_value == pytest.approx(full.e_value)
 
 

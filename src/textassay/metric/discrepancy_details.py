@@ -237,8 +237,8 @@ def _certified_by_text(fit: CrossFit, sides: Sides, *, level: float, seed: int) 
         "kind": "betting",
         "exact": True,
         "n_groups": int(np.count_nonzero(inside)),
-        "largest": int(bets.largest),
-        "assumes": "independent groups; a group of more than `largest` texts counts as so many",
+        "largest": dict(zip(("real", "generated", "both"), map(int, bets.largest), strict=True)),
+        "assumes": "independent groups; one of more texts than `largest` counts as so many",
     }
     return bound, bets.e_value
 

@@ -11,8 +11,8 @@ and Boos); on a cell of p with a fixed stake its logarithm is concave, so that t
 is the largest m at which the capital reaches 1/alpha.
 
 No bet may lose more than there is, so stakes are limited by the largest group. Its size must be known in advance: it is
-that of the largest group elsewhere, and a larger one counts as that many texts. The bound is therefore for texts of
-which no group counts more; where the sizes of groups end at this one, it is exact without this reserve.
+the most texts of each side, and of both, in a group elsewhere, and larger groups count as so many texts. The bound is
+therefore for texts of which no group counts more; where sizes end there, it is exact without this reserve.
 
 Where that limit binds, much is given away (``benchmarks/group_bounds.py`` prints the table), and most of that must be:
 were every 3 of n groups one of the largest and wrong throughout, none might be among those that are seen. Groups cut to
@@ -71,9 +71,11 @@ class ShareDifference:
         if others.ndim != 2 or others.shape[1] != 2 or not others.sum(axis=0).all():
             raise InputError(f"groups elsewhere must have texts of both sides, got sizes of shape {others.shape}")
         self._alpha = alpha
-        self.largest = float(others.sum(axis=1).max())  # Texts as which a group counts at most
+        limits = np.append(others.max(axis=0), others.sum(axis=1).max())
+        self.largest = tuple(limits.tolist())  # As how many texts a group counts at most: real, generated, both
         scale = others.mean(axis=0)
-        weights = np.minimum(1, self.largest / totals.sum(axis=1))[:, None] / scale
+        parts = np.column_stack([totals, totals.sum(axis=1)])
+        weights = np.min(limits / np.maximum(parts, limits), axis=1, keepdims=True) / scale
         orders = np.stack([rng.permutation(len(counts)) for _ in range(N_ORDERS)])
         self._called = tuple((counts * weights)[orders].transpose(2, 0, 1))  # (n_orders, n_groups) each
         self._sizes = tuple((totals * weights)[orders].transpose(2, 0, 1))
@@ -125,8 +127,7 @@ class ShareDifference:
                 break
             places = sorted({low, min(max(difference, low), high), high})  # q is p - m, and at least 0
             gains = [called_real - p * real + max(0.0, p - difference) * generated - called_generated for p in places]
-            loss = max(high * self._per_text[0], (1 - max(0.0, low - step)) * self._per_text[1])
-            grown = self._grown(self._stakes, gains, loss)
+            grown = self._grown(self._stakes, gains, self._loss(high, 1 - max(0.0, low - step)))
             least = min(least, float(np.logaddexp(of_p, math.log1p(-_NUISANCE) + grown)))
             if least < enough < math.inf:
                 break
@@ -135,16 +136,22 @@ class ShareDifference:
     def _log_capital_on_p(self, low: float, high: float) -> float:
         """Return the least capital over a cell after betting half on a larger p and half on a smaller one."""
         gains = [self._called[0] - p * self._sizes[0] for p in (low, high)]
-        above = self._grown(self._stakes_on_p, gains, high * self._per_text[0])
-        below = self._grown(self._stakes_on_p, [-gain for gain in gains], (1 - low) * self._per_text[0])
+        above = self._grown(self._stakes_on_p, gains, self._loss(high, 0.0))
+        below = self._grown(self._stakes_on_p, [-gain for gain in gains], self._loss(1 - low, 0.0))
         return float(np.logaddexp(above, below) - math.log(2))
 
-    def _grown(self, best: FloatArray, gains: Sequence[FloatArray], loss: float) -> float:
-        """Return the logarithm of the mean capital over orders, the least of several gains each.
+    def _loss(self, by_real: float, by_generated: float) -> float:
+        """Return how much a group may lose where a text of each side may lose so much."""
+        by_text = np.array([by_real, by_generated]) * self._per_text
+        order = np.argsort(-by_text)
+        worst = self.largest[order[0]]
+        return float(
+            worst * by_text[order[0]] + min(self.largest[order[1]], self.largest[2] - worst) * by_text[order[1]]
+        )
 
-        `loss`: by one text, at most.
-        """
-        limited = np.minimum(best, _MOST_LOST / (loss * self.largest))
+    def _grown(self, best: FloatArray, gains: Sequence[FloatArray], loss: float) -> float:
+        """Return the logarithm of the mean capital over orders, the least of several gains each, that lose no more."""
+        limited = np.minimum(best, _MOST_LOST / loss)
         grown = np.min([np.log1p(limited * gain).sum(axis=1) for gain in gains], axis=0)
         return float(np.logaddexp.reduce(grown) - math.log(len(grown)))
 
