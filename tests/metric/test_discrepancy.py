@@ -18,7 +18,8 @@ from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution import workers
 from textassay.metric import dd, dd_and_fits, exact_discrepancy, measure, parse_metric
-from textassay.resampling import certified_lower_bound, choose_bound, newcombe_interval
+from textassay.resampling import ShareDifference, certified_lower_bound, choose_bound, newcombe_interval
+from textassay.seeding import stream
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}
 TOY_Q = {"AA": 0.81, "AB": 0.09, "BA": 0.05, "BB": 0.05}
@@ -333,6 +334,56 @@ def test_shared_groups_count_once_in_the_interval() -> None:
     assert estimate.interval.low < estimate.value < estimate.interval.high
     assert estimate.value > 0.3
     assert estimate.details["p_value"] < 0.05
+
+
+def mixed_groups(stay: float, *, seed: int = 1) -> dict[str, Corpus]:
+    """Return texts of both sides in groups of any mix of them."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(700), rng.geometric(0.4, 700))
+    is_real = rng.random(len(groups)) < 0.5
+    sides = {"real": is_real, "generated": ~is_real}
+    texts = {
+        name: chains(int(rows.sum()), seed + place, stay=(0.3, stay)[place])
+        for place, (name, rows) in enumerate(sides.items())
+    }
+    return corpora_from_texts(texts, groups={name: groups[rows] for name, rows in sides.items()})
+
+
+def test_groups_of_any_mix_have_a_bound_in_which_every_text_weighs_the_same() -> None:
+    corpora = mixed_groups(0.9)
+    sides = corpora["real"], corpora["generated"]
+    metric = parse_metric("dd(discriminator=naive-bayes)")
+    estimate, fits = dd_and_fits(metric, corpora["generated"], corpora["real"])
+    bound = estimate.details["certified_bound"]
+    folds = fits[0].real_folds, fits[0].generated_folds
+    scores = fits[0].real_scores, fits[0].generated_scores
+    sizes, called = np.zeros((700, 2)), np.zeros((700, 2))
+    for place, side in enumerate(sides):
+        assert side.groups is not None
+        np.add.at(sizes[:, place], side.groups, 1)
+        np.add.at(called[:, place], side.groups, scores[place] > bound["threshold"])
+    inside = np.zeros(700, dtype=bool)
+    for side, fold in zip(sides, folds, strict=True):
+        assert side.groups is not None
+        inside[side.groups[fold == 0]] = True
+    bets = ShareDifference(
+        called[inside], sizes[inside], elsewhere=sizes[~inside], alpha=0.05, rng=stream(0, "dd", "bets")
+    )
+    assert bound["value"] == bets.lower_bound
+    assert 0.3 < bound["value"] < estimate.value
+    assert (bound["kind"], bound["exact"], bound["n_groups"]) == ("betting", True, inside.sum())
+    assert tuple(bound["largest"].values()) == bets.largest
+    assert "independent groups" in bound["assumes"]
+    assert "reason" not in bound
+    assert estimate.details["e_value"] == bets.e_value > 20
+
+
+def test_equal_texts_in_groups_of_any_mix_are_not_told_apart() -> None:
+    corpora = mixed_groups(0.3)
+    details = parse_metric("dd(discriminator=naive-bayes)").estimate(corpora["generated"], corpora["real"]).details
+    assert details["certified_bound"]["value"] == 0
+    assert details["e_value"] < 20
+    assert details["p_value"] > 0.01
 
 
 class Fixed:

@@ -18,7 +18,14 @@ from textassay.discriminator import (
 )
 from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
-from textassay.resampling import BoundedMean, choose_bound, e_value, permutation_p_value
+from textassay.resampling import (
+    BoundedMean,
+    ShareDifference,
+    choose_bound,
+    e_value,
+    joint_groups,
+    permutation_p_value,
+)
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -163,11 +170,18 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
 
 
 def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float | None]:
-    """Return the bound of texts in groups, each group weighing the same, and the e-value where groups are shared.
+    """Return the bound of texts in groups and, unless every group is of one side, the e-value.
 
-    Groups are independent draws, texts of one group are not. Where both sides have the same groups, such as prompts,
-    the bound is that of the mean difference of a group's two shares; else it takes a bound of each side's share.
+    Groups are independent draws, texts of one group are not. Where some groups have texts on both sides and others on
+    one, every text weighs the same. Where all are shared, such as prompts, or none is, every group does: then the bound
+    is that of the mean difference of a group's two shares, or it takes a bound of each side's share.
     """
+    real, generated = (corpus.groups for corpus in sides)
+    one_sided, shared = 0, 0
+    if real is not None and generated is not None:
+        one_sided, shared = len(np.setxor1d(real, generated)), len(np.intersect1d(real, generated))
+    if one_sided and shared:
+        return _certified_by_text(fit, sides, level=level, seed=seed)
     threshold = fit.folds[CERTIFYING_FOLD].threshold
     names, shares = [], []
     for corpus, scores, folds in zip(
@@ -178,18 +192,55 @@ def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int)
         found, members = np.unique(groups, return_inverse=True)
         names.append(found)
         shares.append(np.bincount(members, weights=scores[rows] > threshold) / np.bincount(members))
-    both = all(corpus.groups is not None for corpus in sides)
     known: dict[str, Any] = {"threshold": threshold, "kind": "betting", "exact": True, "n_groups": min(map(len, names))}
-    if both and np.array_equal(names[0], names[1]):
+    if shared:
         bets = BoundedMean([shares[0] - shares[1]], alpha=1 - level, rng=stream(seed, "dd", "bets"))
         return {**known, "value": max(0.0, bets.lower_bound)}, bets.e_value
-    if both and np.isin(names[0], names[1]).any():
-        return {"reason": "some groups have texts on both sides, and others on one"}, None
     low, high = (
         BoundedMean([sign * (2 * side - 1)], alpha=(1 - level) / 2, rng=stream(seed, "dd", "bets", name)).lower_bound
         for sign, side, name in zip((1, -1), shares, ("real", "generated"), strict=True)
     )
     return {**known, "value": max(0.0, (low + high) / 2)}, None
+
+
+def _certified_by_text(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float]:
+    """Return the bound and the e-value of texts in groups of which some have texts on both sides, others on one."""
+    groups = joint_groups(sides[0].groups, sides[1].groups, *map(len, sides))
+    members = groups[: len(sides[0])], groups[len(sides[0]) :]
+    tested = fit.real_folds == CERTIFYING_FOLD, fit.generated_folds == CERTIFYING_FOLD
+    scores = fit.real_scores, fit.generated_scores
+    n_groups = int(groups.max()) + 1
+    sizes = np.stack([np.bincount(side, minlength=n_groups) for side in members], axis=1)  # (n_groups, 2)
+    inside = np.zeros(n_groups, dtype=np.bool_)
+    for side, rows in zip(members, tested, strict=True):
+        inside[side[rows]] = True
+    elsewhere = sizes[~inside]
+    model = fit.folds[CERTIFYING_FOLD]
+    n_real, n_generated = np.ceil((elsewhere > 0).mean(axis=0) * np.count_nonzero(inside)).astype(int).tolist()
+    threshold = choose_bound(
+        *model.valid_scores, n_real=n_real, n_generated=n_generated, alpha=1 - level, usual=model.threshold
+    ).threshold
+    called = [
+        np.bincount(side[rows], weights=of_side[rows] > threshold, minlength=n_groups)
+        for side, rows, of_side in zip(members, tested, scores, strict=True)
+    ]
+    bets = ShareDifference(
+        np.stack(called, axis=1)[inside],
+        sizes[inside],
+        elsewhere=elsewhere,
+        alpha=1 - level,
+        rng=stream(seed, "dd", "bets"),
+    )
+    bound = {
+        "value": bets.lower_bound,
+        "threshold": threshold,
+        "kind": "betting",
+        "exact": True,
+        "n_groups": int(np.count_nonzero(inside)),
+        "largest": dict(zip(("real", "generated", "both"), map(int, bets.largest), strict=True)),
+        "assumes": "independent groups; one of more texts than `largest` counts as so many",
+    }
+    return bound, bets.e_value
 
 
 def _mean_over_distinct(corpus: Corpus, terms: FloatArray, tested: npt.NDArray[np.bool_]) -> float:

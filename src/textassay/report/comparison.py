@@ -502,7 +502,7 @@ def _headline(digest: Digest, metric: str) -> Section:
         rows[name] = dict(zip(heads, (Cell(count(n)), value, Cell(interval(own.interval, places))), strict=False))
     lines = [_row(digest, name, [row.get(head, Cell()) for head in kept]) for name, row in rows.items()]
     told = [f"at least: {bounded}"] if heads[3] in kept else []
-    told += [*_reasons(digest, [metric]), *(f"{MISSING}: {reason}." for reason in digest.bound_reasons(metric))]
+    told += _reasons(digest, [metric])
     told += judge_statements(digest, metric)
     told += _size_notes(digest, [metric])
     told += [f"{digest.floor_note}: what indistinguishable text scores."] * (FLOOR in digest.floors)
@@ -530,14 +530,13 @@ def _headline_cells(digest: Digest, generator: str, metric: str) -> tuple[Cell, 
     """Return texts, value, interval, bound, p, rank, value at the other size and value over distinct texts."""
     places, value = digest.places(metric), cell(digest, generator, metric)
     estimate, like = digest.shown(generator, metric), digest.beside(generator, metric)
-    (bound, reason), size = digest.bound(generator, metric) or (None, None), digest.size(generator)
+    bound, size = digest.bound(generator, metric), digest.size(generator)
     p, distinct = (digest.detail(generator, metric, key) for key in ("p_value", _DISTINCT))
-    certifies = digest.bound(generator, metric) is not None
     return (
         Cell("" if size is None else count(size), size, tone="weak"),
         Cell(value.text, value.value, note=value.note, tone=value.tone),
         Cell("" if estimate is None else interval(estimate.interval, places)),
-        Cell(number(bound, places) if certifies else "", bound, note=reason or ""),
+        Cell("" if bound is None else number(bound, places), bound),
         Cell("" if p is None else p_value(p), p),
         Cell(digest.rank_text(generator, metric)),
         Cell("" if like is None else number(like.value, places), None if like is None else like.value),

@@ -122,15 +122,10 @@ class Digest(Standings):
                 found[self.own_floor_name(generator, metric)] = own
         return dict(sorted(found.items(), key=lambda item: -item[1].sizes.get("n_generated", 0)))
 
-    def bound(self, generator: str, metric: str) -> tuple[float | None, str | None] | None:
-        """Return the certified bound, or none and why; None where the metric certifies nothing."""
+    def bound(self, generator: str, metric: str) -> float | None:
+        """Return the certified bound; None where the metric certifies nothing."""
         found = self.detail(generator, metric, "certified_bound")
-        return None if found is None else (found.get("value"), found.get("reason"))
-
-    def bound_reasons(self, metric: str) -> tuple[str, ...]:
-        """Return why certified bounds are missing."""
-        bounds = [self.bound(generator, metric) for generator in (*self.order, *self.floors)]
-        return tuple(dict.fromkeys(bound[1] for bound in bounds if bound is not None and bound[1] is not None))
+        return None if found is None else found["value"]
 
     def places(self, metric: str) -> int:
         """Return the decimals of a metric's column."""

@@ -38,4 +38,5 @@ from textassay.resampling.rater_power import shared_correlation as shared_correl
 from textassay.resampling.rater_power import texts_to_detect as texts_to_detect
 from textassay.resampling.rater_power import texts_to_separate as texts_to_separate
 from textassay.resampling.rater_power import tie_share as tie_share
+from textassay.resampling.share_difference import ShareDifference as ShareDifference
 from textassay.resampling.two_proportions import sum_lower_bound as sum_lower_bound

@@ -26,10 +26,10 @@ from textassay.errors import InputError, OptionError
 
 FloatArray = npt.NDArray[np.float64]
 
-_N_ORDERS = 8
+N_ORDERS = 8
 _MOST_STAKE = 0.75  # of the capital that a value of -1 may take
 _PRIOR = 0.25  # mean square of a value that counts as one, before any is known
-_LARGEST = math.log(1e300)
+LARGEST = math.log(1e300)  # logarithm of the largest e-value
 _CLOSE = 1e-9
 
 
@@ -51,20 +51,20 @@ class BoundedMean:
             raise InputError(f"values must be between -1 and 1, got {values.min():g} to {values.max():g}")
         self.mean = float(values.mean())
         self._alpha = alpha
-        orders = [np.concatenate([rng.permutation(block) for block in arrays]) for _ in range(_N_ORDERS)]
+        orders = [np.concatenate([rng.permutation(block) for block in arrays]) for _ in range(N_ORDERS)]
         self._values = np.clip(np.stack(orders), -1, 1)  # (n_orders, n)
-        self._stakes = _stakes(self._values, alpha)
+        self._stakes = stakes(self._values, alpha)
 
     def log_capital(self, mean: float) -> float:
         """Return the logarithm of the capital after betting that the values lie above `mean`, inside (-1, 1)."""
-        stakes = np.minimum(self._stakes, _MOST_STAKE / (1 + mean))
-        grown = np.log1p(stakes * (self._values - mean)).sum(axis=1)
+        limited = np.minimum(self._stakes, _MOST_STAKE / (1 + mean))
+        grown = np.log1p(limited * (self._values - mean)).sum(axis=1)
         return float(logsumexp(grown) - math.log(len(grown)))
 
     @property
     def e_value(self) -> float:
         """Evidence that the mean is above 0, in [0, 1e300]: at least c with probability at most 1/c if it is not."""
-        return math.exp(min(self.log_capital(0.0), _LARGEST))
+        return math.exp(min(self.log_capital(0.0), LARGEST))
 
     @property
     def lower_bound(self) -> float:
@@ -81,11 +81,11 @@ class BoundedMean:
         return float(brentq(lacking, lowest, self.mean, xtol=_CLOSE))
 
 
-def _stakes(values: FloatArray, alpha: float) -> FloatArray:
+def stakes(values: FloatArray, alpha: float, *, prior: float = _PRIOR) -> FloatArray:
     """Return the stake on each value, from the spread of those before it around their mean, shape (n_orders, n)."""
     n = values.shape[1]
     counts = np.arange(1, n + 1)
     means = np.cumsum(values, axis=1) / (counts + 1)
-    variances = (_PRIOR + np.cumsum((values - means) ** 2, axis=1)) / (counts + 1)
-    before = np.concatenate([np.full((len(values), 1), _PRIOR), variances[:, :-1]], axis=1)
+    variances = (prior + np.cumsum((values - means) ** 2, axis=1)) / (counts + 1)
+    before = np.concatenate([np.full((len(values), 1), prior), variances[:, :-1]], axis=1)
     return np.asarray(np.sqrt(2 * math.log(1 / alpha) / (n * before)), dtype=np.float64)
