@@ -140,7 +140,7 @@ class Dependence:
             return "none (independent)"
         if not self.is_found:
             return ""
-        return f"{'given and ' if self.is_declared else ''}nearest neighbours {self.n_groups}"
+        return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}nearest neighbours"
 
     @property
     def reason(self) -> str:

@@ -66,17 +66,19 @@ def scope(digest: Digest) -> tuple[tuple[str, str], ...]:
     )
 
 
-def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
+def answer(digest: Digest) -> tuple[str, ...]:
     """Return the sentences that answer: which is closest, could it be luck, does any pass for real, who disagrees.
 
-    With `warnings`, the last one names the kinds of warnings there are.
+    The first paragraph names the warnings that may explain the numbers.
     """
     metric = digest.headline
+    explained = _explained(digest)
     if metric is None:
-        return ("No metric that has a direction could be computed.", *_missing(digest))
+        return (f"No metric that has a direction could be computed.{explained}", *_missing(digest))
+    first, *others = *_missing(digest), _closest(digest, metric)
     sentences = [
-        *_missing(digest),
-        _closest(digest, metric),
+        first + explained,
+        *others,
         *_unequal(digest, metric),
         *_passing(digest, metric),
         *drawn_sentences(digest.comparison.draws),
@@ -84,10 +86,6 @@ def answer(digest: Digest, *, warnings: bool = True) -> tuple[str, ...]:
         *_disagreement(digest, metric),
         *_repeats(digest, metric),
     ]
-    kinds = {group[0].kind for group in digest.grouped_findings() if group[0].severity == "warning"}
-    if kinds and warnings:
-        which, they = ("warnings", "they") if len(kinds) > 1 else ("warning", "it")
-        sentences.append(f"Read the {which} first ({join_words(sorted(kinds))}): {they} may explain the numbers.")
     return tuple(sentences)
 
 
@@ -151,6 +149,22 @@ def _encoder(metric: str) -> str | None:
     """Return the encoder in a metric's name; none where it is the usual one, or has none."""
     found = re.search(r"[(,]encoder=([^,)]*)", metric)
     return found[1] if found else None
+
+
+def _explained(digest: Digest) -> str:
+    """Return which warnings of inspection may explain the numbers, a sentence behind the first one, or nothing."""
+    kinds: dict[str, dict[str, None]] = {}
+    for finding in digest.comparison.findings:
+        if finding.severity == "warning":
+            kinds.setdefault(finding.kind.replace("-", " "), {})[finding.generator] = None
+    named = [f"{kind} ({_some(list(names))})" for kind, names in kinds.items()]
+    return f" Read the warnings first, which may explain this: {join_words(named)}." if named else ""
+
+
+def _some(names: list[str]) -> str:
+    return join_words(
+        names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+    )
 
 
 def _missing(digest: Digest) -> list[str]:

@@ -61,6 +61,7 @@ from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown
 from textassay.report.number import (
     MISSING,
+    NOT_VALID,
     count,
     counted,
     decimals,
@@ -114,7 +115,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     sections = [
         _warnings(digest),
         *([section("The main metrics", main_metrics_table(digest),
-                   *notes(_mark_note(digest, main), *_below(digest, main)))]
+                   *notes(_mark_note(digest, main), *_below(digest, main), _units_told(digest)))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -139,7 +140,7 @@ def screen_document(comparison: Comparison, *, where: str, console: Console | No
     On a `console` the legend explains those columns of the main table for which there is room.
     """
     digest = Digest(comparison)
-    first, *others = answer(digest, warnings=False)
+    first, *others = answer(digest)
     kept: list[str] = []
     for sentence in others:
         if len(" ".join([first, *kept, sentence])) <= _ANSWER_LINES * _LINE:
@@ -612,7 +613,9 @@ def cell(digest: Digest, generator: str, metric: str) -> Cell:
         result = digest.cells.get((generator, metric))
         if result is None:
             return Cell()
-        return Cell(MISSING, below="".join(below), note=digest.reason(result), tone="weak")
+        reason = digest.reason(result)
+        text = NOT_VALID if reason.startswith(NOT_VALID) else MISSING
+        return Cell(text, below="".join(below), note=reason, tone="weak")
     below += [] if own is None or generator in digest.floors else [f"real {number(own.value, places)}"]
     best = generator in digest.marked(metric)
     return _number_cell(digest, estimate, metric, below="; ".join(below), best=best)
@@ -659,6 +662,10 @@ def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
         says = any(family in reason for family in families)
         told.append(f"{MISSING}: {reason if says else f'{join_words(families)} of {names}: {reason}'}.")
     return told
+
+
+def _units_told(digest: Digest) -> str:
+    return f"{digest.units_note[:1].upper()}{digest.units_note[1:]}." if digest.units_note else ""
 
 
 def _planes(digest: Digest) -> Section:
@@ -795,6 +802,7 @@ def _sizes_told(digest: Digest) -> str:
     tokenizer = digest.setting("tok")
     unit = ["measured as documents"] * (digest.setting("unit") == "document")
     parts = [told, *unit, *([] if tokenizer is None else [f"tokeniser {tokenizer}"]), f"seed {comparison.seed}"]
+    parts += [digest.units_note] if digest.units_note else []
     return f"{'; '.join([*parts, *([digest.learnt_note] if digest.learnt_note else [])])}."
 
 

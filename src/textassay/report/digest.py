@@ -15,6 +15,7 @@ from textassay.inspection import Finding
 from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind, with_encoder
 from textassay.report.number import count, places_for, rank_range
+from textassay.report.words import join_words
 
 _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
 
@@ -71,6 +72,23 @@ class Digest(Standings):
         learnt += ["the generators' training text"] * (self.setting("trained_on") is not None)
         learnt += ["general counts of English words and pairs of words"] * (self.setting("prior") is not None)
         return f"dd learnt from {' and '.join(learnt)}" if learnt else ""
+
+    @cached_property
+    def units_note(self) -> str:
+        """Return what belongs together, beyond single texts, in the numbers of each generator; empty where nothing."""
+        if self.comparison.settings.get("independent"):
+            return "texts were taken for independent draws and not examined (--independent)"
+        found: dict[str, list[str]] = {}
+        for name in self.generators:
+            cells = [self.cells[name, metric].estimate for metric in self.metrics if (name, metric) in self.cells]
+            signed = [estimate.signature.settings for estimate in cells if estimate is not None]
+            label = next((settings["groups"] for settings in signed if "groups" in settings), None)
+            if label is None and any(settings.get("split") == "group" for settings in signed):
+                label = "the groups that were given"
+            if label is not None:
+                found.setdefault(label, []).append(name)
+        told = [f"{label} ({join_words(names)})" for label, names in found.items()]
+        return f"texts are units in {join_words(told)}" if told else ""
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:

@@ -65,6 +65,8 @@ def _in_full(group: Sequence[Finding]) -> list[Part]:
         for side, example in (("generated", first.example_generated), ("real", first.example_real))
         if example is not None
     ]
+    for generated, real in first.pairs[1:]:
+        terms += [("generated", generated or "(empty)"), ("real", real or "(empty)")]
     terms += [("also", ", ".join(map(_also, others)))] if others else []
     kind = "warning" if first.severity == "warning" else "item"
     line = Paragraph(f"{first.severity} {first.generator}: {first.message}", kind)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from textassay.estimate import Estimate, Interval
 
 MISSING = "n/a"
+NOT_VALID = "not valid"
 _MOST_DECIMALS = 6
 _HUGE = 1e12  # from here on in powers of ten, such as an e-value
 _ONE_SIDED = 0.1

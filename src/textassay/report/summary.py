@@ -42,7 +42,7 @@ def summary_document(comparison: Comparison, *, failures: Sequence[str] = ()) ->
     ]
     return Document(
         title=f"Generated text against {comparison.real.name}",
-        answer=answer(digest, warnings=False),
+        answer=answer(digest),
         version=comparison.version,
         sections=tuple(one for one in sections if one.parts),
     )
