@@ -91,6 +91,30 @@ def test_shared_groups_keep_p_values_uniform() -> None:
     assert kstest(p_values, "uniform").pvalue > 0.01
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("blind", [True, False])
+def test_groups_of_any_mix_keep_p_values_uniform(blind: bool) -> None:
+    """Scores are alike in a group and rise with its size; sides fall on texts, or on half of the groups whole."""
+    rng = np.random.default_rng(5)
+    p_values = []
+    for _ in range(800):
+        sizes = rng.geometric(1 / 3, 40)
+        groups = np.repeat(np.arange(40), sizes)
+        scores = (rng.normal(size=40) + np.log(sizes))[groups] + 0.3 * rng.normal(size=len(groups))
+        whole = (rng.random(40) < 0.5) & (not blind)
+        is_real = np.where(whole[groups], (rng.random(40) < 0.5)[groups], rng.random(len(groups)) < 0.5)
+        p = permutation_p_value(
+            scores[is_real],
+            scores[~is_real],
+            rng=rng,
+            n_resamples=99,
+            real_groups=groups[is_real],
+            generated_groups=groups[~is_real],
+        )
+        p_values.append(p - rng.random() / 100)  # no longer in steps
+    assert kstest(p_values, "uniform").pvalue > 0.01
+
+
 def test_one_seed_gives_one_p_value() -> None:
     scores = np.random.default_rng(0).random((2, 30))
     first, second = (permutation_p_value(scores[0], scores[1], rng=np.random.default_rng(5)) for _ in range(2))
