@@ -44,7 +44,7 @@ def _nltk(hypothesis: str, references: list[str], order: int) -> float:
 def _scores(generated: Corpus, real: Corpus, order: int) -> npt.NDArray[np.float64]:
     """Return the score of each sentence; twice as many references leave scores as they are, and give an interval."""
     hypotheses, references = (corpus.take(np.tile(np.arange(len(corpus)), 2)) for corpus in (generated, real))
-    evidence = bleu(hypotheses, references, order=order).evidence
+    evidence = bleu(hypotheses, references, order=order, independent=True).evidence
     assert evidence is not None
     assert evidence.generated_scores is not None
     return evidence.generated_scores[: len(generated)]

@@ -316,8 +316,8 @@ def test_groups_give_wider_intervals_group_terms_and_a_bound_by_group() -> None:
     naive = newcombe_interval(150, 300, 150, 300, level=0.95)
     assert fair.interval.high - fair.interval.low > 1.5 * (naive.high - naive.low)
     bound = fair.details["certified_bound"]
-    assert (bound["value"], bound["kind"], bound["n_groups"]) == (0, "betting", 12)  # of one fold of five
-    assert fair.details["e_value"] is None
+    assert (bound["value"], bound["kind"], bound["n_groups"]) == (0, "betting", 24)  # of one fold of five
+    assert fair.details["e_value"] < 20
     assert fair.details["p_value"] > 0.001
     assert fair.signature.settings["split"] == "group"
 

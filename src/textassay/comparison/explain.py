@@ -212,7 +212,7 @@ def explain_generators(
             with_columns = partial(columns_of, name=name)
             sides = _Sides(name, of_name.changed(with_columns, with_columns))
             if not metric.is_valid(of_name.dependence):
-                reasons[name] = f"{name}: no explanation of what gives it away: dd is {of_name.dependence.reason}"
+                reasons[name] = f"{name}: no explanation of what gives it away, since dd is not valid"
                 continue
             both = sides.texts.real, sides.texts.generated
             keys[name] = _key(metric, *both, top, folds, level, seed, halvings, version)

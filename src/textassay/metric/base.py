@@ -263,7 +263,7 @@ class Metric:
         if not self.is_valid(found):
             warnings.warn(f"{self.name} is {found.reason}", RuntimeWarning, stacklevel=2)
             sizes = {"n_generated": len(generated), "n_real": len(real)}
-            signature = make_signature(self.name, generated, real, seed=seed, groups=found.label)
+            signature = make_signature(self.name, generated, real, seed=seed, units=found.label)
             declaration = self.declaration
             return Estimate(self.name, math.nan, None, declaration.unit, declaration.better, sizes, signature)
         return self.annotated(self.estimate(generated, real, seed=seed), texts, seed=seed)
@@ -273,7 +273,7 @@ class Metric:
         found = texts.dependence
         if not found.label or "prompts" in self.declaration.needs:
             return estimate
-        settings = {**estimate.signature.settings, "groups": found.label}
+        settings = {**estimate.signature.settings, "units": found.label}
         estimate = replace(estimate, signature=Signature(settings))
         if not found.can_be_told:
             return replace(estimate, interval=None, evidence=None)

@@ -175,11 +175,10 @@ def dd(
         equal distributions (slightly negative is noise), 1 for what can always be told apart. The interval is for the
         mean over the fitted classifiers; total variation is at least that mean. Details: `certified_bound` (total
         variation is at least `value` with probability `level`, whatever the sizes; by a `threshold` of its own, chosen
-        on validation text; where sentences come in groups, the bound is by betting, and each group weighs the same if
-        all are on both sides or none is, else each sentence: then a group counts as at most `largest` sentences),
-        `p_value` (permutation of the scores of fold 0) and `e_value` (of the same scores; None where sentences come in
-        groups of one side each), `won` (of a family: which candidate judged in each fold,
-        and in most), `alone` (what each candidate would have given), `by_size` (where the size of the text decided who
+        on validation text; where sentences come in groups, the bound is by betting, and a group counts as at most
+        `largest` sentences), `as_independent` (value and interval of dependent texts that may as well repeat themselves
+        of their own accord, each taken for an independent draw), `p_value` (permutation of the scores of fold 0) and
+        `e_value` (of the same scores), `won` (of a family: which candidate judged in each fold, and in most), `alone` (what each candidate would have given), `by_size` (where the size of the text decided who
         is in the family: for which sizes), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about

@@ -19,7 +19,6 @@ from textassay.discriminator import (
 from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
 from textassay.resampling import (
-    BoundedMean,
     ShareDifference,
     choose_bound,
     e_value,
@@ -169,42 +168,11 @@ def _certified(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> dict[
     }
 
 
-def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float | None]:
-    """Return the bound of texts in groups and, unless every group is of one side, the e-value.
+def _certified_by_group(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float]:
+    """Return the bound and the e-value of texts in groups, of one side or both; every text weighs the same.
 
-    Groups are independent draws, texts of one group are not. Where some groups have texts on both sides and others on
-    one, every text weighs the same. Where all are shared, such as prompts, or none is, every group does: then the bound
-    is that of the mean difference of a group's two shares, or it takes a bound of each side's share.
+    Groups are independent draws, texts of one group are not.
     """
-    real, generated = (corpus.groups for corpus in sides)
-    one_sided, shared = 0, 0
-    if real is not None and generated is not None:
-        one_sided, shared = len(np.setxor1d(real, generated)), len(np.intersect1d(real, generated))
-    if one_sided and shared:
-        return _certified_by_text(fit, sides, level=level, seed=seed)
-    threshold = fit.folds[CERTIFYING_FOLD].threshold
-    names, shares = [], []
-    for corpus, scores, folds in zip(
-        sides, (fit.real_scores, fit.generated_scores), (fit.real_folds, fit.generated_folds), strict=True
-    ):
-        rows = np.flatnonzero(folds == CERTIFYING_FOLD)
-        groups = rows if corpus.groups is None else corpus.groups[rows]  # a text by itself is a group
-        found, members = np.unique(groups, return_inverse=True)
-        names.append(found)
-        shares.append(np.bincount(members, weights=scores[rows] > threshold) / np.bincount(members))
-    known: dict[str, Any] = {"threshold": threshold, "kind": "betting", "exact": True, "n_groups": min(map(len, names))}
-    if shared:
-        bets = BoundedMean([shares[0] - shares[1]], alpha=1 - level, rng=stream(seed, "dd", "bets"))
-        return {**known, "value": max(0.0, bets.lower_bound)}, bets.e_value
-    low, high = (
-        BoundedMean([sign * (2 * side - 1)], alpha=(1 - level) / 2, rng=stream(seed, "dd", "bets", name)).lower_bound
-        for sign, side, name in zip((1, -1), shares, ("real", "generated"), strict=True)
-    )
-    return {**known, "value": max(0.0, (low + high) / 2)}, None
-
-
-def _certified_by_text(fit: CrossFit, sides: Sides, *, level: float, seed: int) -> tuple[dict[str, Any], float]:
-    """Return the bound and the e-value of texts in groups of which some have texts on both sides, others on one."""
     groups = joint_groups(sides[0].groups, sides[1].groups, *map(len, sides))
     members = groups[: len(sides[0])], groups[len(sides[0]) :]
     tested = fit.real_folds == CERTIFYING_FOLD, fit.generated_folds == CERTIFYING_FOLD

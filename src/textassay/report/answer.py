@@ -9,7 +9,7 @@ from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
 from textassay.report.digest import Digest
 from textassay.report.draws import drawn_sentences
 from textassay.report.kinds import family_of
-from textassay.report.number import count, interval, level, number, p_value
+from textassay.report.number import NOT_VALID, count, interval, level, number, p_value
 from textassay.report.words import join_words
 
 _DIRECTIONS = {
@@ -79,6 +79,7 @@ def answer(digest: Digest) -> tuple[str, ...]:
     sentences = [
         first + explained,
         *others,
+        *_untold(digest, metric),
         *_unequal(digest, metric),
         *_passing(digest, metric),
         *drawn_sentences(digest.comparison.draws),
@@ -149,6 +150,17 @@ def _encoder(metric: str) -> str | None:
     """Return the encoder in a metric's name; none where it is the usual one, or has none."""
     found = re.search(r"[(,]encoder=([^,)]*)", metric)
     return found[1] if found else None
+
+
+def _untold(digest: Digest, metric: str) -> list[str]:
+    """Return a sentence on generators of which nothing can be told."""
+    names = [name for name in digest.generators if (digest.cells[name, metric].error or "").startswith(NOT_VALID)]
+    if not names:
+        return []
+    return [
+        f"Of {join_words(names)} nothing can be told by {metric}: its texts depend on real ones in ways that cannot be "
+        "found out; say which belong together."
+    ]
 
 
 def _explained(digest: Digest) -> str:

@@ -660,7 +660,8 @@ def _reasons(digest: Digest, metrics: Sequence[str]) -> list[str]:
         families = list(dict.fromkeys(family_of(metric) for _, metric in cells))
         names = _named(list(dict.fromkeys(name for name, _ in cells)))
         says = any(family in reason for family in families)
-        told.append(f"{MISSING}: {reason if says else f'{join_words(families)} of {names}: {reason}'}.")
+        whole = reason if says else f"{join_words(families)} of {names}: {reason}"
+        told.append(f"{whole[:1].upper()}{whole[1:]}." if reason.startswith(NOT_VALID) else f"{MISSING}: {whole}.")
     return told
 
 

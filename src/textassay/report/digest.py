@@ -82,7 +82,7 @@ class Digest(Standings):
         for name in self.generators:
             cells = [self.cells[name, metric].estimate for metric in self.metrics if (name, metric) in self.cells]
             signed = [estimate.signature.settings for estimate in cells if estimate is not None]
-            label = next((settings["groups"] for settings in signed if "groups" in settings), None)
+            label = next((settings["units"] for settings in signed if "units" in settings), None)
             if label is None and any(settings.get("split") == "group" for settings in signed):
                 label = "the groups that were given"
             if label is not None:
