@@ -24,7 +24,7 @@ that stand once, twice, three times are a mixture of Poisson distributions, for 
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -311,6 +311,22 @@ def independent_units(generated: Corpus, real: Corpus, *, independent: bool = Fa
     if not texts.dependence.can_be_told:
         raise InputError(f"dd is {texts.dependence.reason}")
     return texts.generated, texts.real
+
+
+def neighbours_of(more: Corpus, generated: Corpus, real: Corpus) -> IntArray | None:
+    """Return which of `more` texts, that are only learnt from, are near to which others, where they depend on them.
+
+    Pairs of a text of `more` and a text of both sides, generated ones first, shape (n, 2): one is the nearest of the
+    other. None where nothing says that `more` depends on the others.
+    """
+    both = Corpus.concatenate([replace(side, groups=None, columns={}) for side in (generated, real)])
+    vectors = Vectors.of([more, both])
+    if _Tested.of(vectors, [more, both]).test(None).p_value >= _ALPHA:
+        return None
+    starts, ends = _linked(vectors.nearest(1)[0][:, 0])
+    crosses = (starts < len(more)) != (ends < len(more))
+    pairs = np.sort(np.stack([starts[crosses], ends[crosses]], axis=1), axis=1)
+    return np.unique(pairs - [0, len(more)], axis=0)
 
 
 def connected(links: Iterable[IntArray], n: int) -> IntArray:
@@ -680,4 +696,51 @@ def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
         None,
         "Give the column that says which texts belong together (--group-column, --prompt-column), or each text once; "
         "where they are independent draws nevertheless, say --independent.",
+    )
+
+
+@dataclass(frozen=True)
+class Independence:
+    """What is known of the independence of several texts beside the same real text."""
+
+    real: Corpus
+    within: Within  # The real text alone
+    texts: Mapping[str, Examined]  # Every other text beside it
+
+    @classmethod
+    def of(cls, real: Corpus, others: Mapping[str, Corpus], *, independent: bool = False) -> "Independence":
+        """Examine every text beside the real text, unless they are said to be independent."""
+        within = Within((), (), real.groups) if independent else examine_real(real)
+        return cls(
+            real,
+            within,
+            {
+                name: Examined.of(corpus, real, within=within, independent=independent)
+                for name, corpus in others.items()
+            },
+        )
+
+    def findings(self, generators: Iterable[str]) -> list[Finding]:
+        """Return what people are told: of the real text, then of each generator."""
+        found = [dependent_real_texts(self.within, len(self.real))]
+        for name in generators:
+            texts = self.texts[name]
+            found.append(dependent_texts(name, texts.dependence, len(texts.generated), len(texts.real)))
+        return [one for one in found if one is not None]
+
+
+def shared_ids(column: str) -> Finding:
+    """Return the finding that texts with the same id in both files were taken to belong together."""
+    return Finding(
+        "shared-ids",
+        "note",
+        REAL,
+        f"Texts with the same '{column}' in several files belong together: they are one unit of folds and errors.",
+        0,
+        0,
+        0,
+        0,
+        None,
+        None,
+        "Name another column (--group-column, --prompt-column), or say --independent where ids are the same by chance.",
     )
