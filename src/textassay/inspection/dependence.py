@@ -33,10 +33,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import stdtr
-from scipy.stats import binom, chi2, poisson
+from scipy.special import bdtrc, chdtri, pdtr, stdtr
 
 from textassay.corpus import Corpus
 from textassay.errors import InputError
@@ -331,6 +328,9 @@ def neighbours_of(more: Corpus, generated: Corpus, real: Corpus) -> IntArray | N
 
 def connected(links: Iterable[IntArray], n: int) -> IntArray:
     """Return the group of each of `n` things, shape (n,), from links of two that belong together, shapes (2, k)."""
+    from scipy.sparse import coo_array  # most texts are independent, and need none of it
+    from scipy.sparse.csgraph import connected_components
+
     ones, others = np.concatenate(list(links), axis=1)
     graph = coo_array((np.ones(len(ones), dtype=np.int8), (ones, others)), shape=(n, n))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
@@ -389,7 +389,7 @@ class _Tested:
         n_all, n = len(crosses), min(_FEWEST_PAIRS, len(crosses))
         while n:
             count = int(np.count_nonzero(crosses[:n]))
-            tests.append(CrossingTest(n, count, float(binom.sf(count - 1, n, 0.5)), n < n_all))
+            tests.append(CrossingTest(n, count, _binomial_tail(count, n), n < n_all))
             n = min(4 * n, n_all) if n < n_all else 0
         best = min(tests, key=lambda one: one.p_value)
         return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
@@ -414,7 +414,7 @@ class _Tested:
         crosses = (ones < self.n_generated) != (others < self.n_generated)
         count = int(np.count_nonzero(crosses[len(ones) - n :]))
         low, high = _TOO_UNLIKE
-        return bool(binom.sf(count - 1, n, 0.5) < _ALPHA and low * n <= count < high * n)
+        return bool(_binomial_tail(count, n) < _ALPHA and low * n <= count < high * n)
 
     def crossing_pairs(self, generated: Corpus, real: Corpus) -> tuple[tuple[str, str], ...]:
         """Return the nearest pairs across the sides as texts, generated ones first."""
@@ -422,6 +422,11 @@ class _Tested:
         crossing = np.flatnonzero((ones < self.n_generated) & (others >= self.n_generated))[:_N_SHOWN]
         pairs = zip(self.rows[ones[crossing]].tolist(), self.rows[others[crossing]].tolist(), strict=True)
         return tuple((generated.texts[one], real.texts[other - len(generated)]) for one, other in pairs)
+
+
+def _binomial_tail(count: int, n: int) -> float:
+    """Return the probability of at least `count` of `n` at one half."""
+    return float(bdtrc(count - 1, n, 0.5)) if count > 0 else 1.0
 
 
 def _of_all_pairs(crosses: npt.NDArray[np.bool_], ones: IntArray, others: IntArray) -> CrossingTest:
@@ -585,7 +590,7 @@ def _near_copies(vectors: Vectors, nearest: IntArray, lengths: IntArray) -> floa
 def _copies(side: Corpus, name: str) -> str:
     """Return how texts are repeated as independent draws do not repeat texts, in words; empty where they are not."""
     for j, expected, n_times in _repeats(side):
-        if poisson.cdf(n_times[j + 1], expected) < _TOO_REGULAR:
+        if pdtr(n_times[j + 1], expected) < _TOO_REGULAR:
             return f"{int(n_times[j]):,} {name} texts stand exactly {_times(j)}{_passes(side)}"
     return ""
 
@@ -600,8 +605,8 @@ def _repeats(side: Corpus) -> Iterator[tuple[int, float, IntArray]]:
     _, times = np.unique(sentence_keys(side)[side.lengths > 0], return_counts=True)
     n_times = np.bincount(times, minlength=int(times.max(initial=0)) + 2)
     for j in range(2, len(n_times) - 1):
-        at_least = chi2.ppf(_TOO_REGULAR, 2 * n_times[j]) / 2 if n_times[j] else 0.0
-        at_most = chi2.isf(_TOO_REGULAR, 2 * (n_times[j - 1] + 1)) / 2
+        at_least = chdtri(2 * n_times[j], 1 - _TOO_REGULAR) / 2 if n_times[j] else 0.0
+        at_most = chdtri(2 * (n_times[j - 1] + 1), _TOO_REGULAR) / 2
         yield j, j / (j + 1) * at_least**2 / at_most, n_times
 
 
