@@ -663,7 +663,9 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
     """Return the finding that texts of both sides are not independent, or None."""
     if not found.is_found:
         return None
-    done, remedy = "Even so, nothing can be told", "Give"
+    done, remedy, partners = "Even so, nothing can be told", "Give", ""
+    if CROSSING in found.kinds or ROWS in found.kinds:
+        partners = "Metrics of overlap and of vectors take a partner for closeness. "
     if found.can_be_told:
         done = f"Neighbours are kept together in {found.n_groups:,} groups, the units of every fold and interval"
         remedy = "To be exact, give"
@@ -671,7 +673,7 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         "dependent-texts",
         "warning",
         name,
-        f"Texts are not independent: {'; '.join(found.words)} (p {found.test.p_value:.2g}). {done}.",
+        f"Texts are not independent: {'; '.join(found.words)} ({_p(found.test.p_value)}). {partners}{done}.",
         found.test.n_crossing,
         found.test.n_crossing,
         n_generated,
@@ -682,6 +684,10 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         "independent draws nevertheless, say --independent.",
         found.pairs,
     )
+
+
+def _p(p_value: float) -> str:
+    return f"p {p_value:.2g}" if p_value > 1e-300 else "p below 1e-300"
 
 
 def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
