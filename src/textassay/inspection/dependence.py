@@ -60,6 +60,7 @@ _TRIPLES, _COPIES = 0.8, 0.12
 _SEVERAL = 0.5  # share of such texts from which, where texts are known to be dependent, they come in threes and more
 _LISTED = 3  # nearest neighbours
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
+_DECIMALS = 5  # of cosines; what differs by less is rounding
 _FEWEST, _FEWEST_WITHIN = 40, 150  # texts, for the order of rows, and for these shares
 _ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
 _N_SHIFTS = 20
@@ -379,10 +380,14 @@ class _Tested:
         return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
 
     def _pairs(self, nearest: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first."""
+        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first.
+
+        Of pairs that are equally near, those that begin with early rows would cross more often: their order is random.
+        """
         ids = np.arange(len(nearest))
         ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
-        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]), kind="stable")]
+        ones = stream(0, "dependence", "ties").permutation(ones)
+        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]).round(_DECIMALS), kind="stable")]
         return ones, nearest[ones]
 
     def are_too_unlike(self) -> bool:
