@@ -31,7 +31,7 @@ from textassay.execution import map_tasks
 from textassay.inspection import Finding, inspect_corpus
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
 from textassay.meta_evaluation.prompted_worlds import Answered, PromptedWorld
-from textassay.metric import Metric, dd, measure, parse_metric
+from textassay.metric import Metric, dd, parse_metric
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS, WITH_TRAIN = "+log-probs", "+train"
@@ -446,7 +446,7 @@ def _truth(pair: World, n: int, seed: int) -> dict[str, Any]:
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
     """Return one estimate of one draw and its running time, JSON-ready."""
     begun = time.perf_counter(), time.process_time()
-    estimate = measure(estimator.metric, generated, real, seed=seed)
+    estimate = estimator.metric.estimate(generated, real, seed=seed)  # independent draws
     seconds, cpu_seconds = time.perf_counter() - begun[0], time.process_time() - begun[1]
     document = estimate.to_dict()
     bound = document["details"].get("certified_bound")
