@@ -188,10 +188,10 @@ class Examined:
         found = Dependence(CrossingTest(), is_independent=True)
         if not independent:
             found = examine(generated, real, within=within)
-        sides = generated, real
+        declared = generated, real
         if found.groups is not None and found.is_found:
-            sides = tuple(replace(side, groups=own) for side, own in zip(sides, found.groups, strict=True))
-        return cls(sides[0], sides[1], found, (generated, real))
+            generated, real = (replace(side, groups=own) for side, own in zip(declared, found.groups, strict=True))
+        return cls(generated, real, found, declared)
 
     @classmethod
     def unexamined(cls, generated: Corpus, real: Corpus) -> "Examined":
@@ -273,8 +273,8 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         kinds.append(RUNS)
         words.append("neighbouring rows of the generated text have words in common")
     if not kinds:
-        groups = None if declared is None else _split(declared, n_generated)
-        return Dependence(test, groups=groups, is_declared=declared is not None)
+        given = None if declared is None else _split(declared, n_generated)
+        return Dependence(test, groups=given, is_declared=declared is not None)
     base = _together(sides)
     candidates = _candidates(vectors, base)
     if rows is not None:
