@@ -57,6 +57,7 @@ _TRIPLES, _COPIES = 0.8, 0.12
 _SEVERAL = 0.5  # share of such texts from which, where texts are known to be dependent, they come in threes and more
 _LISTED = 3  # nearest neighbours
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
+_DECIMALS = 5  # of cosines; what differs by less is rounding
 _FEWEST, _FEWEST_WITHIN = 40, 150  # texts, for the order of rows, and for these shares
 _ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
 _N_SHIFTS = 20
@@ -187,10 +188,10 @@ class Examined:
         found = Dependence(CrossingTest(), is_independent=True)
         if not independent:
             found = examine(generated, real, within=within)
-        sides = generated, real
+        declared = generated, real
         if found.groups is not None and found.is_found:
-            sides = tuple(replace(side, groups=own) for side, own in zip(sides, found.groups, strict=True))
-        return cls(sides[0], sides[1], found, (generated, real))
+            generated, real = (replace(side, groups=own) for side, own in zip(declared, found.groups, strict=True))
+        return cls(generated, real, found, declared)
 
     @classmethod
     def unexamined(cls, generated: Corpus, real: Corpus) -> "Examined":
@@ -272,8 +273,8 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         kinds.append(RUNS)
         words.append("neighbouring rows of the generated text have words in common")
     if not kinds:
-        groups = None if declared is None else _split(declared, n_generated)
-        return Dependence(test, groups=groups, is_declared=declared is not None)
+        given = None if declared is None else _split(declared, n_generated)
+        return Dependence(test, groups=given, is_declared=declared is not None)
     base = _together(sides)
     candidates = _candidates(vectors, base)
     if rows is not None:
@@ -395,10 +396,14 @@ class _Tested:
         return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
 
     def _pairs(self, nearest: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first."""
+        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first.
+
+        Of pairs that are equally near, those that begin with early rows would cross more often: their order is random.
+        """
         ids = np.arange(len(nearest))
         ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
-        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]), kind="stable")]
+        ones = stream(0, "dependence", "ties").permutation(ones)
+        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]).round(_DECIMALS), kind="stable")]
         return ones, nearest[ones]
 
     def are_too_unlike(self) -> bool:

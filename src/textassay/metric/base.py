@@ -288,10 +288,8 @@ class Metric:
             return replace(estimate, interval=None, evidence=None)
         if found.may_be_collapse and self.declaration.classifies:
             alone = self.estimate(*texts.declared, seed=seed)
-            ends = {"low": None, "high": None}
-            if alone.interval is not None:
-                ends = {"low": alone.interval.low, "high": alone.interval.high}
-            details = {**estimate.details, "as_independent": {"value": alone.value, **ends}}
+            low, high = (None, None) if alone.interval is None else (alone.interval.low, alone.interval.high)
+            details = {**estimate.details, "as_independent": {"value": alone.value, "low": low, "high": high}}
             return replace(estimate, details=details)
         return estimate
 
