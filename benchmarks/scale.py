@@ -89,7 +89,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.discriminator import Prior
     from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
     from textassay.execution import workers
-    from textassay.inspection import inspect
+    from textassay.inspection import Examined, inspect
     from textassay.metric import check_effort, default_metrics, fed, parse_metrics
 
     name, *kinds = stage.split()
@@ -119,7 +119,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         elif name != "reading":
             metrics = parse_metrics(default_metrics(unit=unit), effort=effort, prior=prior, unit=unit)
             metrics = [metric for metric in metrics if metric.declaration.family == name]
-            task = Task("generated", corpora["generated"], corpora["real"])
+            task = Task("generated", Examined.of(corpora["generated"], corpora["real"]))
             measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
         spent = before.spent()
     return {

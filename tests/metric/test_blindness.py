@@ -139,7 +139,7 @@ def test_one_split_and_a_judge_that_always_says_the_same() -> None:
     """The texts have words that are known, but the judge does not look."""
     numbers = range(200)
     sides = corpora(200, real=[f"a {number}" for number in numbers], generated=[f"a -{number}" for number in numbers])
-    estimate = quick(sides, discriminator=Indifferent(), folds=1)
+    estimate = quick(sides, discriminator=Indifferent(), folds=1, independent=True)
     assert estimate.details["alike"] == 1
     assert estimate.details["unseen"] == {"real": 0, "generated": 0}
     assert estimate.interval is not None
@@ -190,6 +190,6 @@ def test_nothing_is_widened_without_need() -> None:
     plain, some = (Answers(terms, (None, None), variance_factor(5), alike, "0") for alike in (0.0, 0.5))
     assert plain.interval(0.95) == some.interval(0.95)
     for one, other in zip(plain.evidence, some.evidence, strict=True):
-        assert one is not None
-        assert other is not None
+        assert isinstance(one, np.ndarray)
+        assert isinstance(other, np.ndarray)
         assert one.tobytes() == other.tobytes()

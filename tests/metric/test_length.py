@@ -113,12 +113,12 @@ def test_intervals_hold_a_distance_that_two_lengths_share() -> None:
 def test_texts_of_a_group_count_once() -> None:
     rng = np.random.default_rng(3)
     sides = [rng.poisson(mean, size=60) for mean in (8, 9)]
-    once = length(*_pair(*(side.tolist() for side in sides)), seed=4).interval
+    once = length(*_pair(*(side.tolist() for side in sides)), seed=4, independent=True).interval
     groups = {name: np.repeat(np.arange(60), 3) for name in ("generated", "real")}
     texts = {name: ["w " * n for n in np.repeat(side, 3)] for name, side in zip(groups, sides, strict=True)}
     corpora = corpora_from_texts(texts, groups=groups)
-    thrice = length(corpora["generated"], corpora["real"], seed=4).interval
-    swapped = length(corpora["real"], corpora["generated"], seed=4).interval
+    thrice = length(corpora["generated"], corpora["real"], seed=4, independent=True).interval
+    swapped = length(corpora["real"], corpora["generated"], seed=4, independent=True).interval
     assert once is not None
     assert thrice is not None
     assert swapped is not None

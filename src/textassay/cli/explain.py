@@ -70,7 +70,6 @@ class Explain(Reading, Running, Clustered, Output):
             FOLDS,
             TOP,
             EstimateStore,
-            Independence,
             Learning,
             RealText,
             explain_generators,
@@ -78,6 +77,7 @@ class Explain(Reading, Running, Clustered, Output):
         )
         from textassay.corpus import unit_of
         from textassay.execution import device
+        from textassay.inspection import Independence
         from textassay.metric import check_effort
         from textassay.report import explanation_document
 
@@ -90,7 +90,7 @@ class Explain(Reading, Running, Clustered, Output):
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
-                Learning(folds, self.level, self.seed, prior),
+                Learning(folds, self.level, self.seed, prior, independent=self.independent),
                 reading=self.reading,
                 budget=self.budget,
                 own_log_probs=not self.no_log_probs,

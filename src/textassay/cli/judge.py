@@ -12,6 +12,7 @@ from textassay.cli.declarations import (
     Effort,
     Encoder,
     Generators,
+    Independent,
     Level,
     Normalize,
     Output,
@@ -66,6 +67,7 @@ class Judge(Tokens, Running, Clustered, Output):
     effort: Effort = "default"
     encoder: Encoder = None
     normalize: Normalize = False
+    independent: Independent = False
     resamples: Annotated[int, option("Resamples and permutations for intervals and tests.", "N"), Between(100)] = 2_000
     level: Level = 0.95
     device: Device = "auto"
@@ -105,6 +107,7 @@ class Judge(Tokens, Running, Clustered, Output):
                 encoder=self.encoder,
                 n_resamples=self.resamples,
                 level=self.level,
+                independent=self.independent,
                 seed=self.seed,
                 workers=self.workers,
                 device=self.device,

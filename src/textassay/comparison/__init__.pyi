@@ -73,7 +73,6 @@ from textassay.comparison.prefix_curve import half_length as half_length
 from textassay.comparison.prefix_curve import prefix_curve as prefix_curve
 from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
 from textassay.comparison.run import FOLDS as FOLDS
-from textassay.comparison.run import Independence as Independence
 from textassay.comparison.run import compare as compare
 from textassay.comparison.run import metric_settings as metric_settings
 from textassay.comparison.sources import MOST as MOST

@@ -366,7 +366,7 @@ class Comparison(Displayed):
             results=tuple(_result_from_dict(result) for result in data["results"]),
             pairs=tuple(PairDifference(**pair) for pair in data["pairs"]),
             ranks=tuple(Rank(**rank) for rank in data["ranks"]),
-            findings=tuple(Finding(**finding) for finding in data["findings"]),
+            findings=tuple(Finding.from_dict(finding) for finding in data["findings"]),
             warnings=tuple(data["warnings"]),
             level=data["level"],
             seed=data["seed"],

@@ -28,13 +28,13 @@ from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.drawing import has_log_probs, least_drawn, sizes_to
 from textassay.comparison.kept_draws import CALL, DRAWS
 from textassay.comparison.measure import Task
-from textassay.comparison.run import Independence, part_of_train, tasks_of
+from textassay.comparison.run import part_of_train, tasks_of
 from textassay.comparison.sources import MOST, Budget, Source, command_of, is_endpoint, is_source, open_source
 from textassay.corpus import AUTO_UNIT, Corpus, TextOptions, Texts, TextUnit, as_texts, corpora_from_texts, unit_of
 from textassay.display import Displayed
 from textassay.execution import default_workers, one_blas_thread
 from textassay.generator import Requests, endpoint_model
-from textassay.inspection import HELDOUT
+from textassay.inspection import HELDOUT, Independence
 from textassay.metric import (
     DRAWN,
     Effort,

@@ -15,7 +15,7 @@ from textassay.comparison.encoded_texts import EncodedTexts
 from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Budget, Source, is_source, open_source
-from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts
+from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts, with_shared_ids
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.storage import ENCODED_TEXTS
 
@@ -35,6 +35,7 @@ class Learning:
     learns_from: Sequence[str] = ()  # sets of texts: ``(train)``, ``(fit-real)``
     reads_log_probs: bool = True
     measured: bool = True  # whether dd is among the metrics
+    independent: bool = False  # whether texts are taken for independent draws, and not examined
 
     @property
     def least(self) -> int:
@@ -131,7 +132,11 @@ def read_and_draw(
     given = {name: texts for name, texts in generated.items() if name not in sources}
     more = more or {}
     if not sources:
-        return corpora_from_texts({FLOOR: real, **given, **more}, **reading), Drawn((), {}, {}, ())
+        texts = {FLOOR: real, **given, **more}
+        read = {name: each if isinstance(each, Corpus) else as_texts(each, name) for name, each in texts.items()}
+        if not learning.independent:
+            read, _ = with_shared_ids(read, FLOOR, given)
+        return corpora_from_texts(read, **reading), Drawn((), {}, {}, ())
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
     encoded = encode_all({FLOOR: real, **more, **given}, reading, out)
     corpora = encoded.corpora([FLOOR, *more, *given])

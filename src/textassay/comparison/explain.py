@@ -126,8 +126,8 @@ def explain(
     check_level(level)
     more = {key: texts for key, texts in ((FIT_REAL, fit_real), (TRAIN, trained_on)) if texts is not None}
     corpora, drawn = read_and_draw(
-        {name: generated}, real, Learning(folds, level, seed, prior), reading=text, more=more, budget=budget,
-        own_log_probs=own_log_probs,
+        {name: generated}, real, Learning(folds, level, seed, prior, independent=independent), reading=text,
+        more=more, budget=budget, own_log_probs=own_log_probs,
     )  # fmt: skip
     generated, real = corpora[name], corpora[FLOOR]
     if full is None:

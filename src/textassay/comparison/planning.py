@@ -215,7 +215,7 @@ def plan(
         corpora, drawn = read_and_draw(
             generated,
             real,
-            Learning(folds, level, seed, prior),
+            Learning(folds, level, seed, prior, independent=independent),
             reading=text,
             budget=budget,
             own_log_probs=own_log_probs,

@@ -60,6 +60,7 @@ from textassay.corpus import (
     no_texts_of_refused_input,
     unit_of,
     with_prompts,
+    with_shared_ids,
 )
 from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
@@ -71,13 +72,11 @@ from textassay.inspection import (
     REAL,
     Examined,
     Finding,
-    Within,
-    dependent_real_texts,
-    dependent_texts,
-    examine_real,
+    Independence,
     inspect,
     prompt_findings,
     prompts_unused,
+    shared_ids,
 )
 from textassay.metric import (
     Effort,
@@ -263,6 +262,9 @@ def compare(
     streams = {name: source for name, source in texts.items() if is_stream(source)}
     texts |= {name: as_texts(source, name, progress=progress) for name, source in streams.items()}
     texts = _prompted(texts, prompts, sources)
+    shared_id = ""
+    if not independent:
+        texts, shared_id = with_shared_ids(texts, FLOOR, (HELDOUT, *files))
     real = texts[FLOOR]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
@@ -277,7 +279,9 @@ def compare(
     if sources:
         learnt_from = [name for name in (FIT_REAL, TRAIN) if name in corpora]
         if learnt_from:
-            of_real = inspect({}, prepared.real, train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL))
+            of_real = inspect(
+                {}, prepared.real, train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL), independent=True
+            )
             _check_fit_real(of_real)
             learnt_from = [name for name in learnt_from if name != TRAIN or not real_in_train(of_real)]
         with use_workers(default_workers() if workers is None else workers), use_device(device):
@@ -294,7 +298,8 @@ def compare(
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
-    findings = list(inspect(rows, real_corpus, train=train_corpus, heldout=heldout, fit_real=corpora.get(FIT_REAL)))
+    beside: Any = {"train": train_corpus, "heldout": heldout, "fit_real": corpora.get(FIT_REAL)}
+    findings: list[Finding] = inspect(rows, real_corpus, independent=True, **beside)  # of dependent texts, see below
     _check_fit_real(findings)
     if PROMPTS in corpora:
         findings += prompt_findings(corpora[PROMPTS], real_corpus, rows)
@@ -303,7 +308,7 @@ def compare(
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
     examined = Independence.of(real_corpus, {**references, **rows}, independent=independent)
-    findings = examined.findings(rows) + findings
+    findings = [*examined.findings(rows), *([shared_ids(shared_id)] if shared_id else []), *findings]
     trained_on, not_learnt_from = train_corpus, []
     why_not = (
         "too many real texts stand in it"
@@ -626,36 +631,6 @@ def _of_single_answers(metrics: Iterable[Metric], real: Corpus) -> dict[str, dic
         return {}
     reason = "every prompt has one real answer, and no other to compare it with"
     return {"senseless": {one.name: reason for one in metrics if "prompts" in one.declaration.needs}}
-
-
-@dataclass(frozen=True)
-class Independence:
-    """What is known of the independence of the texts of a comparison."""
-
-    within: Within  # The real text alone
-    texts: Mapping[str, Examined]  # Every other text beside it
-
-    @classmethod
-    def of(cls, real: Corpus, others: Mapping[str, Corpus], *, independent: bool = False) -> "Independence":
-        """Examine every text beside the real text, unless they are said to be independent."""
-        within = Within((), (), real.groups) if independent else examine_real(real)
-        return cls(
-            within,
-            {
-                name: Examined.of(corpus, real, within=within, independent=independent)
-                for name, corpus in others.items()
-            },
-        )
-
-    def findings(self, generators: Iterable[str]) -> list[Finding]:
-        """Return what people are told: of the real text, then of each generator."""
-        sides = {name: self.texts[name] for name in generators}
-        found = [
-            dependent_texts(name, texts.dependence, len(texts.generated), len(texts.real))
-            for name, texts in sides.items()
-        ]
-        n_real = len(next(iter(sides.values())).real)
-        return [one for one in (dependent_real_texts(self.within, n_real), *found) if one is not None]
 
 
 def tasks_of(

@@ -71,6 +71,7 @@ from textassay.corpus.rare_words import mark_share as mark_share
 from textassay.corpus.records import choose_column as choose_column
 from textassay.corpus.reviews import Reviews as Reviews
 from textassay.corpus.reviews import read_reviews as read_reviews
+from textassay.corpus.shared_ids import with_shared_ids as with_shared_ids
 from textassay.corpus.source import Source as Source
 from textassay.corpus.source import check_exists as check_exists
 from textassay.corpus.source import nearest_files as nearest_files

@@ -10,7 +10,7 @@ from textassay.corpus.answers import FORMAT_KEYS
 from textassay.corpus.documents import parse_json, read_document
 from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long
 from textassay.corpus.packed_texts import Bytes, IntArray, TextPacker
-from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, read_records
+from textassay.corpus.records import Columns, IdColumns, Rows, choose_column, choose_text_column, read_records
 from textassay.corpus.source import Source, check_exists, io_errors
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -38,11 +38,13 @@ def read_parquet(source: Source, columns: Columns) -> Rows:
                     batches = file.iter_batches(batch_size=_ROWS)
                     return read_records(_records(batches, place, limit), f"{place} row", columns)
                 wanted = _wanted(names, columns, place)
+                ids = IdColumns((name for name in file.schema_arrow.names if name != wanted.text), wanted)
                 outer = [name.split(".")[0] for name in wanted if name is not None]
+                outer += [name for name in file.schema_arrow.names if ids.has(name)]
                 limit = input_limit(source.size or 0)
                 _check_sizes(file.metadata, outer, place, limit, source.size)
                 batches = file.iter_batches(batch_size=_ROWS, columns=outer)
-                return _collect(arrow, batches, wanted, place, limit)
+                return _collect(arrow, batches, wanted, ids, place, limit)
         except (arrow.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{place} is not a valid Parquet file: {_first_line(error)}") from None
 
@@ -83,7 +85,8 @@ def read_dataset(folder: Path, columns: Columns) -> Rows:
         if _holds_answers(arrow, schema, columns):
             return read_records(_records(batches(), str(folder), limit), f"{folder} row", columns)
         wanted = _wanted(names, columns, str(folder))
-        return _collect(arrow, batches(), wanted, str(folder), limit)
+        ids = IdColumns((name for name in schema.names if name != wanted.text), wanted)
+        return _collect(arrow, batches(), wanted, ids, str(folder), limit)
     except (arrow.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{folder} holds a file that is not a valid Arrow stream: {_first_line(error)}") from None
 
@@ -129,8 +132,8 @@ def _wanted(names: Sequence[str], columns: Columns, place: str) -> Columns:
     )
 
 
-def _collect(arrow: Any, batches: Iterator[Any], wanted: Columns, place: str, limit: int) -> Rows:
-    """Return the values of the columns in `wanted`."""
+def _collect(arrow: Any, batches: Iterator[Any], wanted: Columns, ids: IdColumns, place: str, limit: int) -> Rows:
+    """Return the values of the columns in `wanted`, and `ids`."""
     assert wanted.text is not None
     texts, prompts = TextPacker(), TextPacker()
     packed = [(wanted.text, texts)] + ([] if wanted.prompt is None else [(wanted.prompt, prompts)])
@@ -163,13 +166,13 @@ def _collect(arrow: Any, batches: Iterator[Any], wanted: Columns, place: str, li
             check_no_null(array, wanted.group)
             labels += array.to_pylist()
         n_rows += batch.num_rows
+        if ids:
+            for row in batch.select([name for name in batch.schema.names if ids.has(name)]).to_pylist():
+                ids.add(row)
     if n_rows == 0:
         raise EmptyCorpusError(f"{place} has no row")
-    return Rows(
-        texts.texts(),
-        None if wanted.group is None else labels,
-        None if wanted.prompt is None else prompts.texts(),
-    )
+    of_prompts = None if wanted.prompt is None else prompts.texts()
+    return Rows(texts.texts(), None if wanted.group is None else labels, of_prompts, ids=ids.numbers(n_rows))
 
 
 def _bytes_of(arrow: Any, array: Any) -> tuple[Bytes, IntArray]:

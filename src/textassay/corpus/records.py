@@ -1,9 +1,11 @@
 """Read texts, groups and prompts out of records: objects with named values, such as the lines of a JSON file."""
 
+import hashlib
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ _USUAL_COLUMNS = ("text", "sentence", "content")
 _MAX_LISTED = 12  # columns named in a message
 _STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]{1,9})\]")  # of a path such as choices[0].message
 _ABSENT = object()
+_ID = re.compile(r"(?:id|idx|(?:prompt|question|query|document|doc|source|item|example)(?:[ _-]?idx?)?)", re.IGNORECASE)
 
 
 class Columns(NamedTuple):
@@ -29,6 +32,48 @@ class Columns(NamedTuple):
     prompt: str | None = None
 
 
+class IdColumns:
+    """Values of columns whose names say that they are ids, prompts or documents, gathered row by row."""
+
+    def __init__(self, names: Iterable[str], wanted: Columns) -> None:
+        self._numbers: dict[str, array[int]] = {
+            name: array("q") for name in names if name not in wanted and _ID.fullmatch(name)
+        }
+        self._only_counts = dict.fromkeys(self._numbers, True)  # whether it numbers the rows, as in every file
+
+    def __bool__(self) -> bool:
+        return bool(self._numbers)
+
+    def has(self, name: str) -> bool:
+        """Return whether a column is gathered."""
+        return name in self._numbers
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Keep the ids of a row; a column in which a row has none is none."""
+        for name, numbers in [*self._numbers.items()]:
+            value = record.get(name)
+            if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+                del self._numbers[name]
+                continue
+            text = str(value)
+            self._only_counts[name] &= text in (str(len(numbers)), str(len(numbers) + 1))
+            numbers.append(group_number(text))
+
+    def numbers(self, n: int) -> dict[str, npt.NDArray[np.int64]]:
+        """Return the number of each of `n` texts by every column that has one, shape (n,): equal for equal ids."""
+        return {
+            name: np.array(numbers, dtype=np.int64)
+            for name, numbers in self._numbers.items()
+            if len(numbers) == n and not self._only_counts[name]
+        }
+
+
+def group_number(text: str) -> int:
+    """Return a 62-bit hash: among a million texts two share one with a probability below 1e-6."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 2
+
+
 @dataclass(frozen=True)
 class Rows:
     """What was read from a table of N rows."""
@@ -37,6 +82,7 @@ class Rows:
     labels: list[Any] | None = None  # N labels of groups
     prompts: PackedTexts | None = None  # N prompts
     cut_off: npt.NDArray[np.bool_] | None = None  # whether a limit of length ended each text, shape (N,)
+    ids: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)  # see `IdColumns`
 
 
 def read_records(records: Iterable[tuple[int, Any]], place: str, columns: Columns) -> Rows:
@@ -61,6 +107,7 @@ class _Gathered:
         self._cut_off: list[bool] = []
         self._form: AnswerFormat | None = None
         self._problems: list[tuple[int, str]] = []  # number of the record, and what is wrong
+        self._ids = IdColumns((), columns)
 
     def texts(self, records: Iterable[tuple[int, Any]]) -> Iterator[str]:
         """Yield the texts."""
@@ -74,6 +121,7 @@ class _Gathered:
                 has_columns = True
                 form = self._form = answer_format(record, columns.text)
                 key = _text_key(record, columns, form, f"{place} {number}")
+                self._ids = IdColumns((name for name in record if name != key), columns)
             is_first = False
             if is_object != has_columns:
                 expected = "an object" if has_columns else "a string"
@@ -94,6 +142,8 @@ class _Gathered:
                 self._add_prompt(number, record, None)
             if columns.group is not None:
                 self._add_label(number, record)
+            if self._ids:
+                self._ids.add(record)
             yield text if isinstance(text, str) and text.isascii() else _string(text, f"'{key}'", place, number)
 
     def _answers(self, form: AnswerFormat, key: str | None, number: int, record: Mapping[str, Any]) -> Iterator[str]:
@@ -120,6 +170,8 @@ class _Gathered:
             self._cut_off += [] if answer.is_cut_off is None else [answer.is_cut_off]
             self._add_prompt(number, record, answer.prompt)
             self._add_label(number, record)
+            if self._ids:
+                self._ids.add(record)
             yield answer.text
 
     def _value(self, record: Mapping[str, Any], column: str, number: int) -> Any:
@@ -181,6 +233,7 @@ class _Gathered:
             self._labels or None,
             None if prompts is None else prompts.texts(),
             np.array(self._cut_off, dtype=np.bool_) if len(self._cut_off) == len(texts) else None,
+            self._ids.numbers(len(texts)),
         )
 
 

@@ -10,7 +10,15 @@ from typing import Any
 from textassay.corpus.documents import json_error, parse_json
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, json_kind, read_records
+from textassay.corpus.records import (
+    Columns,
+    IdColumns,
+    Rows,
+    choose_column,
+    choose_text_column,
+    json_kind,
+    read_records,
+)
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
@@ -105,6 +113,7 @@ def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
 
     text = header.index(choose_text_column(header, columns, source.place))
     group, prompt = place_of(columns.group), place_of(columns.prompt)
+    ids = IdColumns((name for place, name in enumerate(header) if place != text), columns)
 
     def read() -> Iterator[str]:
         for _, row in rows:
@@ -112,12 +121,15 @@ def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
                 labels.append(row[group])
             if prompt is not None:
                 prompts.add_one(row[prompt])
+            if ids:
+                ids.add(dict(zip(header, row, strict=True)))
             yield row[text]
 
     texts = PackedTexts.of(read())
     if not texts:
         raise EmptyCorpusError(f"{source.place} has a header but no row")
-    return Rows(texts, None if group is None else labels, None if prompt is None else prompts.texts())
+    of_prompts = None if prompt is None else prompts.texts()
+    return Rows(texts, None if group is None else labels, of_prompts, ids=ids.numbers(len(texts)))
 
 
 def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -1,10 +1,9 @@
 """Texts with their source: a file, a dataset folder, an address, or a Python object such as a list or a column."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -20,7 +19,16 @@ from textassay.corpus.download import download, is_url
 from textassay.corpus.inspect_logs import read_inspect_log
 from textassay.corpus.limits import current_limits, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.records import Columns, Rows, choose_column, choose_text_column, listed_columns, read_records
+from textassay.corpus.records import (
+    Columns,
+    IdColumns,
+    Rows,
+    choose_column,
+    choose_text_column,
+    group_number,
+    listed_columns,
+    read_records,
+)
 from textassay.corpus.source import COLUMN_SIGN, COMPRESSED, Source, check_exists, split_column
 from textassay.corpus.tables import read_csv, read_json, read_json_lines
 from textassay.corpus.text_folder import read_text_folder
@@ -68,6 +76,8 @@ class TextFile:
     cut_off
         Whether a limit of length ended each text, shape (N,), dtype bool, where the file gives the reason for which a
         model stopped (``finish_reason``); else None.
+    ids
+        Columns of ids, prompts or documents that nobody named, name to the number of each text's, shape (N,).
     """
 
     name: str
@@ -76,6 +86,7 @@ class TextFile:
     path: Path | None = None
     prompts: Sequence[str] | None = None
     cut_off: npt.NDArray[np.bool_] | None = None
+    ids: Mapping[str, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Pack texts and prompts; raise `InputError` if one is longer than `InputLimits.max_text`."""
@@ -186,7 +197,7 @@ def _read_lines(source: Source) -> TextFile:
 
 def _text_file(name: str, path: Path | None, rows: Rows) -> TextFile:
     groups = None if rows.labels is None else number_groups(rows.labels, f"{path or name} groups")
-    return TextFile(name, rows.texts, groups, path, rows.prompts, rows.cut_off)
+    return TextFile(name, rows.texts, groups, path, rows.prompts, rows.cut_off, rows.ids)
 
 
 def _kind(file: Source) -> str:
@@ -247,7 +258,13 @@ def as_texts(
             groups = number_groups(list(labels), f"{name} groups")
         if prompt_column is not None:
             prompts = _strings(source[columns[choose_column([*columns], prompt_column, name)]], f"{name} prompts")
-        return TextFile(name, _strings(source[columns[chosen]], name), groups, prompts=prompts)
+        ids = IdColumns((column for column in columns if column != chosen), wanted)
+        if ids:
+            names = [column for column in columns if ids.has(column)]
+            for row in zip(*(map(_plain, _items(source[columns[column]], name)) for column in names), strict=True):
+                ids.add(dict(zip(names, row, strict=True)))
+        texts = _strings(source[columns[chosen]], name)
+        return TextFile(name, texts, groups, prompts=prompts, ids=ids.numbers(len(texts)))
     is_in_rows = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
     items = iter(source if is_in_rows else _items(source, name))
     first = next(items, None)
@@ -347,8 +364,8 @@ def _text_column(source: Any, columns: Mapping[str, Any], wanted: Columns, name:
 def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
     """Return a number for each label, shape (N,): equal for equal labels in all files.
 
-    It is a 62-bit hash of the label as text, so that a prompt or document in both the real and the generated file is
-    one group; among a million labels two share a number with a probability below 1e-6.
+    It is a hash of the label as text (`group_number`), so that a prompt or document in both the real and the generated
+    file is one group.
     """
     numbers: dict[str, int] = {}
     result = np.empty(len(labels), dtype=np.int64)
@@ -357,8 +374,7 @@ def number_groups(labels: Sequence[Any], place: str) -> npt.NDArray[np.int64]:
             raise InputError(f"{place}[{position}] is missing ({label}); every text needs a group")
         text = str(label)
         if text not in numbers:
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-            numbers[text] = int.from_bytes(digest, "big") >> 2
+            numbers[text] = group_number(text)
         result[position] = numbers[text]
     return result
 

@@ -99,10 +99,13 @@ def cross_fit(
     seed: int,
     repeat: int = 0,
     fit_real: Corpus | None = None,
+    near: IntArray | None = None,
 ) -> CrossFit:
     """Return how discriminators judge text they did not see.
 
-    `fit_real`: more real text, from which each of them learns, and on which none is tested.
+    `fit_real`: more real text, from which each of them learns, and on which none is tested; `near`: pairs of one of
+    these and a generated or real text that is near to it, numbered with generated ones first, shape (n, 2): no
+    discriminator learns from it that is tested or chosen on the other.
     """
     n_parts, n_valid_parts = (
         (folds, _VALIDATION_SHARE) if folds > 1 else (_N_PARTS_OF_ONE_SPLIT, _N_PARTS_OF_ONE_SPLIT - 1)
@@ -112,13 +115,23 @@ def cross_fit(
     everything = np.arange(len(real)), np.arange(len(generated))
     numbers = _deal((real, generated), everything, n_parts, seed, "test", repeat)
 
+    def learnt(*judged: Part) -> IntArray:
+        """Return the numbers of more real texts but for those that are near to texts of these parts."""
+        if near is None:
+            return more
+        is_judged = np.zeros(len(generated) + len(real), dtype=np.bool_)
+        for part in judged:
+            is_judged[part.rows[1]] = True
+            is_judged[len(generated) + part.rows[0]] = True
+        return np.setdiff1d(more, len(real) + near[is_judged[near[:, 1]], 0])
+
     def fit(fold: int) -> dict[str, _Fitted]:
         rest = tuple(np.flatnonzero(side != fold) for side in numbers)
         parts = _deal((real, generated), rest, n_valid_parts, seed, "valid", repeat, fold)
         test = _part(pool, (np.flatnonzero(side == fold) for side in numbers))
         valid = _part(pool, (side[part == 0] for side, part in zip(rest, parts, strict=True)))
         of_real, of_generated = (side[part != 0] for side, part in zip(rest, parts, strict=True))
-        train = _part(pool, (np.concatenate([of_real, more]), of_generated))
+        train = _part(pool, (np.concatenate([of_real, learnt(test, valid)]), of_generated))
         if not all(len(rows) for part in (test, valid, train) for rows in part.rows):
             raise TooFewSentencesError("the groups are too few or too unequal to fill every fold: ask for fewer folds")
         return _fit_fold(discriminator, train, valid, test, threshold)

@@ -2,8 +2,9 @@
 
 An encoder fitted to real text encodes those very texts differently from new ones: two samples of one distribution, one
 of them used for fitting, look different (with 5,000 news sentences per side and 256 dimensions, density is 2.8 where 1
-is expected, and recall 0.62: `benchmarks/encoder.py`). So texts are assigned to folds by their content; an encoder is
-fitted for each fold on the real texts of the others, and encodes all texts of that fold, real and generated.
+is expected, and recall 0.62: `benchmarks/encoder.py`). So texts are assigned to folds by their group, or by content
+where they have none; an encoder is fitted for each fold on the real texts of the others, and encodes all texts of that
+fold, real and generated.
 
 Each fold has dimensions of its own, so texts of different folds are all equally far apart. (If the spaces were aligned,
 real texts would leak across folds, since each space was learnt from the other fold.) Comparisons are thus made within
@@ -27,7 +28,12 @@ _FOLD_BITS = np.uint64(32)  # the high half of a key is mixed best
 
 
 def folds_of(corpus: Corpus, n_folds: int) -> IntArray:
-    """Return the fold of each text, shape (N,), 0 to `n_folds` - 1; equal token sequences have equal folds."""
+    """Return the fold of each text, shape (N,), 0 to `n_folds` - 1: that of its group, if it has one.
+
+    Else equal token sequences have equal folds.
+    """
+    if corpus.groups is not None:
+        return ((corpus.groups.astype(np.uint64) * _STEP >> _FOLD_BITS) % np.uint64(n_folds)).astype(np.int64)
     longest = int(corpus.lengths.max(initial=0)) + 1
     powers = np.multiply.accumulate(np.full(longest, _STEP))
     positions = np.arange(len(corpus.tokens)) - np.repeat(corpus.offsets[:-1], corpus.lengths)

@@ -136,9 +136,9 @@ def eb_dd(
 
     shared = [corpus(references[0])]
     shared.append(shared[0] if oracle is None else corpus(references[1]))
-    settings: dict[str, Any] = {"discriminator": discriminator, "effort": effort, "level": level, "seed": seed}
+    metric = dd.declaration.with_settings(discriminator=discriminator, effort=effort, level=level)
     after_data, after_model = (
-        dd(corpus(rows), reference, **settings) for rows, reference in zip(written, shared, strict=True)
+        metric.estimate(corpus(rows), reference, seed=seed) for rows, reference in zip(written, shared, strict=True)
     )
     difference = after_model.value - after_data.value
     return EbDd(

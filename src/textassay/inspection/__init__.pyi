@@ -2,13 +2,14 @@ from textassay.inspection.checks import CHARACTERS as CHARACTERS
 from textassay.inspection.checks import UNSPACED as UNSPACED
 from textassay.inspection.dependence import Dependence as Dependence
 from textassay.inspection.dependence import Examined as Examined
+from textassay.inspection.dependence import Independence as Independence
 from textassay.inspection.dependence import Within as Within
 from textassay.inspection.dependence import connected as connected
-from textassay.inspection.dependence import dependent_real_texts as dependent_real_texts
-from textassay.inspection.dependence import dependent_texts as dependent_texts
 from textassay.inspection.dependence import examine as examine
 from textassay.inspection.dependence import examine_real as examine_real
 from textassay.inspection.dependence import independent_units as independent_units
+from textassay.inspection.dependence import neighbours_of as neighbours_of
+from textassay.inspection.dependence import shared_ids as shared_ids
 from textassay.inspection.finding import HELDOUT as HELDOUT
 from textassay.inspection.finding import REAL as REAL
 from textassay.inspection.finding import Finding as Finding

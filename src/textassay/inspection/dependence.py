@@ -24,7 +24,7 @@ that stand once, twice, three times are a mixture of Poisson distributions, for 
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -33,10 +33,7 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.special import stdtr
-from scipy.stats import binom, chi2, poisson
+from scipy.special import bdtrc, chdtri, pdtr, stdtr
 
 from textassay.corpus import Corpus
 from textassay.errors import InputError
@@ -60,6 +57,7 @@ _TRIPLES, _COPIES = 0.8, 0.12
 _SEVERAL = 0.5  # share of such texts from which, where texts are known to be dependent, they come in threes and more
 _LISTED = 3  # nearest neighbours
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
+_DECIMALS = 5  # of cosines; what differs by less is rounding
 _FEWEST, _FEWEST_WITHIN = 40, 150  # texts, for the order of rows, and for these shares
 _ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
 _N_SHIFTS = 20
@@ -190,10 +188,10 @@ class Examined:
         found = Dependence(CrossingTest(), is_independent=True)
         if not independent:
             found = examine(generated, real, within=within)
-        sides = generated, real
+        declared = generated, real
         if found.groups is not None and found.is_found:
-            sides = tuple(replace(side, groups=own) for side, own in zip(sides, found.groups, strict=True))
-        return cls(sides[0], sides[1], found, (generated, real))
+            generated, real = (replace(side, groups=own) for side, own in zip(declared, found.groups, strict=True))
+        return cls(generated, real, found, declared)
 
     @classmethod
     def unexamined(cls, generated: Corpus, real: Corpus) -> "Examined":
@@ -275,8 +273,8 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         kinds.append(RUNS)
         words.append("neighbouring rows of the generated text have words in common")
     if not kinds:
-        groups = None if declared is None else _split(declared, n_generated)
-        return Dependence(test, groups=groups, is_declared=declared is not None)
+        given = None if declared is None else _split(declared, n_generated)
+        return Dependence(test, groups=given, is_declared=declared is not None)
     base = _together(sides)
     candidates = _candidates(vectors, base)
     if rows is not None:
@@ -313,8 +311,27 @@ def independent_units(generated: Corpus, real: Corpus, *, independent: bool = Fa
     return texts.generated, texts.real
 
 
+def neighbours_of(more: Corpus, generated: Corpus, real: Corpus) -> IntArray | None:
+    """Return which of `more` texts, that are only learnt from, are near to which others, where they depend on them.
+
+    Pairs of a text of `more` and a text of both sides, generated ones first, shape (n, 2): one is the nearest of the
+    other. None where nothing says that `more` depends on the others.
+    """
+    both = Corpus.concatenate([replace(side, groups=None, columns={}) for side in (generated, real)])
+    vectors = Vectors.of([more, both])
+    if _Tested.of(vectors, [more, both]).test(None).p_value >= _ALPHA:
+        return None
+    starts, ends = _linked(vectors.nearest(1)[0][:, 0])
+    crosses = (starts < len(more)) != (ends < len(more))
+    pairs = np.sort(np.stack([starts[crosses], ends[crosses]], axis=1), axis=1)
+    return np.unique(pairs - [0, len(more)], axis=0)
+
+
 def connected(links: Iterable[IntArray], n: int) -> IntArray:
     """Return the group of each of `n` things, shape (n,), from links of two that belong together, shapes (2, k)."""
+    from scipy.sparse import coo_array  # most texts are independent, and need none of it
+    from scipy.sparse.csgraph import connected_components
+
     ones, others = np.concatenate(list(links), axis=1)
     graph = coo_array((np.ones(len(ones), dtype=np.int8), (ones, others)), shape=(n, n))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
@@ -373,16 +390,20 @@ class _Tested:
         n_all, n = len(crosses), min(_FEWEST_PAIRS, len(crosses))
         while n:
             count = int(np.count_nonzero(crosses[:n]))
-            tests.append(CrossingTest(n, count, float(binom.sf(count - 1, n, 0.5)), n < n_all))
+            tests.append(CrossingTest(n, count, _binomial_tail(count, n), n < n_all))
             n = min(4 * n, n_all) if n < n_all else 0
         best = min(tests, key=lambda one: one.p_value)
         return replace(best, p_value=min(1.0, best.p_value * len(tests)), overall=overall)
 
     def _pairs(self, nearest: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first."""
+        """Return the texts that are each other's nearest, generated ones first, the nearest pairs first.
+
+        Of pairs that are equally near, those that begin with early rows would cross more often: their order is random.
+        """
         ids = np.arange(len(nearest))
         ones = ids[(nearest > ids) & (nearest[nearest] == ids)]
-        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]), kind="stable")]
+        ones = stream(0, "dependence", "ties").permutation(ones)
+        ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]).round(_DECIMALS), kind="stable")]
         return ones, nearest[ones]
 
     def are_too_unlike(self) -> bool:
@@ -398,7 +419,7 @@ class _Tested:
         crosses = (ones < self.n_generated) != (others < self.n_generated)
         count = int(np.count_nonzero(crosses[len(ones) - n :]))
         low, high = _TOO_UNLIKE
-        return bool(binom.sf(count - 1, n, 0.5) < _ALPHA and low * n <= count < high * n)
+        return bool(_binomial_tail(count, n) < _ALPHA and low * n <= count < high * n)
 
     def crossing_pairs(self, generated: Corpus, real: Corpus) -> tuple[tuple[str, str], ...]:
         """Return the nearest pairs across the sides as texts, generated ones first."""
@@ -406,6 +427,11 @@ class _Tested:
         crossing = np.flatnonzero((ones < self.n_generated) & (others >= self.n_generated))[:_N_SHOWN]
         pairs = zip(self.rows[ones[crossing]].tolist(), self.rows[others[crossing]].tolist(), strict=True)
         return tuple((generated.texts[one], real.texts[other - len(generated)]) for one, other in pairs)
+
+
+def _binomial_tail(count: int, n: int) -> float:
+    """Return the probability of at least `count` of `n` at one half."""
+    return float(bdtrc(count - 1, n, 0.5)) if count > 0 else 1.0
 
 
 def _of_all_pairs(crosses: npt.NDArray[np.bool_], ones: IntArray, others: IntArray) -> CrossingTest:
@@ -569,7 +595,7 @@ def _near_copies(vectors: Vectors, nearest: IntArray, lengths: IntArray) -> floa
 def _copies(side: Corpus, name: str) -> str:
     """Return how texts are repeated as independent draws do not repeat texts, in words; empty where they are not."""
     for j, expected, n_times in _repeats(side):
-        if poisson.cdf(n_times[j + 1], expected) < _TOO_REGULAR:
+        if pdtr(n_times[j + 1], expected) < _TOO_REGULAR:
             return f"{int(n_times[j]):,} {name} texts stand exactly {_times(j)}{_passes(side)}"
     return ""
 
@@ -584,8 +610,8 @@ def _repeats(side: Corpus) -> Iterator[tuple[int, float, IntArray]]:
     _, times = np.unique(sentence_keys(side)[side.lengths > 0], return_counts=True)
     n_times = np.bincount(times, minlength=int(times.max(initial=0)) + 2)
     for j in range(2, len(n_times) - 1):
-        at_least = chi2.ppf(_TOO_REGULAR, 2 * n_times[j]) / 2 if n_times[j] else 0.0
-        at_most = chi2.isf(_TOO_REGULAR, 2 * (n_times[j - 1] + 1)) / 2
+        at_least = chdtri(2 * n_times[j], 1 - _TOO_REGULAR) / 2 if n_times[j] else 0.0
+        at_most = chdtri(2 * (n_times[j - 1] + 1), _TOO_REGULAR) / 2
         yield j, j / (j + 1) * at_least**2 / at_most, n_times
 
 
@@ -642,7 +668,9 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
     """Return the finding that texts of both sides are not independent, or None."""
     if not found.is_found:
         return None
-    done, remedy = "Even so, nothing can be told", "Give"
+    done, remedy, partners = "Even so, nothing can be told", "Give", ""
+    if CROSSING in found.kinds or ROWS in found.kinds:
+        partners = "Metrics of overlap and of vectors take a partner for closeness. "
     if found.can_be_told:
         done = f"Neighbours are kept together in {found.n_groups:,} groups, the units of every fold and interval"
         remedy = "To be exact, give"
@@ -650,7 +678,7 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         "dependent-texts",
         "warning",
         name,
-        f"Texts are not independent: {'; '.join(found.words)} (p {found.test.p_value:.2g}). {done}.",
+        f"Texts are not independent: {'; '.join(found.words)} ({_p(found.test.p_value)}). {partners}{done}.",
         found.test.n_crossing,
         found.test.n_crossing,
         n_generated,
@@ -661,6 +689,10 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         "independent draws nevertheless, say --independent.",
         found.pairs,
     )
+
+
+def _p(p_value: float) -> str:
+    return f"p {p_value:.2g}" if p_value > 1e-300 else "p below 1e-300"
 
 
 def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
@@ -680,4 +712,51 @@ def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
         None,
         "Give the column that says which texts belong together (--group-column, --prompt-column), or each text once; "
         "where they are independent draws nevertheless, say --independent.",
+    )
+
+
+@dataclass(frozen=True)
+class Independence:
+    """What is known of the independence of several texts beside the same real text."""
+
+    real: Corpus
+    within: Within  # The real text alone
+    texts: Mapping[str, Examined]  # Every other text beside it
+
+    @classmethod
+    def of(cls, real: Corpus, others: Mapping[str, Corpus], *, independent: bool = False) -> "Independence":
+        """Examine every text beside the real text, unless they are said to be independent."""
+        within = Within((), (), real.groups) if independent else examine_real(real)
+        return cls(
+            real,
+            within,
+            {
+                name: Examined.of(corpus, real, within=within, independent=independent)
+                for name, corpus in others.items()
+            },
+        )
+
+    def findings(self, generators: Iterable[str]) -> list[Finding]:
+        """Return what people are told: of the real text, then of each generator."""
+        found = [dependent_real_texts(self.within, len(self.real))]
+        for name in generators:
+            texts = self.texts[name]
+            found.append(dependent_texts(name, texts.dependence, len(texts.generated), len(texts.real)))
+        return [one for one in found if one is not None]
+
+
+def shared_ids(column: str) -> Finding:
+    """Return the finding that texts with the same id in both files were taken to belong together."""
+    return Finding(
+        "shared-ids",
+        "note",
+        REAL,
+        f"Texts with the same '{column}' in several files belong together: they are one unit of folds and errors.",
+        0,
+        0,
+        0,
+        0,
+        None,
+        None,
+        "Name another column (--group-column, --prompt-column), or say --independent where ids are the same by chance.",
     )

@@ -1,5 +1,6 @@
 """Findings of inspection."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -54,6 +55,11 @@ class Finding(Displayed):
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Finding":
+        """Return the finding that `to_dict` gave as `data`."""
+        return cls(**{**data, "pairs": tuple(tuple(pair) for pair in data.get("pairs", ()))})
 
 
 class Findings(Displayed, list[Finding]):

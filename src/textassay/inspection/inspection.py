@@ -14,6 +14,7 @@ from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import answers, checks
 from textassay.inspection.character_checks import character_checks, own_returns, sees_space
+from textassay.inspection.dependence import Independence
 from textassay.inspection.finding import HELDOUT, OWN_SHARE, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
@@ -35,6 +36,7 @@ def inspect(
     train: Texts = None,
     heldout: Texts = None,
     fit_real: Texts = None,
+    independent: bool = False,
     **text: Unpack[TextOptions],
 ) -> Findings:
     """Return the problems of the real text, the held-out real text and each generator's text.
@@ -51,14 +53,16 @@ def inspect(
         More real text, checked like a generator's, named ``(real-heldout)``.
     fit_real
         Real text that classifiers learn from and are not tested on; checked for texts of `real`.
+    independent
+        Whether texts are taken for independent draws, and not examined.
     text
         How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`, as in `compare`.
 
     Returns
     -------
     Findings
-        A list that prints as the command does: findings about the real text, then the held-out text, then each
-        generator in the order given; warnings first in each.
+        A list that prints as the command does: texts that depend on each other, then findings about the real text,
+        the held-out text, and each generator in the order given; warnings first in each.
 
     Raises
     ------
@@ -74,6 +78,9 @@ def inspect(
     fit_keys = sentence_keys(corpora.pop(_FIT_REAL)) if fit_real is not None else None
     all_surfaces = surfaces(list(corpora.values()))
     others = [name for name in corpora if name != REAL]
+    dependent = []
+    if not independent:
+        dependent = Independence.of(corpora[REAL], {name: corpora[name] for name in others}).findings(others)
     findings = _own_findings(all_surfaces[0], REAL)
     if train_keys is not None:
         memorised = checks.real_in_train(all_surfaces[0], train_keys)
@@ -85,7 +92,7 @@ def inspect(
     for number, name in enumerate(others, start=1):
         pair = Pair(all_surfaces[number], all_surfaces[0], name)
         findings += _compare(pair, train_keys)
-    return Findings(findings)
+    return Findings([*dependent, *findings])
 
 
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:

@@ -446,7 +446,7 @@ def _truth(pair: World, n: int, seed: int) -> dict[str, Any]:
 def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -> dict[str, Any]:
     """Return one estimate of one draw and its running time, JSON-ready."""
     begun = time.perf_counter(), time.process_time()
-    estimate = measure(estimator.metric, generated, real, seed=seed)
+    estimate = measure(estimator.metric, generated, real, seed=seed, independent=True)
     seconds, cpu_seconds = time.perf_counter() - begun[0], time.process_time() - begun[1]
     document = estimate.to_dict()
     bound = document["details"].get("certified_bound")

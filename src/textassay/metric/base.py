@@ -20,7 +20,16 @@ from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, g
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import PROMPTS, Corpus, TextOptions, Texts, corpora_from_texts, with_prompts
+from textassay.corpus import (
+    PROMPTS,
+    Corpus,
+    TextOptions,
+    Texts,
+    as_texts,
+    corpora_from_texts,
+    with_prompts,
+    with_shared_ids,
+)
 from textassay.embedding import Encoder, resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
@@ -279,10 +288,8 @@ class Metric:
             return replace(estimate, interval=None, evidence=None)
         if found.may_be_collapse and self.declaration.classifies:
             alone = self.estimate(*texts.declared, seed=seed)
-            ends = {"low": None, "high": None}
-            if alone.interval is not None:
-                ends = {"low": alone.interval.low, "high": alone.interval.high}
-            details = {**estimate.details, "as_independent": {"value": alone.value, **ends}}
+            low, high = (None, None) if alone.interval is None else (alone.interval.low, alone.interval.high)
+            details = {**estimate.details, "as_independent": {"value": alone.value, "low": low, "high": high}}
             return replace(estimate, details=details)
         return estimate
 
@@ -457,7 +464,7 @@ def declare_metric(
             if "prompts" in given:
                 texts = _prompted(texts, given.pop("prompts"))
                 given["prompts"] = None
-            corpora = _corpora(texts, text)
+            corpora = _corpora(texts, text, independent=independent)
             if PROMPTS in corpora:
                 corpora["prompts"] = corpora.pop(PROMPTS)
             others = {key: corpora.get(key) for key in given}
@@ -527,13 +534,17 @@ def measure(
         `tokenizer`, `lowercase`, `normalize` and `max_tokens`, as in `compare`.
     """
     chosen = metric if isinstance(metric, Metric) else metric.declaration.with_settings()
-    corpora = _corpora({"generated": generated, "real": real}, text)
+    corpora = _corpora({"generated": generated, "real": real}, text, independent=independent)
     return _measured(chosen, corpora["generated"], corpora.get("real"), seed=seed, independent=independent)
 
 
-def _corpora(texts: Mapping[str, Texts], text: TextOptions) -> dict[str, Corpus]:
-    """Return the texts that are there as corpora that share a vocabulary."""
-    return corpora_from_texts({name: source for name, source in texts.items() if source is not None}, **text)
+def _corpora(texts: Mapping[str, Texts], text: TextOptions, *, independent: bool) -> dict[str, Corpus]:
+    """Return the texts that are there as corpora that share a vocabulary, in groups by ids that both sides have."""
+    given = {name: source for name, source in texts.items() if source is not None}
+    if not independent:
+        sides = {name: as_texts(source, name) for name, source in given.items() if not isinstance(source, Corpus)}
+        given, _ = with_shared_ids({**given, **sides}, "real", ("generated",))
+    return corpora_from_texts(given, **text)
 
 
 def _prompted(texts: Mapping[str, Texts], prompts: Any) -> dict[str, Texts]:

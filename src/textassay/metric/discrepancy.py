@@ -40,6 +40,7 @@ from textassay.discriminator import (
 )
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
+from textassay.inspection import neighbours_of
 from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, fitted_to, mean_scores, p_value_of
@@ -149,7 +150,8 @@ def dd(
         ``"validation"``: one half, or another threshold that is clearly better on validation text; ``"half"``: 1/2.
     fit_real
         More real text of the same kind, drawn independently of `real`: classifiers learn from it and are not tested on
-        it. The signature then has ``fit_real:``, the number of its texts and the beginning of its hash.
+        it. Where it depends on either side, none learns from a text that is near to one that it is tested on. The
+        signature then has ``fit_real:``, the number of its texts and the beginning of its hash.
     trained_on
         The text that the generator was trained on, a third side: discriminators that can use it (the stack) see how
         likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
@@ -178,8 +180,9 @@ def dd(
         on validation text; where sentences come in groups, the bound is by betting, and a group counts as at most
         `largest` sentences), `as_independent` (value and interval of dependent texts that may as well repeat themselves
         of their own accord, each taken for an independent draw), `p_value` (permutation of the scores of fold 0) and
-        `e_value` (of the same scores), `won` (of a family: which candidate judged in each fold, and in most), `alone` (what each candidate would have given), `by_size` (where the size of the text decided who
-        is in the family: for which sizes), `left_out` (members that need an extra),
+        `e_value` (of the same scores), `won` (of a family: which candidate judged in each fold, and in most),
+        `alone` (what each candidate would have given), `by_size` (where the size of the text decided who is in the
+        family: for which sizes), `left_out` (members that need an extra),
         `log_probs` (whose log-probabilities were used, or None), `dd_distinct_texts` (every text weighs once a side),
         `alike` (share of the texts that the classifier scored exactly alike on both sides: it decided nothing about
         them), `unseen` (share of each side's texts of which no token stands in the text the classifier learnt from),
@@ -307,6 +310,7 @@ def _cross_fits(
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
     column = _column(judge, real, generated)
     sides = _with_log_probs(real, column), _with_log_probs(generated, column)
+    near = None if fit_real is None else compute_once(neighbours_of, fit_real, generated, real)
     if trained_on is not None:
         sides = compute_once(_described, sides[0], trained_on), compute_once(_described, sides[1], trained_on)
         fit_real = None if fit_real is None else compute_once(_described, fit_real, trained_on)
@@ -317,7 +321,9 @@ def _cross_fits(
         sides = compute_once(with_structure, sides[0]), compute_once(with_structure, sides[1])
         fit_real = None if fit_real is None else compute_once(with_structure, fit_real)
     return tuple(
-        cross_fit(judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real)
+        cross_fit(
+            judge, *sides, folds=folds, threshold=threshold, seed=seed, repeat=repeat, fit_real=fit_real, near=near
+        )
         for repeat in range(repeats)
     )
 

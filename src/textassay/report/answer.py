@@ -391,7 +391,10 @@ def _p(digest: Digest, generator: str, metric: str) -> str:
 def _told_by_others(digest: Digest, metric: str, generators: Sequence[str]) -> list[str]:
     """Return, for each of `generators`, which other metrics separate it clearly from real text."""
     sentences = []
+    dependent = {one.generator for one in digest.comparison.findings if one.kind == "dependent-texts"}
     for generator in generators:
+        if generator in dependent:  # a partner is closer than any text of the floor has one
+            continue
         told: dict[str, str] = {}  # the clearest metric of each family
         for other in digest.clearest(generator, besides=metric):
             values = (digest.matched(generator, other), digest.floor(generator, other))

@@ -87,8 +87,9 @@ class Digest(Standings):
                 label = "the groups that were given"
             if label is not None:
                 found.setdefault(label, []).append(name)
-        told = [f"{label} ({join_words(names)})" for label, names in found.items()]
-        return f"texts are units in {join_words(told)}" if told else ""
+        told = [f"{re.sub('^[0-9]+', lambda n: count(int(n[0])), each)} ({join_words(names)})"
+                for each, names in found.items()]  # fmt: skip
+        return f"kept together as units: {join_words(told)}" if told else ""
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:

@@ -29,7 +29,10 @@ def as_frame(result: Displayed) -> "pd.DataFrame":
         return frame.astype(dict.fromkeys(("value", "low", "high", "level"), float))
     if isinstance(result, Finding | Findings):
         findings = [result] if isinstance(result, Finding) else list(result)
-        return pd.DataFrame([one.to_dict() for one in findings], columns=list(Finding.__dataclass_fields__))
+        return pd.DataFrame(
+            [one.to_dict() for one in findings],
+            columns=[name for name in Finding.__dataclass_fields__ if name != "pairs"],
+        )
     if isinstance(result, Explanation):
         return pd.DataFrame(_phrases(result), columns=list(_PHRASES))
     if isinstance(result, Plan):

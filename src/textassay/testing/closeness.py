@@ -21,7 +21,7 @@ from textassay.report import level as percent
 
 GENERATED = "generated"
 # Of `compare`, beside the texts; the others name metrics.
-_SETTINGS = ("device", "effort", "encoder", "fit_real", "folds", "prior", "prompts", "train", "workers")
+_SETTINGS = ("device", "effort", "encoder", "fit_real", "folds", "independent", "prior", "prompts", "train", "workers")
 _TEXT = tuple(TextOptions.__annotations__)
 _WIDTH, _MOST_PHRASES, _MOST_FINDINGS = 100, 3, 3
 
@@ -122,8 +122,8 @@ def assert_close(
     named
         Limits by name, such as ``dd=0.1`` or ``mauve=0.9``: the largest value where lower is better, the least where
         higher is better, and where closer to real text is better, the largest difference from what real text scores
-        at the same size. And settings of `compare`: `effort`, `encoder`, `folds`, `prior`, `prompts`, `train`,
-        `fit_real`, `tokenizer`, `lowercase`, `normalize`, `max_tokens`, `workers`, `device`.
+        at the same size. And settings of `compare`: `effort`, `encoder`, `folds`, `independent`, `prior`, `prompts`,
+        `train`, `fit_real`, `tokenizer`, `lowercase`, `normalize`, `max_tokens`, `workers`, `device`.
 
     Returns
     -------
