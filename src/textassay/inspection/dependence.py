@@ -100,6 +100,7 @@ class Dependence:
     groups: Groups | None = field(default=None, repr=False, compare=False)  # generated, real
     pairs: tuple[tuple[str, str], ...] = ()  # generated and real texts that are nearest to one another
     is_declared: bool = False  # whether groups were given
+    is_of_real: bool = False  # whether all that was found is true of the real text by itself
     is_across: bool = False  # whether texts of both sides depend on each other; else texts of a side, among themselves
     may_be_collapse: bool = False  # whether generated texts are alike in a way that may be the generator's own doing
     holds: bool = True  # whether groups leave no dependence that can be seen
@@ -302,6 +303,7 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         _split(groups, n_generated),
         tested.crossing_pairs(generated, real) if is_across else (),
         is_declared=declared is not None,
+        is_of_real=not is_across and not own.kinds,
         is_across=is_across,
         may_be_collapse=not is_across and not is_divided and own.kinds == (WITHIN,),
         holds=holds,
@@ -675,8 +677,8 @@ def _exceeds(vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: 
 
 
 def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int) -> Finding | None:
-    """Return the finding that texts of both sides are not independent, or None."""
-    if not found.is_found:
+    """Return the finding that texts are not independent, or None, also where that is true of real text by itself."""
+    if not found.is_found or (found.is_of_real and found.can_be_told):
         return None
     done, remedy, partners = "Even so, nothing can be told", "Give", ""
     if found.is_across:
@@ -690,7 +692,7 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         "dependent-texts",
         "warning",
         name,
-        f"Texts are not independent: {'; '.join(found.words)} {_p(found.test)}. {partners}{done}.",
+        f"Texts are not independent: {'; '.join(found.words)}{_p(found.test)}. {partners}{done}.",
         found.test.n_crossing,
         found.test.n_crossing,
         n_generated,
@@ -711,13 +713,15 @@ def _p(test: CrossingTest) -> str:
 
 def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
     """Return the finding that real text depends within itself, or None."""
-    if not within.kinds:
+    if not within.kinds or within.groups is None:
         return None
+    n_groups = len(np.unique(within.groups))
     return Finding(
         "dependent-texts",
         "warning",
         REAL,
-        f"Real texts are not independent: {'; '.join(within.words)}.",
+        f"Real texts are not independent: {'; '.join(within.words)}. What belongs together is kept together: "
+        f"{n_groups:,} groups are the units of folds and intervals.",
         0,
         n_real,
         0,
