@@ -63,6 +63,8 @@ def test_dependent_texts_are_measured_in_groups_and_say_so(metric: Metric) -> No
     if metric is DD:
         assert alone.value > 0.5
         assert estimate.value < 0.2
+    elif metric.name == "fed":  # nor does its encoder see a text that belongs to what it encodes
+        assert estimate.value < 0.8 * alone.value
     else:  # what is measured stays; how sure it is, does not
         assert estimate.value == pytest.approx(alone.value, rel=0.05)
 
@@ -128,8 +130,8 @@ def test_texts_written_three_times_are_no_more_than_once(name: str) -> None:
         once.append(width(measure(metric, *sides_of(generated, real))))
         thrice.append(width(measure(metric, *repeated)))
         blind.append(width(measure(metric, *repeated, independent=True)))
-    assert np.mean(thrice) > 0.85 * np.mean(once)
-    assert np.mean(blind) < 0.75 * np.mean(once)  # the control
+    assert np.median(thrice) > 0.8 * np.median(once)
+    assert np.median(blind) < 0.75 * np.median(once)  # the control
 
 
 def test_one_text_passed_twice_is_not_examined() -> None:
