@@ -79,7 +79,7 @@ def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> 
     n_train = len(sentences) // 2
     held_out = order[n_train:] if n is None else order[n_train : n_train + n]
     halves = {
-        name: [sentences[index] for index in sorted(part)]
+        name: [sentences[index] for index in part.tolist()]
         for name, part in (("train", order[:n_train]), ("real", held_out))
     }
     train = corpora_from_texts({"train": halves["train"]})["train"]

@@ -100,6 +100,9 @@ class Explain(Reading, Running, Clustered, Output):
             real = corpora.pop(FLOOR)
             unit = unit_of(real, self.unit)
             examined = Independence.of(real, corpora, independent=self.independent)
+            findings = examined.findings(corpora)
+            for finding in [] if self.quiet else findings:
+                print_line(f"warning {finding.generator}: {finding.message} {finding.remedy}")
             explanations, reasons = explain_generators(
                 examined.texts,
                 top=max(TOP, self.top),
@@ -126,6 +129,7 @@ class Explain(Reading, Running, Clustered, Output):
             **({} if prior is None else {"prior": prior}),
             **({"unit": unit} if unit == "document" else {}),
             "tokenizer": real.tokenizer,
+            **({"findings": [finding.to_dict() for finding in findings]} if findings else {}),
             **({"draws": [draw.to_dict() for draw in drawn.draws], "warnings": [*drawn.warnings]} if models else {}),
             "explanations": [explanation.to_dict() for explanation in explanations],
         }

@@ -287,7 +287,7 @@ def cell_key(metric: Metric, texts: Examined, *, seed: int, version: str) -> str
     return estimate_key(
         *(metric.name, metric.level, metric.key, seed, version),
         *(part for corpus in (texts.generated, texts.real) for part in _content(metric, corpus)),
-        *((found.label, found.can_be_told, found.may_be_collapse) if found.label else ()),
+        *((found.label, found.can_be_told, found.is_across, found.may_be_collapse) if found.label else ()),
     )
 
 

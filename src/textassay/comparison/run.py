@@ -298,8 +298,8 @@ def compare(
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
-    beside: Any = {"train": train_corpus, "heldout": heldout, "fit_real": corpora.get(FIT_REAL)}
-    findings: list[Finding] = inspect(rows, real_corpus, independent=True, **beside)  # of dependent texts, see below
+    more: Any = {"train": train_corpus, "heldout": heldout, "fit_real": corpora.get(FIT_REAL)}
+    findings: list[Finding] = inspect(rows, real_corpus, independent=True, **more)  # of dependent texts, see below
     _check_fit_real(findings)
     if PROMPTS in corpora:
         findings += prompt_findings(corpora[PROMPTS], real_corpus, rows)

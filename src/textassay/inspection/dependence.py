@@ -68,7 +68,7 @@ _TOO_REGULAR = 1e-3  # chance of so few texts that stand once more often
 _MOST_TOGETHER = 0.2  # of the texts in one group: folds of a fifth cannot hold more
 _N_SHOWN = 3
 
-CROSSING, REAL_WITHIN, ROWS, RUNS, COPIES = "across sides", "within real", "rows", "runs", "copies"
+CROSSING, WITHIN, ROWS, RUNS, COPIES = "across sides", "within a side", "rows", "runs", "copies"
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,9 @@ class Dependence:
     groups: Groups | None = field(default=None, repr=False, compare=False)  # generated, real
     pairs: tuple[tuple[str, str], ...] = ()  # generated and real texts that are nearest to one another
     is_declared: bool = False  # whether groups were given
+    is_of_real: bool = False  # whether all that was found is true of the real text by itself
+    is_across: bool = False  # whether texts of both sides depend on each other; else texts of a side, among themselves
+    may_be_collapse: bool = False  # whether generated texts are alike in a way that may be the generator's own doing
     holds: bool = True  # whether groups leave no dependence that can be seen
     is_independent: bool = False  # whether texts were said to be independent, and not examined
 
@@ -112,11 +115,6 @@ class Dependence:
     def can_be_told(self) -> bool:
         """Whether the groups hold what belongs together."""
         return self.remaining is None or (self.holds and self.largest <= _MOST_TOGETHER)
-
-    @property
-    def may_be_collapse(self) -> bool:
-        """Whether all that was found could be a generator, or real text, that repeats itself by its own doing."""
-        return self.is_found and CROSSING not in self.kinds and ROWS not in self.kinds
 
     @cached_property
     def largest(self) -> float:
@@ -138,7 +136,9 @@ class Dependence:
             return "none (independent)"
         if not self.is_found:
             return ""
-        return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}nearest neighbours"
+        if not self.can_be_told:
+            return "unknown"
+        return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}texts found together"
 
     @property
     def reason(self) -> str:
@@ -212,7 +212,7 @@ class Examined:
 
 @dataclass(frozen=True, eq=False)
 class Within:
-    """What is known of real text alone."""
+    """What is known of one side alone."""
 
     kinds: tuple[str, ...]
     words: tuple[str, ...]
@@ -221,26 +221,33 @@ class Within:
 
 def examine_real(real: Corpus) -> Within:
     """Return whether real text depends within itself, beyond the groups that it has."""
-    vectors = Vectors.of([real])
+    return _examine_side(real, "real", neighbours=True)
+
+
+def _examine_side(side: Corpus, name: str, *, neighbours: bool) -> Within:
+    """Return whether texts of one side depend on each other; `neighbours`: whether pairs and threes say so, too.
+
+    A generator that repeats itself has these by its own doing.
+    """
+    vectors = Vectors.of([side])
     kinds, words = [], []
-    if clause := _within(vectors, real, real.groups):
-        kinds.append(REAL_WITHIN)
+    if neighbours and (clause := _within(vectors, side, name, side.groups)):
+        kinds.append(WITHIN)
         words.append(clause)
-    if real.groups is None:
-        if copied := _copies(real, "real"):
+    if side.groups is None:
+        if copied := _copies(side, name):
             kinds.append(COPIES)
             words.append(copied)
-        if _are_runs(vectors, real, 0):
+        if _are_runs(vectors, side):
             kinds.append(RUNS)
-            words.append("neighbouring rows of the real text have words in common")
+            words.append(f"neighbouring rows of the {name} text have words in common")
     if not kinds:
-        return Within((), (), real.groups)
-    base = _together([real])
+        return Within((), (), side.groups)
+    base = _together([side])
     if RUNS in kinds:
-        groups = connected([_as_links(base), *_blocks(vectors, [real], [True])], len(real))
-        return Within(tuple(kinds), tuple(words), groups)
+        return Within(tuple(kinds), tuple(words), connected([_as_links(base), _blocks(vectors, side)], len(side)))
     for groups in _candidates(vectors, base):
-        if not _within(vectors, real, groups):
+        if not _within(vectors, side, name, groups):
             break
     return Within(tuple(kinds), tuple(words), groups)
 
@@ -252,12 +259,13 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     `within`: what `examine_real` says of the real text, to save doing it again.
     """
     within = examine_real(real) if within is None else within
+    own = _examine_side(generated, "generated", neighbours=WITHIN in within.kinds)
     sides, n_generated = [generated, real], len(generated)
     declared = _declared(sides)
     vectors = Vectors.of(sides)
     tested = _Tested.of(vectors, sides)
     test = tested.test(declared)
-    kinds, words = list(within.kinds), list(within.words)
+    kinds, words = [*within.kinds, *own.kinds], [*within.words, *own.words]
     if test.p_value < _ALPHA:
         kinds.insert(0, CROSSING)
         words.insert(0, str(test))
@@ -265,29 +273,25 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     if rows is not None:
         kinds.append(ROWS)
         words.append("rows of the same number in both files belong together")
-    in_runs = [generated.groups is None and _are_runs(vectors, generated, 0), RUNS in within.kinds]
-    if generated.groups is None and (copied := _copies(generated, "generated")):
-        kinds.append(COPIES)
-        words.append(copied)
-    if in_runs[0]:
-        kinds.append(RUNS)
-        words.append("neighbouring rows of the generated text have words in common")
     if not kinds:
         given = None if declared is None else _split(declared, n_generated)
         return Dependence(test, groups=given, is_declared=declared is not None)
     base = _together(sides)
-    candidates = _candidates(vectors, base)
-    if rows is not None:
-        candidates = chain([connected([_as_links(base), rows], len(vectors))], candidates)
-    elif any(in_runs) and test.overall < _FEW_CROSS:
-        candidates = iter([connected([_as_links(base), *_blocks(vectors, sides, in_runs)], len(vectors))])
+    is_across = test.p_value < _ALPHA or rows is not None
+    is_divided = test.overall >= _FEW_CROSS and (WITHIN in within.kinds or RUNS in {*within.kinds} & {*own.kinds})
+    if is_across or is_divided:
+        candidates = _candidates(vectors, base)
+        if rows is not None:
+            candidates = chain([connected([_as_links(base), rows], len(vectors))], candidates)
+    else:
+        candidates = iter([_side_by_side(own.groups, within.groups, declared, sides)])
     of_real = Vectors.of([real])
     for number, groups in enumerate(candidates):
         left = tested.test(groups)
         holds = left.p_value >= _ALPHA_LEFT and (number < _WITHOUT_JOINING or left.overall <= _MOST_LEFT)
-        if holds and REAL_WITHIN in kinds:
-            holds = not _within(of_real, real, groups[n_generated:])
-        if holds or _largest(groups) > _MOST_TOGETHER:
+        if holds and WITHIN in within.kinds:
+            holds = not _within(of_real, real, "real", groups[n_generated:])
+        if holds or (_largest(groups) > _MOST_TOGETHER and (number or rows is None)):
             break
     if rows is None and declared is None and CROSSING in kinds:
         holds = holds and not tested.are_too_unlike()
@@ -297,10 +301,24 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         tuple(words),
         left,
         _split(groups, n_generated),
-        tested.crossing_pairs(generated, real),
+        tested.crossing_pairs(generated, real) if is_across else (),
         is_declared=declared is not None,
+        is_of_real=not is_across and not own.kinds,
+        is_across=is_across,
+        may_be_collapse=not is_across and not is_divided and own.kinds == (WITHIN,),
         holds=holds,
     )
+
+
+def _side_by_side(
+    generated: IntArray | None, real: IntArray | None, declared: IntArray | None, sides: Sequence[Corpus]
+) -> IntArray:
+    """Return groups of both sides that no text of one shares with the other but by what was given."""
+    n = len(sides[0])
+    links = [np.zeros((2, 0), dtype=np.int64)] if declared is None else [_as_links(declared)]
+    links += [] if generated is None else [_as_links(generated)]
+    links += [] if real is None else [n + _as_links(real)]
+    return connected(links, n + len(sides[1]))
 
 
 def independent_units(generated: Corpus, real: Corpus, *, independent: bool = False) -> Sides:
@@ -506,28 +524,22 @@ def _triples(places: npt.NDArray[np.int32]) -> float:
     return float(np.mean(known & (places[second] == nearest[:, None]).any(axis=1)))
 
 
-def _blocks(vectors: Vectors, sides: Sequence[Corpus], in_runs: Sequence[bool]) -> list[IntArray]:
-    """Return links that connect so many neighbouring rows of each side in runs as a document may have.
+def _blocks(vectors: Vectors, side: Corpus) -> IntArray:
+    """Return links that connect so many neighbouring rows as a document may have, shape (2, N).
 
     A block ends where rows before and after it have least in common.
     """
-    links, first = [], 0
-    for side, is_in_runs in zip(sides, in_runs, strict=True):
-        n = len(side)
-        if is_in_runs:
-            rows, common = np.arange(n), np.zeros(n)
-            for lag in range(1, 6):
-                pairs = vectors.cosines(first + rows[:-lag], first + rows[lag:])
-                for before in range(max(0, lag - 3), min(lag, 3)):  # rows from a row to the end of its block
-                    common[before : before + n - lag] += pairs
-            starts = [0]
-            while starts[-1] + 2 * _BLOCK < n:
-                low = starts[-1] + _BLOCK // 2
-                starts.append(low + int(np.argmin(common[low : low + _BLOCK])) + 1)
-            block_of = np.repeat(starts, np.diff([*starts, n]))
-            links.append(first + np.stack([rows, block_of]))
-        first += n
-    return links
+    n = len(side)
+    rows, common = np.arange(n), np.zeros(n)
+    for lag in range(1, 6):
+        pairs = vectors.cosines(rows[:-lag], rows[lag:])
+        for before in range(max(0, lag - 3), min(lag, 3)):  # rows from a row to the end of its block
+            common[before : before + n - lag] += pairs
+    starts = [0]
+    while starts[-1] + 2 * _BLOCK < n:
+        low = starts[-1] + _BLOCK // 2
+        starts.append(low + int(np.argmin(common[low : low + _BLOCK])) + 1)
+    return np.stack([rows, np.repeat(starts, np.diff([*starts, n]))])
 
 
 def _joined_once(vectors: Vectors, groups: IntArray) -> IntArray:
@@ -550,8 +562,8 @@ def _linked(near: npt.NDArray[np.integer[Any]]) -> IntArray:
     return np.stack([having, near[having].astype(np.int64)])
 
 
-def _within(vectors: Vectors, real: Corpus, groups: IntArray | None) -> str:
-    """Return how real texts of different groups come in pairs and more, in words; empty where they do not.
+def _within(vectors: Vectors, side: Corpus, name: str, groups: IntArray | None) -> str:
+    """Return how texts of different groups of a side come in pairs and more, in words; empty where they do not.
 
     Limits lie above what independent text of 25 kinds has: of texts that are the nearest of their nearest .51 at 200
     texts and .44 at 2,000, and of those whose two nearest are near to each other .67 and .44. Four short answers a
@@ -559,7 +571,7 @@ def _within(vectors: Vectors, real: Corpus, groups: IntArray | None) -> str:
     nothing in the texts tells these from a kind of text with many topics. Near-copies count unless so many texts stand
     twice that others would stand three times by chance, as they do.
     """
-    n = len(real)
+    n = len(side)
     if n < _FEWEST_WITHIN:
         return ""
     places, _ = vectors.nearest(_LISTED, groups=groups)
@@ -567,12 +579,12 @@ def _within(vectors: Vectors, real: Corpus, groups: IntArray | None) -> str:
     nearest = places[:, 0].astype(np.int64)
     mutual = float(np.mean((nearest != NONE) & (nearest[nearest] == ids)))
     if mutual >= 0.5 + 1.6 / math.sqrt(n):
-        return f"real texts come in pairs ({100 * mutual:.0f} % are the nearest of their nearest)"
+        return f"{name} texts come in pairs ({100 * mutual:.0f} % are the nearest of their nearest)"
     if (triples := _triples(places)) >= 0.55 + 3.5 / math.sqrt(n):
-        return f"real texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
-    share = _near_copies(vectors, nearest, real.lengths)
-    if share >= _COPIES and _expected_repeats(real) < -math.log(_TOO_REGULAR):
-        return f"{100 * share:.0f} % of the real texts are copied nearly word by word"
+        return f"{name} texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
+    share = _near_copies(vectors, nearest, side.lengths)
+    if share >= _COPIES and _expected_repeats(side) < -math.log(_TOO_REGULAR):
+        return f"{100 * share:.0f} % of the {name} texts are copied nearly word by word"
     return ""
 
 
@@ -642,14 +654,14 @@ def _rows(vectors: Vectors, n_generated: int, n_real: int) -> IntArray | None:
     return np.stack([rows, n_generated + rows]) if together else None
 
 
-def _are_runs(vectors: Vectors, side: Corpus, first: int) -> bool:
-    """Return whether neighbouring rows have more in common than rows some way off; `first`: where `side` begins."""
+def _are_runs(vectors: Vectors, side: Corpus) -> bool:
+    """Return whether neighbouring rows have more in common than rows some way off."""
     n = len(side)
     if n < _FEWEST + 6 * _NEXT_TO or _is_sorted(side):
         return False
     rows = np.arange(n)
     lags = stream(0, "dependence", "runs").permutation(np.arange(_NEXT_TO, 5 * _NEXT_TO))[:_N_SHIFTS]
-    return _exceeds(vectors, first + rows, first + (rows + 1) % n, first, n, lags)
+    return _exceeds(vectors, rows, (rows + 1) % n, 0, n, lags)
 
 
 def _is_sorted(side: Corpus) -> bool:
@@ -666,20 +678,22 @@ def _exceeds(vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: 
 
 
 def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int) -> Finding | None:
-    """Return the finding that texts of both sides are not independent, or None."""
-    if not found.is_found:
+    """Return the finding that texts are not independent, or None, also where that is true of real text by itself."""
+    if not found.is_found or (found.is_of_real and found.can_be_told):
         return None
     done, remedy, partners = "Even so, nothing can be told", "Give", ""
-    if CROSSING in found.kinds or ROWS in found.kinds:
+    if found.is_across:
         partners = "Metrics of overlap and of vectors take a partner for closeness. "
     if found.can_be_told:
-        done = f"Neighbours are kept together in {found.n_groups:,} groups, the units of every fold and interval"
+        done = (
+            f"What was found together is kept together in {found.n_groups:,} groups, the units of folds and intervals"
+        )
         remedy = "To be exact, give"
     return Finding(
         "dependent-texts",
         "warning",
         name,
-        f"Texts are not independent: {'; '.join(found.words)} ({_p(found.test.p_value)}). {partners}{done}.",
+        f"Texts are not independent: {'; '.join(found.words)}{_p(found.test)}. {partners}{done}.",
         found.test.n_crossing,
         found.test.n_crossing,
         n_generated,
@@ -692,19 +706,23 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
     )
 
 
-def _p(p_value: float) -> str:
-    return f"p {p_value:.2g}" if p_value > 1e-300 else "p below 1e-300"
+def _p(test: CrossingTest) -> str:
+    """Return a p-value that says something, in brackets."""
+    p_value = test.p_value
+    return "" if p_value >= _ALPHA else f" (p {p_value:.2g})" if p_value > 1e-300 else " (p below 1e-300)"
 
 
 def dependent_real_texts(within: Within, n_real: int) -> Finding | None:
     """Return the finding that real text depends within itself, or None."""
-    if not within.kinds:
+    if not within.kinds or within.groups is None:
         return None
+    n_groups = len(np.unique(within.groups))
     return Finding(
         "dependent-texts",
         "warning",
         REAL,
-        f"Real texts are not independent: {'; '.join(within.words)}.",
+        f"Real texts are not independent: {'; '.join(within.words)}. What belongs together is kept together: "
+        f"{n_groups:,} groups are the units of folds and intervals.",
         0,
         n_real,
         0,

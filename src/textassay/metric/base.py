@@ -262,9 +262,9 @@ class Metric:
     def estimate_examined(self, texts: Examined, *, seed: int = 0) -> Estimate:
         """Return the value and interval for texts whose independence was examined.
 
-        Of dependent texts that may as well repeat themselves of their own accord, the detail ``as_independent`` has the
-        value that takes each for an independent draw. Where nothing can be told, there is no interval, and no value of
-        a metric that classifies texts.
+        Where texts of a side depend on each other, the detail ``as_independent`` has the value that takes each for an
+        independent draw; where both are far apart and a generator that repeats itself looks the same, there is nothing
+        to rank it by. Where nothing can be told, there is no interval, and no value of a metric that classifies texts.
         """
         found = texts.dependence
         by_prompt = "prompts" in self.declaration.needs
@@ -286,11 +286,13 @@ class Metric:
         estimate = replace(estimate, signature=Signature(settings))
         if not found.can_be_told:
             return replace(estimate, interval=None, evidence=None)
-        if found.may_be_collapse and self.declaration.classifies:
+        if not found.is_across and found.is_found and self.declaration.classifies:
             alone = self.estimate(*texts.declared, seed=seed)
             low, high = (None, None) if alone.interval is None else (alone.interval.low, alone.interval.high)
             details = {**estimate.details, "as_independent": {"value": alone.value, "low": low, "high": high}}
-            return replace(estimate, details=details)
+            estimate = replace(estimate, details=details)
+            if found.may_be_collapse and _are_apart(estimate.interval, alone.interval):
+                return replace(estimate, evidence=None)
         return estimate
 
     def estimate(self, generated: Corpus, real: Corpus, *, seed: int = 0) -> Estimate:
@@ -342,6 +344,11 @@ class Metric:
             details={**self._encoder_detail, **computed.details},
             evidence=None if interval is None else evidence,
         )
+
+
+def _are_apart(one: Interval | None, other: Interval | None) -> bool:
+    """Return whether two intervals have nothing in common, or one is missing."""
+    return one is None or other is None or one.high < other.low or other.high < one.low
 
 
 def _of_all(corpus: Corpus, terms: Terms | None) -> FloatArray | None:

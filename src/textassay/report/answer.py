@@ -9,7 +9,7 @@ from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
 from textassay.report.digest import Digest
 from textassay.report.draws import drawn_sentences
 from textassay.report.kinds import family_of
-from textassay.report.number import NOT_VALID, count, interval, level, number, p_value
+from textassay.report.number import NOT_VALID, count, interval, level, number, p_value, span
 from textassay.report.words import join_words
 
 _DIRECTIONS = {
@@ -154,13 +154,24 @@ def _encoder(metric: str) -> str | None:
 
 def _untold(digest: Digest, metric: str) -> list[str]:
     """Return a sentence on generators of which nothing can be told."""
-    names = [name for name in digest.generators if (digest.cells[name, metric].error or "").startswith(NOT_VALID)]
-    if not names:
-        return []
-    return [
+    names = [name for name in digest.generators if _is_not_valid(digest.cells[name, metric].error or "")]
+    told = [
         f"Of {join_words(names)} nothing can be told by {metric}: its texts depend on real ones in ways that cannot be "
         "found out; say which belong together."
-    ]
+    ] * bool(names)
+    for name in digest.generators:
+        draws, own = digest.detail(name, metric, "as_independent"), digest.estimate(name, metric)
+        if draws is None or own is None or own.interval is None or draws["low"] is None:
+            continue
+        if draws["low"] > own.interval.high or draws["high"] < own.interval.low:
+            places = digest.places(metric)
+            scored = f"{number(draws['value'], places)} {span(draws['low'], draws['high'], places)}"
+            told.append(f"If every text is an independent draw, {name} scores {scored}.")
+    return told
+
+
+def _is_not_valid(reason: str) -> bool:
+    return reason.startswith(NOT_VALID)
 
 
 def _explained(digest: Digest) -> str:
@@ -186,7 +197,7 @@ def _missing(digest: Digest) -> list[str]:
         family = family_of(metric)
         cells = [digest.cells[name, metric] for name in digest.generators if (name, metric) in digest.cells]
         reasons = dict.fromkeys(re.sub(rf"^{re.escape(family)} ", "it ", digest.reason(cell)) for cell in cells)
-        told = f"{metric} has no value: {'; '.join(reasons)}."
+        told = f"{metric} {'is' if all(map(_is_not_valid, reasons)) else 'has no value:'} {'; '.join(reasons)}."
         needed = max((int(found[1]) for reason in reasons if (found := _AT_LEAST.search(reason))), default=0)
         if needed:
             told += (
