@@ -54,7 +54,7 @@ def test_dependent_texts_are_measured_in_groups_and_say_so(metric: Metric) -> No
     generated, real = sides("beginnings, shuffled")
     estimate = measure(metric, generated, real)
     found = examine(generated, real)
-    assert estimate.signature.settings[UNITS] == f"{found.n_groups} groups of nearest neighbours"
+    assert estimate.signature.settings[UNITS] == f"{found.n_groups} groups of texts found together"
     assert found.n_groups is not None
     assert found.n_groups < 1.2 * N
     assert width(estimate) > 0
@@ -86,7 +86,7 @@ def test_where_nothing_can_be_told_dd_is_not_valid() -> None:
     assert estimate.evidence is None
     assert estimate.details == {}
     assert estimate.sizes == {"n_generated": N, "n_real": N}
-    assert UNITS in estimate.signature.settings
+    assert estimate.signature.settings[UNITS] == "unknown"
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -121,7 +121,7 @@ def test_what_crosses_the_sides_is_no_collapse(name: str) -> None:
 def test_texts_written_three_times_are_no_more_than_once(name: str) -> None:
     """As many independent units give an interval as wide; taken for independent, it would be 1 / sqrt(3) as wide."""
     once, thrice, blind = [], [], []
-    for seed in range(5):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         texts = chains(400, rng)
         generated, real = texts[:N], texts[N:]
