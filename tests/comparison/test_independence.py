@@ -95,7 +95,7 @@ def test_it_is_the_first_thing_said() -> None:
     title, answer, *_ = comparison.to_markdown().split("\n\n")
     assert title.startswith("# ")
     assert "dependent texts (same)" in answer
-    assert "groups of texts found together (same)" in comparison.to_markdown()
+    assert "groups of nearest neighbours (same)" in comparison.to_markdown()
 
 
 def test_what_cannot_be_told_has_no_value_no_difference_and_no_rank() -> None:

@@ -213,7 +213,7 @@ def test_what_goes_beyond_groups_that_are_given_is_found() -> None:
     for group in range(N // 2):
         assert len(np.unique(found.groups[0][given == group])) == 1
     assert share_held(pair, found) > 0.9
-    assert found.label == f"{found.n_groups} groups of given ones and texts found together"
+    assert found.label == f"{found.n_groups} groups of given ones and nearest neighbours"
 
 
 def test_each_text_thrice_on_one_side_is_not_a_collapsed_generator() -> None:

@@ -142,7 +142,7 @@ def test_groups_get_the_same_bound() -> None:
         bound = found.details["certified_bound"]
         assert bound["kind"] == "betting"
         assert 0.2 < bound["value"] < found.value
-        assert (found.details["e_value"] is None) == bool(shift)
+        assert found.details["e_value"] > 20
 
 
 def test_too_few_prompts() -> None:

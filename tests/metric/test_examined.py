@@ -54,7 +54,7 @@ def test_dependent_texts_are_measured_in_groups_and_say_so(metric: Metric) -> No
     generated, real = sides("beginnings, shuffled")
     estimate = measure(metric, generated, real)
     found = examine(generated, real)
-    assert estimate.signature.settings[UNITS] == f"{found.n_groups} groups of texts found together"
+    assert estimate.signature.settings[UNITS] == f"{found.n_groups} groups of nearest neighbours"
     assert found.n_groups is not None
     assert found.n_groups < 1.2 * N
     assert width(estimate) > 0
@@ -63,7 +63,9 @@ def test_dependent_texts_are_measured_in_groups_and_say_so(metric: Metric) -> No
     if metric is DD:
         assert alone.value > 0.5
         assert estimate.value < 0.2
-    elif metric is not METRICS["fed"]:  # whose encoder is fitted by groups; of others, the value stays
+    elif metric.name == "fed":  # nor does its encoder see a text that belongs to what it encodes
+        assert estimate.value < 0.8 * alone.value
+    else:  # what is measured stays; how sure it is, does not
         assert estimate.value == pytest.approx(alone.value, rel=0.05)
 
 
@@ -128,9 +130,9 @@ def test_texts_written_three_times_are_no_more_than_once(name: str) -> None:
         once.append(width(measure(metric, *sides_of(generated, real))))
         thrice.append(width(measure(metric, *repeated)))
         blind.append(width(measure(metric, *repeated, independent=True)))
-    # The encoder of fed learns from three times as many texts, and the value and its spread are smaller
-    assert np.mean(thrice) > (0.6 if name == "fed" else 0.85) * np.mean(once)
-    assert np.mean(blind) < 0.85 * np.mean(thrice)  # the control
+    # The encoder of fed learns from three times as many texts: over 40 draws, its spread is .0075 where it is .0091
+    assert np.median(thrice) > (0.65 if name == "fed" else 0.8) * np.median(once)
+    assert np.median(blind) < 0.85 * np.median(thrice)  # the control
 
 
 def test_one_text_passed_twice_is_not_examined() -> None:

@@ -10,10 +10,11 @@ is in two pairs. Where a and b are the densities of both samples at a place, ind
 pairs as among all. So the upper tail of a binomial with one half is a p-value, the smallest one counts, times how many
 there are. Samples that differ cross the sides less often, which makes it conservative.
 
-What belongs together. Each text is linked with its nearest neighbour, equal texts with one another, and groups are what
-links connect. They are made without a look at sides, so under "no difference" sides stay exchangeable in a group. They
-cost independent text some of its difference and hide that a generator repeats itself, so they are used where the test
-or the order of rows says that texts are dependent, or the real text depends within itself.
+What belongs together. Equal texts, and those of a group that was given, are linked with the nearest other text, and
+groups are what links connect. They are made without a look at sides, so under "no difference" sides stay exchangeable
+in a group. They cost independent text some of its difference and hide that a generator repeats itself, so they are used
+where the test or the order of rows says that texts are dependent, or the real text depends within itself. A side that
+depends within itself alone is grouped alone.
 
 What is left. The test again, with neighbours in other groups. While it is significant, or the real text still depends
 within itself, each group is linked with its nearest other group; where that does not end it, nothing can be told.
@@ -139,7 +140,7 @@ class Dependence:
             return ""
         if not self.can_be_told:
             return "unknown"
-        return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}texts found together"
+        return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}nearest neighbours"
 
     @property
     def reason(self) -> str:
@@ -280,22 +281,26 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     base = _together(sides)
     is_across = test.p_value < _ALPHA or rows is not None
     is_divided = test.overall >= _FEW_CROSS and (WITHIN in within.kinds or RUNS in {*within.kinds} & {*own.kinds})
-    if is_across or is_divided:
+    is_alone = not (is_across or is_divided)
+    of_real = Vectors.of([real])
+    if is_alone:
+        groups = _side_by_side(own.groups, within.groups, declared, sides)
+        left = tested.test(groups)
+        is_alone = left.p_value >= _ALPHA  # else copies hid what crosses the sides
+        is_across = not is_alone
+        holds = WITHIN not in within.kinds or not _within(of_real, real, "real", groups[n_generated:])
+        base = connected([_as_links(groups), _as_links(base)], len(vectors))  # what rows say stays together
+    if not is_alone:
         candidates = _candidates(vectors, base)
         if rows is not None:
             candidates = chain([connected([_as_links(base), rows], len(vectors))], candidates)
-    else:
-        apart = _side_by_side(own.groups, within.groups, declared, sides)
-        joined = connected([_as_links(apart), _as_links(base)], len(vectors))  # texts that both sides have by chance
-        candidates = chain([apart], _candidates(vectors, joined))
-    of_real = Vectors.of([real])
-    for number, groups in enumerate(candidates):
-        left = tested.test(groups)
-        holds = left.p_value >= _ALPHA_LEFT and (number < _WITHOUT_JOINING or left.overall <= _MOST_LEFT)
-        if holds and WITHIN in within.kinds:
-            holds = not _within(of_real, real, "real", groups[n_generated:])
-        if holds or (_largest(groups) > _MOST_TOGETHER and (number or rows is None)):
-            break
+        for number, groups in enumerate(candidates):
+            left = tested.test(groups)
+            holds = left.p_value >= _ALPHA_LEFT and (number < _WITHOUT_JOINING or left.overall <= _MOST_LEFT)
+            if holds and WITHIN in within.kinds:
+                holds = not _within(of_real, real, "real", groups[n_generated:])
+            if holds or (_largest(groups) > _MOST_TOGETHER and (number or rows is None)):
+                break
     if rows is None and declared is None and CROSSING in kinds:
         holds = holds and not tested.are_too_unlike()
     return Dependence(
@@ -308,7 +313,7 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         is_declared=declared is not None,
         is_of_real=not is_across and not own.kinds,
         is_across=is_across,
-        may_be_collapse=not is_across and not is_divided and own.kinds == (WITHIN,),
+        may_be_collapse=is_alone and own.kinds == (WITHIN,),
         holds=holds,
     )
 
@@ -342,7 +347,9 @@ def neighbours_of(more: Corpus, generated: Corpus, real: Corpus) -> IntArray | N
     vectors = Vectors.of([more, both])
     if _Tested.of(vectors, [more, both]).test(None).p_value >= _ALPHA:
         return None
-    starts, ends = _linked(vectors.nearest(1)[0][:, 0])
+    near = vectors.nearest(1)[0][:, 0]
+    starts = np.flatnonzero(near != NONE)
+    ends = near[starts].astype(np.int64)
     crosses = (starts < len(more)) != (ends < len(more))
     pairs = np.sort(np.stack([starts[crosses], ends[crosses]], axis=1), axis=1)
     return np.unique(pairs - [0, len(more)], axis=0)
@@ -501,22 +508,22 @@ def _together(sides: Sequence[Corpus]) -> IntArray:
 def _candidates(vectors: Vectors, base: IntArray) -> Iterator[IntArray]:
     """Yield groups that might do, small ones first: `base`, of equal texts and what was given; with neighbours; more.
 
-    Where texts come in threes and more, each is linked with the three nearest that list it among theirs, too.
-    Last, each group is joined with its nearest one, again and again.
+    Each group is joined with its nearest one; where texts come in threes and more, each text also with the three
+    nearest that list it among theirs, too. Last, each group is joined with its nearest one, again and again.
     """
     yield base
-    places, _ = vectors.nearest(_LISTED, groups=base)
-    links = [_as_links(base), _linked(places[:, 0])]
-    groups = connected(links, len(base))
+    places, cosines = vectors.nearest(_LISTED, groups=base)
+    groups = _joined_once(base, places[:, 0], cosines[:, 0])
     if _triples(places) >= _SEVERAL:
         mutual = (places[places] == np.arange(len(base))[:, None, None]).any(axis=2) & (places != NONE)
         ones, which = np.nonzero(mutual)
-        more = connected([*links, np.stack([ones, places[ones, which].astype(np.int64)])], len(base))
+        more = connected([_as_links(groups), np.stack([ones, places[ones, which].astype(np.int64)])], len(base))
         if _largest(more) <= _MOST_TOGETHER:
             groups = more
     yield groups
     for _ in range(_MOST_ROUNDS):
-        groups = _joined_once(vectors, groups)
+        places, cosines = vectors.nearest(1, groups=groups)
+        groups = _joined_once(groups, places[:, 0], cosines[:, 0])
         yield groups
 
 
@@ -545,9 +552,8 @@ def _blocks(vectors: Vectors, side: Corpus) -> IntArray:
     return np.stack([rows, np.repeat(starts, np.diff([*starts, n]))])
 
 
-def _joined_once(vectors: Vectors, groups: IntArray) -> IntArray:
-    """Return groups of which each is joined with its nearest one."""
-    near, cosines = (of_first[:, 0] for of_first in vectors.nearest(1, groups=groups))
+def _joined_once(groups: IntArray, near: npt.NDArray[np.int32], cosines: npt.NDArray[np.float64]) -> IntArray:
+    """Return groups of which each is joined with its nearest one; `near`, `cosines`: of the texts, in other groups."""
     order = np.lexsort((-cosines, groups))
     best = order[np.flatnonzero(np.diff(groups[order], prepend=-1))]
     best = best[near[best] != NONE]
@@ -557,12 +563,6 @@ def _joined_once(vectors: Vectors, groups: IntArray) -> IntArray:
 def _largest(groups: IntArray) -> float:
     """Return the share of the texts in the largest group."""
     return float(np.bincount(np.unique(groups, return_inverse=True)[1].reshape(-1)).max() / len(groups))
-
-
-def _linked(near: npt.NDArray[np.integer[Any]]) -> IntArray:
-    """Return links of texts with their nearest ones, shape (2, n)."""
-    having = np.flatnonzero(near != NONE)
-    return np.stack([having, near[having].astype(np.int64)])
 
 
 def _within(vectors: Vectors, side: Corpus, name: str, groups: IntArray | None) -> str:

@@ -54,7 +54,7 @@ class Finding(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
-        return asdict(self)
+        return {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Finding":

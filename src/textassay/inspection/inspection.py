@@ -92,7 +92,8 @@ def inspect(
     for number, name in enumerate(others, start=1):
         pair = Pair(all_surfaces[number], all_surfaces[0], name)
         findings += _compare(pair, train_keys)
-    return Findings([*dependent, *findings])
+    same = {one.generator for one in findings if one.kind == "same-text"}  # which says it all
+    return Findings([*(one for one in dependent if one.generator not in same), *findings])
 
 
 def inspect_corpus(corpus: Corpus, *, name: str) -> list[Finding]:
