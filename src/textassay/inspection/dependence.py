@@ -609,28 +609,37 @@ def _near_copies(vectors: Vectors, nearest: IntArray, lengths: IntArray) -> floa
 
 
 def _copies(side: Corpus, name: str) -> str:
-    """Return how texts are repeated as independent draws do not repeat texts, in words; empty where they are not."""
-    for j, expected, lacking, n_times in _repeats(side):
-        if pdtr(n_times[j + 1], expected) < _TOO_REGULAR or lacking > _LACKING:
-            return f"{int(n_times[j]):,} {name} texts stand exactly {_times(j)}{_passes(side)}"
+    """Return how texts are repeated as independent draws do not repeat texts, in words; empty where they are not.
+
+    Of all texts, then of the longer half: short ones are repeated by chance, which hides copies of others.
+    """
+    for which, rows in ((f"{name} texts", side.lengths > 0), (f"of the longer {name} texts", _longer(side))):
+        for j, expected, lacking, n_times in _repeats(side, rows):
+            if pdtr(n_times[j + 1], expected) < _TOO_REGULAR or lacking > _LACKING:
+                return f"{int(n_times[j]):,} {which} stand exactly {_times(j)}{_passes(side, rows)}"
     return ""
+
+
+def _longer(side: Corpus) -> npt.NDArray[np.bool_]:
+    """Return which texts are longer than half of them, a mask of shape (N,)."""
+    return side.lengths > (np.median(side.lengths) if len(side) else 0)
 
 
 def _repeat_by_chance(side: Corpus) -> bool:
     """Return whether so many texts stand twice that others would stand three times by chance, and do."""
-    repeats = list(_repeats(side))
+    repeats = list(_repeats(side, side.lengths > 0))
     expected = max((expected for _, expected, _, _ in repeats), default=0.0)
     lacking = max((lacking for _, _, lacking, _ in repeats), default=0.0)
     return expected >= -math.log(_TOO_REGULAR) and lacking < _LACKING_BESIDE
 
 
-def _repeats(side: Corpus) -> Iterator[tuple[int, float, float, IntArray]]:
+def _repeats(side: Corpus, rows: npt.NDArray[np.bool_]) -> Iterator[tuple[int, float, float, IntArray]]:
     """Yield numbers j from 2, how many texts would stand j + 1 times by chance, and how many stand j times.
 
     The first is a limit that chance seldom falls below; then, by how many standard errors more are expected than there
     are.
     """
-    _, times = np.unique(sentence_keys(side)[side.lengths > 0], return_counts=True)
+    _, times = np.unique(sentence_keys(side)[rows], return_counts=True)
     n_times = np.bincount(times, minlength=int(times.max(initial=0)) + 2)
     for j in range(2, len(n_times) - 1):
         before, here, after = n_times[j - 1] + 1, n_times[j], n_times[j + 1]
@@ -645,11 +654,11 @@ def _times(j: int) -> str:
     return "twice" if j == 2 else f"{j} times"
 
 
-def _passes(side: Corpus) -> str:
+def _passes(side: Corpus, rows: npt.NDArray[np.bool_]) -> str:
     """Return how many rows lie between copies, in words, where most lie equally far apart."""
-    keys = sentence_keys(side)[side.lengths > 0]
+    keys = sentence_keys(side)[rows]
     order = np.argsort(keys, kind="stable")
-    gaps = np.diff(np.flatnonzero(side.lengths > 0)[order])[keys[order][1:] == keys[order][:-1]]
+    gaps = np.diff(np.flatnonzero(rows)[order])[keys[order][1:] == keys[order][:-1]]
     lags, counts = np.unique(gaps, return_counts=True)
     if not len(lags) or counts.max() < 0.5 * counts.sum():
         return ""

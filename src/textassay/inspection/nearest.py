@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LEAST_TEXTS = 50  # features of at most so many texts always count
-_MOST_PRODUCTS = 100_000_000  # about 0.2 s
+_MOST_PRODUCTS = 30_000_000  # about 0.05 s
 _TEXTS_AT_ONCE = 4096
 NONE = -1
 

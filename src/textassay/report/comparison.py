@@ -22,6 +22,7 @@ from textassay.comparison import (
 from textassay.corpus import join_letters, parse_json, read_document
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
+from textassay.inspection import Finding
 from textassay.metric import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
@@ -76,7 +77,7 @@ from textassay.report.prompted import prompted_line, prompted_parts
 from textassay.report.reading import reading_guide
 from textassay.report.sentences import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.report.terminal import shown_columns
-from textassay.report.words import join_words, shorten, slug
+from textassay.report.words import excerpt, join_words, shorten, slug
 from textassay.storage import Content, output_folder, write_files
 
 RESULT_COLUMNS = (
@@ -101,6 +102,7 @@ _MOST_IN_FULL = 4  # generators of which both is shown: what they say too often 
 _LEAST_PHRASE = 12  # characters
 _ENDS = {"<sos>": "at the start", "<eos>": "at the end"}
 _MOST_NAMED = 4
+_PAIR_WIDTH = 30  # characters of a text in a warning
 _FLOORS = (
     "Held-out real text against the real text.",
     "Real text on both sides, half against half: what text that cannot be told apart looks like.",
@@ -115,7 +117,7 @@ def comparison_document(comparison: Comparison, examples: Mapping[str, Examples]
     sections = [
         _warnings(digest),
         *([section("The main metrics", main_metrics_table(digest),
-                   *notes(_mark_note(digest, main), *_below(digest, main), _units_told(digest)))]
+                   *notes(_mark_note(digest, main), *_below(digest, main)))]
           if has_headline and len(digest.metrics) > 1 else []),
         *([_headline(digest, digest.headline)] if digest.headline is not None else []),
         *(_kind(digest, kind) for kind in digest.kinds),
@@ -299,7 +301,7 @@ def warning_messages(digest: Digest) -> list[str]:
     for group in digest.grouped_findings():
         if group[0].severity == "warning":
             others = [f"{finding.generator} ({count(finding.count_generated)})" for finding in group[1:]]
-            messages.append(_message(f"{group[0].generator}: {group[0].message}", others, group[0].remedy))
+            messages.append(_message(f"{group[0].generator}: {_with_pairs(group[0])}", others, group[0].remedy))
     shown = {family_of(metric) for metric in main_table(digest)}
     for warning, subjects in digest.grouped_warnings():
         words = {*warning.replace(":", " ").replace(",", " ").split(), *subjects}
@@ -307,6 +309,12 @@ def warning_messages(digest: Digest) -> list[str]:
         if not about or about & shown:
             messages.append(_message(warning, subjects))
     return messages
+
+
+def _with_pairs(finding: Finding) -> str:
+    """Return the message of a finding with the pairs that it shows, side by side."""
+    pairs = [" | ".join(f'"{excerpt(text, _PAIR_WIDTH)}"' for text in pair) for pair in finding.pairs]
+    return f"{finding.message} Generated | real: {'; '.join(pairs)}." if pairs else finding.message
 
 
 def legend(digest: Digest, metrics: Sequence[str], *, marks: bool = True) -> str:
@@ -470,7 +478,7 @@ def _caption_settings(digest: Digest) -> str:
     parts += [] if encoder is None else [f"encoder {encoder}"]
     parts += [f"{level(comparison.level)} intervals", f"seed {comparison.seed}", f"textassay {comparison.version}"]
     text = ", ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}. {_units_told(digest)}".rstrip()
 
 
 def _headline(digest: Digest, metric: str) -> Section:
