@@ -66,6 +66,7 @@ _NEXT_TO, _BLOCK = 10, 20  # rows
 _FEW_CROSS = 0.35  # share of pairs up to which rows next to one another belong together, and not to the other side
 _UNEQUAL = 1.25  # ratio of sizes from which the larger side is thinned for the test
 _TOO_REGULAR = 1e-3  # chance of so few texts that stand once more often
+_LACKING, _LACKING_BESIDE = 3.0, 1.75  # the same in standard errors; where near-copies are many, independent text: 1.5
 _MOST_TOGETHER = 0.2  # of the texts in one group: folds of a fifth cannot hold more
 _N_SHOWN = 3
 
@@ -288,6 +289,7 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         is_alone = left.p_value >= _ALPHA  # else copies hid what crosses the sides
         is_across = not is_alone
         holds = WITHIN not in within.kinds or not _within(of_real, real, "real", groups[n_generated:])
+        base = connected([_as_links(groups), _as_links(base)], len(vectors))  # what rows say stays together
     if not is_alone:
         candidates = _candidates(vectors, base)
         if rows is not None:
@@ -584,7 +586,7 @@ def _within(vectors: Vectors, side: Corpus, name: str, groups: IntArray | None) 
     if (triples := _triples(places)) >= 0.55 + 3.5 / math.sqrt(n):
         return f"{name} texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
     share = _near_copies(vectors, nearest, side.lengths)
-    if share >= _COPIES and _expected_repeats(side) < -math.log(_TOO_REGULAR):
+    if share >= _COPIES and not _repeat_by_chance(side):
         return f"{100 * share:.0f} % of the {name} texts are copied nearly word by word"
     return ""
 
@@ -611,10 +613,9 @@ def _copies(side: Corpus, name: str) -> str:
 
     Of all texts, then of the longer half: short ones are repeated by chance, which hides copies of others.
     """
-    texts = side.lengths > 0
-    for which, rows in ((f"{name} texts", texts), (f"of the longer {name} texts", _longer(side))):
-        for j, expected, n_times in _repeats(side, rows):
-            if pdtr(n_times[j + 1], expected) < _TOO_REGULAR:
+    for which, rows in ((f"{name} texts", side.lengths > 0), (f"of the longer {name} texts", _longer(side))):
+        for j, expected, lacking, n_times in _repeats(side, rows):
+            if pdtr(n_times[j + 1], expected) < _TOO_REGULAR or lacking > _LACKING:
                 return f"{int(n_times[j]):,} {which} stand exactly {_times(j)}{_passes(side, rows)}"
     return ""
 
@@ -624,19 +625,29 @@ def _longer(side: Corpus) -> npt.NDArray[np.bool_]:
     return side.lengths > (np.median(side.lengths) if len(side) else 0)
 
 
-def _expected_repeats(side: Corpus) -> float:
-    """Return how many texts would stand once more often by chance, the most over all numbers of times."""
-    return max((expected for _, expected, _ in _repeats(side, side.lengths > 0)), default=0.0)
+def _repeat_by_chance(side: Corpus) -> bool:
+    """Return whether so many texts stand twice that others would stand three times by chance, and do."""
+    repeats = list(_repeats(side, side.lengths > 0))
+    expected = max((expected for _, expected, _, _ in repeats), default=0.0)
+    lacking = max((lacking for _, _, lacking, _ in repeats), default=0.0)
+    return expected >= -math.log(_TOO_REGULAR) and lacking < _LACKING_BESIDE
 
 
-def _repeats(side: Corpus, rows: npt.NDArray[np.bool_]) -> Iterator[tuple[int, float, IntArray]]:
-    """Yield numbers j from 2, how many texts would at least stand j + 1 times by chance, and how many stand j times."""
+def _repeats(side: Corpus, rows: npt.NDArray[np.bool_]) -> Iterator[tuple[int, float, float, IntArray]]:
+    """Yield numbers j from 2, how many texts would stand j + 1 times by chance, and how many stand j times.
+
+    The first is a limit that chance seldom falls below; then, by how many standard errors more are expected than there
+    are.
+    """
     _, times = np.unique(sentence_keys(side)[rows], return_counts=True)
     n_times = np.bincount(times, minlength=int(times.max(initial=0)) + 2)
     for j in range(2, len(n_times) - 1):
-        at_least = chdtri(2 * n_times[j], 1 - _TOO_REGULAR) / 2 if n_times[j] else 0.0
-        at_most = chdtri(2 * (n_times[j - 1] + 1), _TOO_REGULAR) / 2
-        yield j, j / (j + 1) * at_least**2 / at_most, n_times
+        before, here, after = n_times[j - 1] + 1, n_times[j], n_times[j + 1]
+        at_least = chdtri(2 * here, 1 - _TOO_REGULAR) / 2 if here else 0.0
+        at_most = chdtri(2 * before, _TOO_REGULAR) / 2
+        likely = j / (j + 1) * here * (here - 1) / before
+        lacking = (likely - after) / math.sqrt(likely + likely**2 * (4 / here + 1 / before)) if here > 1 else 0.0
+        yield j, j / (j + 1) * at_least**2 / at_most, lacking, n_times
 
 
 def _times(j: int) -> str:
