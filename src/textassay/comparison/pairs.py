@@ -22,7 +22,7 @@ from scipy.special import stdtr, stdtrit
 from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
 from textassay.estimate import Estimate
-from textassay.inspection import connected
+from textassay.inspection import UNKNOWN, connected
 from textassay.resampling import GroupedTerms, Terms, holm, independent_samples
 
 FloatArray = npt.NDArray[np.float64]
@@ -76,7 +76,8 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
     """Return the rank interval of every generator under one metric; none where the metric has no direction.
 
     It runs from 1 + the number of significantly better generators to n - the number of significantly worse ones, among
-    the n generators that have a value. A generator that cannot be compared with any other has no rank.
+    the n generators that have a value. A generator that cannot be compared with any other has no rank, nor has one
+    whose texts depend on each other in unknown groups.
     """
     if not results or results[0].better == "neither":
         return []
@@ -88,6 +89,7 @@ def rank_intervals(results: Sequence[Result], pairs: Sequence[PairDifference], *
         if result.estimate is not None
         and math.isfinite(result.estimate.value)
         and (result.generator in compared or not compared)
+        and result.estimate.signature.settings.get("units") != UNKNOWN
     ]
     better = dict.fromkeys(able, 0)
     worse = dict.fromkeys(able, 0)

@@ -200,7 +200,7 @@ def compare(
     independent
         Whether to take texts for independent draws without a look at them. By default they are examined: where nearest
         neighbours are of opposite sides too often, or the real text repeats itself, a text and its neighbours are one
-        unit of folds and errors, and where that is not enough, dd has no value and nothing has a rank.
+        unit of folds and errors, and where that is not enough, dd has no value and the generator has no rank.
     seed
         At least 0; the same seed gives the same numbers with any number of workers.
     workers

@@ -1,5 +1,6 @@
 from textassay.inspection.checks import CHARACTERS as CHARACTERS
 from textassay.inspection.checks import UNSPACED as UNSPACED
+from textassay.inspection.dependence import UNKNOWN as UNKNOWN
 from textassay.inspection.dependence import Dependence as Dependence
 from textassay.inspection.dependence import Examined as Examined
 from textassay.inspection.dependence import Independence as Independence

@@ -70,6 +70,7 @@ _LACKING, _LACKING_BESIDE = 3.0, 1.75  # the same in standard errors; where near
 _MOST_TOGETHER = 0.2  # of the texts in one group: folds of a fifth cannot hold more
 _N_SHOWN = 3
 
+UNKNOWN = "unknown"  # what belongs together: said by signatures of what is measured nevertheless, without an interval
 CROSSING, WITHIN, ROWS, RUNS, COPIES = "across sides", "within a side", "rows", "runs", "copies"
 
 
@@ -139,7 +140,7 @@ class Dependence:
         if not self.is_found:
             return ""
         if not self.can_be_told:
-            return "unknown"
+            return UNKNOWN
         return f"{self.n_groups} groups of {'given ones and ' if self.is_declared else ''}nearest neighbours"
 
     @property
