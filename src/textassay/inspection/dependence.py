@@ -62,6 +62,7 @@ _DECIMALS = 5  # of cosines; what differs by less is rounding
 _FEWEST, _FEWEST_WITHIN = 40, 150  # texts, for the order of rows, and for these shares
 _ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
 _N_SHIFTS = 20
+_LEAST_RUNS = 1.3  # sentences of paragraphs: 6; captions in the order of a public file: 1.2
 _NEXT_TO, _BLOCK = 10, 20  # rows
 _FEW_CROSS = 0.35  # share of pairs up to which rows next to one another belong together, and not to the other side
 _UNEQUAL = 1.25  # ratio of sizes from which the larger side is thinned for the test
@@ -684,7 +685,7 @@ def _are_runs(vectors: Vectors, side: Corpus) -> bool:
         return False
     rows = np.arange(n)
     lags = stream(0, "dependence", "runs").permutation(np.arange(_NEXT_TO, 5 * _NEXT_TO))[:_N_SHIFTS]
-    return _exceeds(vectors, rows, (rows + 1) % n, 0, n, lags)
+    return _exceeds(vectors, rows, (rows + 1) % n, 0, n, lags, least=_LEAST_RUNS)
 
 
 def _is_sorted(side: Corpus) -> bool:
@@ -693,11 +694,17 @@ def _is_sorted(side: Corpus) -> bool:
     return texts == sorted(texts)
 
 
-def _exceeds(vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: int, lags: IntArray) -> bool:
-    """Return whether pairs have more in common than those that are shifted by each of `lags` among `n` rows."""
+def _exceeds(
+    vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: int, lags: IntArray, *, least: float = 1.0
+) -> bool:
+    """Return whether pairs have more in common than those that are shifted by each of `lags` among `n` rows.
+
+    `least`: how many times as much.
+    """
     here = float(vectors.cosines(ones, others).mean())
     shifted = np.array([vectors.cosines(ones, first + (others - first + lag) % n).mean() for lag in lags.tolist()])
-    return here - float(shifted.mean()) > _ORDERED * max(float(shifted.std(ddof=1)), 1e-12)
+    mean, spread = float(shifted.mean()), float(shifted.std(ddof=1))
+    return here - mean > _ORDERED * max(spread, 1e-12) and here > least * mean
 
 
 def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int) -> Finding | None:
