@@ -284,13 +284,17 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
     is_across = test.p_value < _ALPHA or rows is not None
     is_divided = test.overall >= _FEW_CROSS and (WITHIN in within.kinds or RUNS in {*within.kinds} & {*own.kinds})
     is_alone = not (is_across or is_divided)
-    of_real = Vectors.of([real])
+    of_real = Vectors.of([real]) if WITHIN in within.kinds else None
+
+    def real_holds(groups: IntArray) -> bool:
+        return of_real is None or not _within(of_real, real, "real", groups[n_generated:])
+
     if is_alone:
         groups = _side_by_side(own.groups, within.groups, declared, sides)
         left = tested.test(groups)
         is_alone = left.p_value >= _ALPHA  # else copies hid what crosses the sides
         is_across = not is_alone
-        holds = WITHIN not in within.kinds or not _within(of_real, real, "real", groups[n_generated:])
+        holds = real_holds(groups)
         base = connected([_as_links(groups), _as_links(base)], len(vectors))  # what rows say stays together
     if not is_alone:
         candidates = _candidates(vectors, base)
@@ -299,8 +303,7 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         for number, groups in enumerate(candidates):
             left = tested.test(groups)
             holds = left.p_value >= _ALPHA_LEFT and (number < _WITHOUT_JOINING or left.overall <= _MOST_LEFT)
-            if holds and WITHIN in within.kinds:
-                holds = not _within(of_real, real, "real", groups[n_generated:])
+            holds = holds and real_holds(groups)
             if holds or (_largest(groups) > _MOST_TOGETHER and (number or rows is None)):
                 break
     if rows is None and declared is None and CROSSING in kinds:
