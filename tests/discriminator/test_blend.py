@@ -37,6 +37,12 @@ def test_two_sentences_hardly_move_it_and_many_decide() -> None:
     assert fit_blend(odds(5, 1, (1.0, 0.0)), np.empty((0, 2))).weights == pytest.approx([0.5, 0.5])
 
 
+def test_no_member_is_turned_round_where_texts_come_in_groups() -> None:
+    real, generated = odds(300, 1, (-1.0, 0.3)), odds(300, 2, (1.0, -0.3))
+    assert fit_blend(real, generated).weights[0] < -0.5
+    assert fit_blend(real, generated, in_groups=True).weights == pytest.approx([0.0, 0.6], abs=0.2)
+
+
 def test_sides_weigh_the_same_whatever_their_sizes() -> None:
     even = fit_blend(np.tile([[1.0], [-0.5]], (300, 1)), np.tile([[-1.0], [0.5]], (300, 1)))
     uneven = fit_blend(np.tile([[1.0], [-0.5]], (1500, 1)), np.tile([[-1.0], [0.5]], (300, 1)))

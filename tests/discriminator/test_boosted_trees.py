@@ -8,7 +8,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import BoostedTreesDiscriminator, boosted_trees
+from textassay.discriminator import BoostedTreesDiscriminator, CrossFit, boosted_trees, cross_fit
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution import parallel_map, workers
 
@@ -55,6 +55,21 @@ def test_training_sentences_are_scored_by_models_that_did_not_see_them(monkeypat
     assert train == pytest.approx(new, rel=0.15)
     train, new = ratios(monkeypatch, held_out=False)
     assert train > 2 * new > 0
+
+
+def test_partners_in_different_groups_are_not_turned_into_a_difference() -> None:
+    """Each text stands on both sides: a partner in the training text is wrong of its text each time."""
+    lines = [" ".join(line) for line in np.random.default_rng(1).choice([f"w{n}" for n in range(60)], (400, 8))]
+    real, generated = corpora_from_texts({"real": lines, "generated": lines}).values()
+    trees = BoostedTreesDiscriminator()
+    assert 2 * accuracy(cross_fit(trees, real, generated, folds=3, seed=0)) - 1 > 0.5
+    grouped = (replace(side, groups=1000 * which + np.arange(400)) for which, side in enumerate((real, generated)))
+    assert 2 * accuracy(cross_fit(trees, *grouped, folds=3, seed=0)) - 1 < 0.05
+
+
+def accuracy(fit: CrossFit) -> float:
+    real, generated = fit.correct()
+    return float(real.mean() + generated.mean()) / 2
 
 
 def test_whole_groups_are_left_out_together_on_both_sides() -> None:

@@ -148,9 +148,26 @@ def test_columns_of_training_sentences_know_nothing_of_their_group() -> None:
     features, columns, _ = StackFeatures.fit(counts, skips, everything, every, margin_order=4, column=None)
     sums = counts.describe_own(joint)
     gaps = skips.describe_own(joint)
-    assert columns[:, : sums.shape[1]] == pytest.approx(sums)
-    assert columns[:, sums.shape[1] : sums.shape[1] + gaps.shape[1]] == pytest.approx(gaps)
+    named = dict(zip([*counts.names, *skips.names], columns.T, strict=False))
+    described = dict(zip([*counts.names, *skips.names], np.concatenate([sums, gaps], axis=1).T, strict=True))
+    for name, expected in described.items():
+        if "generated" in name:  # told as the difference from the same of the real side
+            expected = 0.0
+        elif "real" in name:
+            expected = expected - described[name.replace("real", "generated")]
+        assert named[name] == pytest.approx(expected)
     assert columns[:, features.n_straight - 1] == pytest.approx(LinearMargins.fit(marked, joint)[1])
+
+
+@pytest.mark.parametrize("discriminator", [StackDiscriminator(), StackDiscriminator(bends=(0.3,), grid=(3.0,))])
+def test_partners_in_different_groups_are_not_turned_into_a_difference(discriminator: StackDiscriminator) -> None:
+    """Each text stands on both sides: a partner in the training text is wrong of its text each time."""
+    lines = [" ".join(line) for line in np.random.default_rng(1).choice(WORDS, (400, 8))]
+    sides = {"real": lines, "generated": lines}
+    real, generated = corpora_from_texts(sides, vocabulary=VOCABULARY).values()
+    assert discrepancy(cross_fit(discriminator, real, generated, folds=3, seed=0)) > 0.5
+    grouped = (replace(side, groups=1000 * which + np.arange(400)) for which, side in enumerate((real, generated)))
+    assert discrepancy(cross_fit(discriminator, *grouped, folds=3, seed=0)) < 0.05
 
 
 def test_the_same_bits_at_any_number_of_threads_and_in_any_company() -> None:
@@ -303,3 +320,19 @@ def test_the_top_is_where_the_gradient_vanishes_wherever_it_starts(n_rows: int) 
         assert np.linalg.norm(gradient) < 2e-7 * c * n_rows
         again = fit_dense_logistic(columns, is_real, c=c, start=path[-1])
         assert again.log_odds(columns) == pytest.approx(top.log_odds(columns), abs=1e-4)
+
+
+def test_coefficients_that_have_a_least_value_are_where_no_other_is_better() -> None:
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(600, 8))
+    is_real = columns @ [1.0, -1.0, 0.5, -0.5, 0, 0, 0, 0] + rng.normal(size=600) > 0.3
+    least = np.array([0, 0, 0, -np.inf, -np.inf, 0, 0, 0.2])
+    for c, top in zip((0.01, 1.0), dense_logistic_path(columns, is_real, (0.01, 1.0), least=least), strict=True):
+        assert (top.coefficients >= least).all()
+        assert top.coefficients[1] == 0
+        share = is_real.mean()
+        wrong = np.where(is_real, 1 / (2 * share), 1 / (2 * (1 - share))) * (is_real - top.prob_real(columns))
+        gradient = top.coefficients - c * wrong @ ((columns - top.means) / top.scales)
+        at_least = top.coefficients <= least
+        assert np.abs(gradient[~at_least]).max() < 1e-3 * c * 600  # inside, nothing is gained either way
+        assert (gradient[at_least] > -1e-3 * c * 600).all()  # at the least value, nothing by going up

@@ -3,16 +3,19 @@
 Columns are standardised first, so that one strength of regularisation suits all. Tens of columns are fitted by Newton's
 method, which keeps a Hessian while it moves little, hundreds by scikit-learn's L-BFGS. Gradients are in float64, so
 that the minimum does not depend on the Hessian, whose products are in float32. Not by SciPy's ``trust-exact``, which
-forms a Hessian at each step and takes four times as long, nor by scikit-learn's ``newton-cholesky``.
+forms a Hessian at each step and takes four times as long, nor by scikit-learn's ``newton-cholesky``. Where coefficients
+have a least value, SciPy's bounded L-BFGS.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import Bounds, minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -30,6 +33,7 @@ _ROUNDING = 1e-12  # of a loss
 _SMALLEST_STEP = 1e-6
 _LARGER = 1e-4  # of the largest number on a diagonal
 _MOST_ODDS = 700.0  # the exponential of more is infinite
+_LITTLE = 1e-9  # of a loss: bounded L-BFGS ends where it gains no more
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def fit_dense_logistic(
     c: float,
     emphasis: FloatArray | None = None,
     most_newton: int = MANY_COLUMNS,
+    least: FloatArray | None = None,
     start: DenseLogistic | None = None,
 ) -> DenseLogistic:
     """Return the logistic regression of `is_real` on standardised `columns`; both classes weigh the same.
@@ -66,9 +71,11 @@ def fit_dense_logistic(
     `columns`: shape (n_rows, n_columns), finite; `is_real`: shape (n_rows,), both classes present; `c`: inverse
     strength of regularisation, above 0; `emphasis`: scale of each standardised column, shape (n_columns,), above 0: a
     column of 0.5 is held back four times as much as one of 1, which all are where None; `most_newton`: so many columns
-    are fitted by Newton's method, more by L-BFGS; `start`: where Newton's method starts, the fit of like columns.
+    are fitted by Newton's method, more by L-BFGS; `least`: the least coefficient of each column, shape (n_columns,),
+    ``-inf`` where it may be any; `start`: where the search starts, the fit of like columns.
     """
-    return next(dense_logistic_path(columns, is_real, [c], emphasis=emphasis, most_newton=most_newton, start=start))
+    of_path: Any = {"emphasis": emphasis, "most_newton": most_newton, "least": least, "start": start}
+    return next(dense_logistic_path(columns, is_real, [c], **of_path))
 
 
 def dense_logistic_path(
@@ -78,6 +85,7 @@ def dense_logistic_path(
     *,
     emphasis: FloatArray | None = None,
     most_newton: int = MANY_COLUMNS,
+    least: FloatArray | None = None,
     start: DenseLogistic | None = None,
 ) -> Iterator[DenseLogistic]:
     """Yield `fit_dense_logistic` for each strength, each found from the one before."""
@@ -91,7 +99,7 @@ def dense_logistic_path(
     np.subtract(columns, means, out=design[:, :-1])
     np.divide(design[:, :-1], scales, out=design[:, :-1])
     design[:, -1] = 1.0
-    if n_columns > most_newton:
+    if n_columns > most_newton and least is None:
         model = LogisticRegression(class_weight="balanced", tol=_TOLERANCE, max_iter=1000, warm_start=True)
         for c in strengths:
             with one_blas_thread():  # the same bits whatever the number of processors
@@ -102,8 +110,9 @@ def dense_logistic_path(
     weights = np.where(is_real, 1 / (2 * share), 1 / (2 * (1 - share)))
     ridge = np.append(np.ones(n_columns), 1e-9)
     theta = np.zeros(n_columns + 1) if start is None else np.append(start.coefficients, start.intercept)
+    floor = None if least is None else np.append(least, -np.inf)
     with one_blas_thread():
-        minima = _minima(_Loss(design, is_real, weights), strengths, ridge, theta, 0.0)
+        minima = _minima(_Loss(design, is_real, weights), strengths, ridge, theta, 0.0, floor)
     for theta in minima:
         yield DenseLogistic(means, scales, theta[:-1], float(theta[-1]))
 
@@ -128,13 +137,15 @@ def minimise_logistic(
     *,
     start: FloatArray,
     centre: FloatArray | float = 0.0,
+    least: FloatArray | None = None,
 ) -> FloatArray:
     """Return the coefficients with the least sum of weighted cross-entropies and ``ridge @ (theta - centre)^2 / 2``.
 
-    `design`, shape (n_rows, n_columns); `is_real`, `weights`, shape (n_rows,); `ridge`, `start`, shape (n_columns,).
+    `design`, shape (n_rows, n_columns); `is_real`, `weights`, shape (n_rows,); `ridge`, `start`, and `least`, below
+    which no coefficient is, shape (n_columns,).
     """
     with one_blas_thread():  # the same bits whatever the number of processors
-        return _minima(_Loss(design, is_real, weights), [1.0], ridge, start, centre)[0]
+        return _minima(_Loss(design, is_real, weights), [1.0], ridge, start, centre, least)[0]
 
 
 class _Loss:
@@ -167,12 +178,19 @@ class _Loss:
 
 
 def _minima(
-    loss: _Loss, strengths: Sequence[float], ridge: FloatArray, start: FloatArray, centre: FloatArray | float
+    loss: _Loss,
+    strengths: Sequence[float],
+    ridge: FloatArray,
+    start: FloatArray,
+    centre: FloatArray | float,
+    least: FloatArray | None,
 ) -> list[FloatArray]:
     """Return for each strength where strength times the loss and the ridge is least, by Newton's method from the last.
 
     A Hessian serves until a step moves log-odds by more than `_FAR`; the gradient decides where the minimum is.
     """
+    if least is not None:
+        return _bounded_minima(loss, strengths, ridge, start, centre, least)
     theta = start
     hessian, new_hessian = (np.empty((len(start), len(start))) for _ in range(2))
     value, gradient = loss.at(theta, hessian)
@@ -192,9 +210,9 @@ def _minima(
                 there = theta + size * step
                 is_far = size * moved > _FAR
                 value, there_gradient = loss.at(there, new_hessian if is_far else None)
-                least = objective + _DECREASE * size * float(slope @ step) + _ROUNDING * abs(objective)
+                enough = objective + _DECREASE * size * float(slope @ step) + _ROUNDING * abs(objective)
                 reached = strength * value + float(ridge @ (there - centre) ** 2) / 2
-                lower = reached <= least
+                lower = reached <= enough
                 size /= 2
             if not lower:  # no smaller value can be told from this one
                 value = loss.at(theta)[0]
@@ -203,6 +221,33 @@ def _minima(
             if is_far:
                 hessian, new_hessian = new_hessian, hessian
                 factor = _factor(strength * hessian + np.diag(ridge))
+        minima.append(theta)
+    return minima
+
+
+def _bounded_minima(
+    loss: _Loss,
+    strengths: Sequence[float],
+    ridge: FloatArray,
+    start: FloatArray,
+    centre: FloatArray | float,
+    least: FloatArray,
+) -> list[FloatArray]:
+    """Return the same of coefficients that are at least `least`."""
+
+    def objective(theta: FloatArray, strength: float) -> tuple[float, FloatArray]:
+        value, gradient = loss.at(theta)
+        away = theta - centre
+        return strength * value + float(ridge @ away**2) / 2, strength * gradient + ridge * away
+
+    theta, minima = np.maximum(start, least), []
+    for strength in strengths:
+        of_search: Any = {
+            "args": (strength,),
+            "bounds": Bounds(least),
+            "options": {"gtol": _TOLERANCE * strength * loss.total, "ftol": _LITTLE, "maxiter": 1000, "maxfun": 2000},
+        }
+        theta = minimize(objective, theta, jac=True, method="L-BFGS-B", **of_search).x
         minima.append(theta)
     return minima
 

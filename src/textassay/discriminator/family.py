@@ -171,7 +171,7 @@ class FamilyDiscriminator:
             np.column_stack([log_odds(candidate.valid_scores[side]) for candidate in candidates.values()])
             for side in (0, 1)
         ]
-        fitted._blend = fit_blend(odds[0], odds[1])
+        fitted._blend = fit_blend(odds[0], odds[1], in_groups=_any(groups))
         scores = blended_out_of_fold(odds[0], odds[1], groups)
         blend_settings = {
             "weights": dict(zip(candidates, fitted._blend.weights.tolist(), strict=True)),
@@ -267,10 +267,11 @@ def log_odds(scores: FloatArray) -> FloatArray:
     return np.asarray(np.clip(odds, -_LARGEST, _LARGEST), dtype=np.float64)
 
 
-def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
+def fit_blend(real: FloatArray, generated: FloatArray, *, in_groups: bool = False) -> Blend:
     """Return the best blend for log-odds of real and generated texts; both sides have equal weight.
 
-    `real`, `generated`: shapes (n_real, n_members) and (n_generated, n_members).
+    `real`, `generated`: shapes (n_real, n_members) and (n_generated, n_members); `in_groups`: whether the texts came in
+    groups, which may not hold all that belongs together: then no weight is below 0 (the stack says why).
     """
     equal = np.full(real.shape[1], 1 / real.shape[1])
     if len(real) == 0 or len(generated) == 0:
@@ -281,7 +282,8 @@ def fit_blend(real: FloatArray, generated: FloatArray) -> Blend:
     weights = np.where(is_real, n / (2 * len(real)), n / (2 * len(generated)))
     design, prior = np.column_stack([odds, np.ones(n)]), np.append(equal, 0.0)
     ridge = _RIDGE * np.append(np.maximum(odds.std(axis=0), 1e-3), 1.0) ** 2
-    theta = minimise_logistic(design, is_real, weights, ridge, start=prior, centre=prior)
+    least = np.append(np.zeros(len(equal)), -np.inf) if in_groups else None
+    theta = minimise_logistic(design, is_real, weights, ridge, start=prior, centre=prior, least=least)
     return Blend(theta[:-1], float(theta[-1]))
 
 
@@ -294,16 +296,21 @@ def blended_out_of_fold(real: FloatArray, generated: FloatArray, groups: Groups)
     scores = np.empty(len(real)), np.empty(len(generated))
     for fold in np.unique(np.concatenate(folds)).tolist():
         rows = folds[0] == fold, folds[1] == fold
-        blend = fit_blend(real[~rows[0]], generated[~rows[1]])
+        blend = fit_blend(real[~rows[0]], generated[~rows[1]], in_groups=_any(groups))
         for side, row, odds in zip(scores, rows, (real, generated), strict=True):
             side[row] = blend.prob_real(odds[row])
     return scores
 
 
+def _any(groups: Groups) -> bool:
+    """Return whether a side has groups."""
+    return any(side is not None for side in groups)
+
+
 def _assign_folds(n_real: int, n_generated: int, groups: Groups) -> tuple[IntArray, IntArray]:
     """Return the fold of every text; without groups both sides are divided evenly."""
     rng = stream(0, "blend", "folds")
-    if all(side is None for side in groups):
+    if not _any(groups):
         parts = []
         for n in (n_real, n_generated):
             n_folds = min(_N_FOLDS, n)

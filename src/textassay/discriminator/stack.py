@@ -14,10 +14,17 @@ fits. How strongly the top is regularised, and whether it bends, is chosen on va
 on; then all is counted and fitted again with that text. Of much text, the top is fitted to a drawn subset
 (`MOST_FITTED`): it has tens of weights, while the counts, which rise with text, are those of all of it.
 
+Where texts come in groups, some that belong together may stand in different ones. The partner of a text is then counted
+on the other side, what columns say of the text is wrong, and a free regression would learn to turn them round: two
+samples of one distribution would look different. So a column that compares the sides speaks for the side that it names
+or not at all: its coefficient is at least 0, log-probabilities of both sides are one such column, their difference, and
+products are of what is pooled. On pairs of texts whose groups are right this loses nothing (docs/independence.md).
+
 A few sentences that the generator finds all but impossible would stretch the scale of its log-probabilities until all
 others look alike, so these are cut, per token, far from what is usual in the training text; one more column says where.
 
-Sources: Wolpert, "Stacked generalization", Neural Networks 5, 1992; see `textassay.ngram.side_counts` for the counts.
+Sources: Wolpert, "Stacked generalization", Neural Networks 5, 1992; Breiman, "Stacked regressions", Machine Learning
+24, 1996 (coefficients of at least 0); see `textassay.ngram.side_counts` for the counts.
 """
 
 import copy
@@ -69,6 +76,7 @@ _MOST_SPREADS = 5.0  # log-probabilities per token are cut so many distances of 
 
 MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known to four digits from these
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
+_N_LENGTHS = 2  # columns
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
 _GIVEN = (training_text.COLUMN, prior.COLUMN, structure.COLUMN)  # columns that may come with texts, in this order
 
@@ -160,8 +168,7 @@ class StackDiscriminator(BaseDiscriminator):
         settings = [(c, bend) for bend in self.bends for c in self.grid]
 
         def path(bend: float) -> list[DenseLogistic]:
-            n_columns, emphasis = features.used(bend)
-            of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+            n_columns, of_top = features.used(bend)
             return list(dense_logistic_path(columns[:, :n_columns], is_real, self.grid, **of_top))
 
         tops = [top for of_bend in parallel_map(path, self.bends) for top in of_bend]
@@ -177,8 +184,7 @@ class StackDiscriminator(BaseDiscriminator):
         everything = train.joined(valid)
         drawn = _drawn(everything, self.most_fitted)
         features, columns, is_real = self._describe(counts, skips, everything, drawn, column)
-        n_columns, emphasis = features.used(bend)
-        of_top: Any = {"emphasis": emphasis, "most_newton": features.most_newton}
+        n_columns, of_top = features.used(bend)
         top = fit_dense_logistic(columns[:, :n_columns], is_real, c=c, start=start, **of_top)
         chosen = {"c": c, "bend": bend, "n_features": counts.n_ngrams, "log_probs": column is not None}
         if not drawn.all():
@@ -288,6 +294,7 @@ class StackFeatures:
     _scales: FloatArray
     _given: tuple[str, ...] = ()  # Columns that came with the texts, of `_GIVEN`, which are among the straight ones
     at_edges: LinearMargins | None = None  # Of documents: models of their first and last tokens
+    in_groups: bool = False  # Whether training text came in groups: no column may then be turned round
 
     @classmethod
     def fit(
@@ -346,9 +353,8 @@ class StackFeatures:
         scales = np.where(scales > 0, scales, 1.0)
         straight = _straight(sums, own_gaps, lengths, own_margins, log_probs, given)
         n_straight = sum(part.shape[1] for part in straight)
-        features = cls(
-            counts, skips, linear, column, real.vocabulary, n_straight, limits, centres, scales, names, at_edges
-        )
+        measured = n_straight, limits, centres, scales, names
+        features = cls(counts, skips, linear, column, real.vocabulary, *measured, at_edges, groups is not None)
         return features, features._columns(straight, token), is_real
 
     def describe(self, corpus: Corpus) -> FloatArray:
@@ -404,11 +410,13 @@ class StackFeatures:
         token = _average_token(self.counts, sums, lengths, log_probs, given, training_text.COLUMN in self._given)
         return self._columns(_straight(sums, gaps, lengths, margins, log_probs, given), token)
 
-    def used(self, bend: float) -> tuple[int, FloatArray]:
-        """Return how many columns a top with this bend uses, and the emphasis of each."""
-        emphasis = np.full(self.n_straight if bend == 0 else self.n_straight + self.n_bent, bend if bend > 0 else 1.0)
+    def used(self, bend: float) -> tuple[int, dict[str, Any]]:
+        """Return how many columns a top with this bend uses, and how it is fitted to them."""
+        n_columns = self.n_straight if bend == 0 else self.n_straight + self.n_bent
+        emphasis = np.full(n_columns, bend if bend > 0 else 1.0)
         emphasis[: self.n_straight] = 1.0
-        return len(emphasis), emphasis
+        least = np.where(self._compares[:n_columns], 0.0, -np.inf) if self.in_groups else None
+        return n_columns, {"emphasis": emphasis, "most_newton": self.most_newton, "least": least}
 
     @property
     def most_newton(self) -> int:
@@ -419,14 +427,60 @@ class StackFeatures:
     @property
     def n_bent(self) -> int:
         """How many columns are bent."""
-        n = len(self._centres)
-        return n + n * (n + 1) // 2
+        return len(self._centres) + len(self._factors[0])
+
+    @property
+    def _factors(self) -> tuple[IntArray, IntArray]:
+        """Which columns of `_average_token` are multiplied with which."""
+        first, second = np.triu_indices(len(self._centres))
+        if not self.in_groups:
+            return first, second
+        neither = ~(self._tokens_compare[first] | self._tokens_compare[second])
+        return first[neither], second[neither]
+
+    @property
+    def _tokens_compare(self) -> Mask:
+        """Which columns of `_average_token` compare the sides."""
+        n_pooled, n_ratios = map(len, _average_orders(self.counts))
+        compares = np.zeros(len(self._centres), dtype=np.bool_)
+        compares[1 + n_pooled : 2 + n_pooled + n_ratios] = True
+        return compares
+
+    @property
+    def _pairs(self) -> tuple[IntArray, IntArray]:
+        """Which columns are of the real side, and which are the same of the generated side."""
+        names = self._names
+        real = [number for number, name in enumerate(names) if "real" in name]
+        return np.array(real), np.array([names.index(names[number].replace("real", "generated")) for number in real])
+
+    @property
+    def _names(self) -> list[str]:
+        """Names of the first columns, those of counts."""
+        return [*self.counts.names, *(() if self.skips is None else self.skips.names)]
+
+    @property
+    def _compares(self) -> Mask:
+        """Which columns compare the sides where texts come in groups, shape (n_straight + n_bent,)."""
+        names = self._names
+        compares = np.zeros(self.n_straight + self.n_bent, dtype=np.bool_)
+        compares[: len(names)] = ["ratio" in name for name in names]
+        compares[self._pairs[0]] = True
+        if self.linear is not None:
+            compares[len(names) + _N_LENGTHS] = True
+        if self.at_edges is not None:
+            compares[self.n_straight - 1] = True
+        compares[self.n_straight : self.n_straight + len(self._centres)] = self._tokens_compare
+        return compares
 
     def _columns(self, straight: Sequence[FloatArray], token: FloatArray) -> FloatArray:
         """Return straight and bent columns."""
         columns = np.empty((len(token), self.n_straight + self.n_bent))
         np.concatenate(straight, axis=1, out=columns[:, : self.n_straight])
-        first, second = np.triu_indices(token.shape[1])
+        if self.in_groups:
+            of_real, of_generated = self._pairs
+            columns[:, of_real] -= columns[:, of_generated]
+            columns[:, of_generated] = 0.0  # says nothing
+        first, second = self._factors
         for start in range(0, len(token), _TEXTS_AT_ONCE):
             block = columns[start : start + _TEXTS_AT_ONCE, self.n_straight :]
             scaled = (token[start : start + _TEXTS_AT_ONCE] - self._centres) / self._scales
@@ -469,9 +523,9 @@ def _average_token(
     reads_training: bool,
 ) -> FloatArray:
     """Return the log-length, and how likely an average token is and how much likelier in real text, by some models."""
-    longest = counts.texts.max_order
-    orders = sorted({1, min(2, longest), longest})
-    names = [f"kn_pooled[{order}]" for order in orders] + [f"wb_ratio[{order}]" for order in sorted({1, longest})]
+    of_pooled, of_ratios = _average_orders(counts)
+    longest = of_pooled[-1]
+    names = [f"kn_pooled[{order}]" for order in of_pooled] + [f"wb_ratio[{order}]" for order in of_ratios]
     columns = [sums[:, counts.names.index(name)] for name in names]
     above = [sums[:, counts.names.index(f"{side}_over_pooled[{longest}]")] for side in ("real", "generated")]
     columns.append(above[0] - above[1])
@@ -481,6 +535,12 @@ def _average_token(
     if given is None or not reads_training:
         return token
     return np.column_stack([token, training_text.average_token(given, lengths)])  # of the first columns
+
+
+def _average_orders(counts: SideCounts) -> tuple[list[int], list[int]]:
+    """Return of which orders there are pooled log-probabilities and ratios of an average token."""
+    longest = counts.texts.max_order
+    return sorted({1, min(2, longest), longest}), sorted({1, longest})
 
 
 def _limits_of(log_probs: npt.NDArray[np.floating], lengths: IntArray) -> tuple[float, float]:

@@ -14,7 +14,8 @@ What belongs together. Equal texts, and those of a group that was given, are lin
 groups are what links connect. They are made without a look at sides, so under "no difference" sides stay exchangeable
 in a group. They cost independent text some of its difference and hide that a generator repeats itself, so they are used
 where the test or the order of rows says that texts are dependent, or the real text depends within itself. A side that
-depends within itself alone is grouped alone.
+depends within itself alone is grouped alone, beside equal texts of the other: of two files that were made alike, the
+copies of one may be clear and those of the other not.
 
 What is left. The test again, with neighbours in other groups. While it is significant, or the real text still depends
 within itself, each group is linked with its nearest other group; where that does not end it, nothing can be told.
@@ -69,6 +70,7 @@ _UNEQUAL = 1.25  # ratio of sizes from which the larger side is thinned for the 
 _TOO_REGULAR = 1e-3  # chance of so few texts that stand once more often
 _LACKING, _LACKING_BESIDE = 3.0, 1.75  # the same in standard errors; where near-copies are many, independent text: 1.5
 _MOST_TOGETHER = 0.2  # of the texts in one group: folds of a fifth cannot hold more
+_FEWEST_GROUPS = 10  # of a side: two for each fold
 _N_SHOWN = 3
 
 UNKNOWN = "unknown"  # what belongs together: said by signatures of what is measured nevertheless, without an interval
@@ -118,7 +120,9 @@ class Dependence:
     @property
     def can_be_told(self) -> bool:
         """Whether the groups hold what belongs together."""
-        return self.remaining is None or (self.holds and self.largest <= _MOST_TOGETHER)
+        if self.remaining is None:
+            return True
+        return self.holds and self.largest <= _MOST_TOGETHER and self.fewest >= _FEWEST_GROUPS
 
     @cached_property
     def largest(self) -> float:
@@ -127,6 +131,11 @@ class Dependence:
             return 0.0
         joined = np.concatenate(self.groups)
         return float(np.unique(joined, return_counts=True)[1].max() / len(joined))
+
+    @cached_property
+    def fewest(self) -> int:
+        """Number of groups with texts of a side, of that which has fewer; 0 where there are none."""
+        return 0 if self.groups is None else min(len(np.unique(of_side)) for of_side in self.groups)
 
     @property
     def n_groups(self) -> int | None:
@@ -151,6 +160,8 @@ class Dependence:
         left = f"nearest neighbours connect {100 * self.largest:.0f} % of the texts"
         if not self.holds:
             left = f"p {self.remaining.p_value:.2g} where neighbours are kept together"
+        elif self.largest <= _MOST_TOGETHER:
+            left = f"they leave {self.fewest} groups"
         if not self.holds and self.remaining.p_value >= _ALPHA_LEFT:
             left = "only the more alike of them are found"
         return (
@@ -290,7 +301,11 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         return of_real is None or not _within(of_real, real, "real", groups[n_generated:])
 
     if is_alone:
-        groups = _side_by_side(own.groups, within.groups, declared, sides)
+        alone = [
+            _together([side]) if each.groups is None else each.groups
+            for each, side in zip((own, within), sides, strict=True)
+        ]
+        groups = _side_by_side(alone[0], alone[1], declared, sides)
         left = tested.test(groups)
         is_alone = left.p_value >= _ALPHA  # else copies hid what crosses the sides
         is_across = not is_alone
@@ -318,19 +333,16 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
         is_declared=declared is not None,
         is_of_real=not is_across and not own.kinds,
         is_across=is_across,
-        may_be_collapse=is_alone and own.kinds == (WITHIN,),
+        may_be_collapse=is_alone and own.kinds in ((), (WITHIN,)),
         holds=holds,
     )
 
 
-def _side_by_side(
-    generated: IntArray | None, real: IntArray | None, declared: IntArray | None, sides: Sequence[Corpus]
-) -> IntArray:
+def _side_by_side(generated: IntArray, real: IntArray, declared: IntArray | None, sides: Sequence[Corpus]) -> IntArray:
     """Return groups of both sides that no text of one shares with the other but by what was given."""
     n = len(sides[0])
-    links = [np.zeros((2, 0), dtype=np.int64)] if declared is None else [_as_links(declared)]
-    links += [] if generated is None else [_as_links(generated)]
-    links += [] if real is None else [n + _as_links(real)]
+    links = [_as_links(generated), n + _as_links(real)]
+    links += [] if declared is None else [_as_links(declared)]
     return connected(links, n + len(sides[1]))
 
 
@@ -723,7 +735,7 @@ def dependent_texts(name: str, found: Dependence, n_generated: int, n_real: int)
         )
         remedy = "To be exact, give"
         if found.is_across and ROWS not in found.kinds:
-            done += "; partners that were not found make dd too high, by up to 0.1 among thousands of short texts"
+            done += "; partners that were not found make dd smaller, not larger"
     return Finding(
         "dependent-texts",
         "warning",
