@@ -3,18 +3,16 @@ from textassay.inspection.checks import UNSPACED as UNSPACED
 from textassay.inspection.dependence import UNKNOWN as UNKNOWN
 from textassay.inspection.dependence import Dependence as Dependence
 from textassay.inspection.dependence import Examined as Examined
-from textassay.inspection.dependence import Independence as Independence
-from textassay.inspection.dependence import Within as Within
-from textassay.inspection.dependence import connected as connected
 from textassay.inspection.dependence import examine as examine
-from textassay.inspection.dependence import examine_real as examine_real
 from textassay.inspection.dependence import independent_units as independent_units
 from textassay.inspection.dependence import neighbours_of as neighbours_of
-from textassay.inspection.dependence import shared_ids as shared_ids
+from textassay.inspection.dependence_findings import Independence as Independence
+from textassay.inspection.dependence_findings import shared_ids as shared_ids
 from textassay.inspection.finding import HELDOUT as HELDOUT
 from textassay.inspection.finding import REAL as REAL
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.finding import Findings as Findings
+from textassay.inspection.grouping import connected as connected
 from textassay.inspection.inspection import inspect as inspect
 from textassay.inspection.inspection import inspect_corpus as inspect_corpus
 from textassay.inspection.prompts import prompt_findings as prompt_findings
@@ -31,3 +29,5 @@ from textassay.inspection.surface import marker_traits as marker_traits
 from textassay.inspection.surface import severity_of as severity_of
 from textassay.inspection.surface import surfaces as surfaces
 from textassay.inspection.surface import token_traits as token_traits
+from textassay.inspection.within import Within as Within
+from textassay.inspection.within import examine_real as examine_real

@@ -14,7 +14,7 @@ from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import answers, checks
 from textassay.inspection.character_checks import character_checks, own_returns, sees_space
-from textassay.inspection.dependence import Independence
+from textassay.inspection.dependence_findings import Independence
 from textassay.inspection.finding import HELDOUT, OWN_SHARE, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
