@@ -70,9 +70,9 @@ def compared(sides: Sides, names: tuple[str, ...], metrics: list[str], *, indepe
 
 @cache
 def not_told() -> Comparison:
-    """Return what is said of text whose partners are found in part, and of independent text."""
-    pair = layout("thinned .4, shuffled", 2 * N, 0)
-    generated = {"partners": pair.generated, "apart": layout("thinned .4, shuffled", 2 * N, 1).generated}
+    """Return what is said of text whose partners groups do not hold, and of independent text."""
+    pair = layout("windows in turn, shuffled", 2 * N, 1)
+    generated = {"partners": pair.generated, "apart": layout("windows in turn, shuffled", 2 * N, 7).generated}
     return compare(generated, pair.real, metrics=["dd", "length"], effort="quick", explain=True)
 
 

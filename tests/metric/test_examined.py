@@ -71,14 +71,14 @@ def test_dependent_texts_are_measured_in_groups_and_say_so(metric: Metric) -> No
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_texts_said_to_be_independent_are_not_looked_at(metric: Metric) -> None:
-    generated, real = sides("thinned .4, shuffled")
+    generated, real = sides("windows in turn, shuffled")
     estimate, alone = measure(metric, generated, real, independent=True), metric.estimate(generated, real)
     assert estimate.signature.settings[UNITS] == "none (independent)"
     assert (estimate.value, estimate.interval) == (alone.value, alone.interval)
 
 
 def test_where_nothing_can_be_told_dd_is_not_valid() -> None:
-    generated, real = sides("thinned .4, shuffled")
+    generated, real = sides("windows in turn, shuffled")
     with pytest.warns(RuntimeWarning, match=r"dd is not valid: texts depend on each other .*--group-column"):
         estimate = measure(DD, generated, real)
     assert math.isnan(estimate.value)
@@ -91,7 +91,7 @@ def test_where_nothing_can_be_told_dd_is_not_valid() -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_where_nothing_can_be_told_others_have_no_interval(name: str) -> None:
-    generated, real = sides("thinned .4, shuffled")
+    generated, real = sides("windows in turn, shuffled")
     estimate = measure(METRICS[name], generated, real)
     assert math.isfinite(estimate.value)
     assert estimate.interval is None

@@ -26,7 +26,6 @@ IntArray = npt.NDArray[np.int64]
 
 ALPHA = 0.01  # that texts are dependent
 _FEWEST_PAIRS = 16  # the nearest ones that are tested by themselves; then four times as many, and so on
-_TOO_UNLIKE = (0.6, 0.9)  # share of the farthest quarter of pairs that cross, where partners are found in part
 _DECIMALS = 5  # of cosines; what differs by less is rounding
 _UNEQUAL = 1.25  # ratio of sizes from which the larger side is thinned for the test
 _N_SHOWN = 3
@@ -118,21 +117,6 @@ class Tested:
         ones = stream(0, "dependence", "ties").permutation(ones)
         ones = ones[np.argsort(-self.vectors.cosines(ones, nearest[ones]).round(_DECIMALS), kind="stable")]
         return ones, nearest[ones]
-
-    def are_too_unlike(self) -> bool:
-        """Return whether partners across the sides are so unlike that some of them are found and others not.
-
-        Where all are found, pairs with little in common cross as often as others; where only some texts have partners,
-        at most half of these pairs cross.
-        """
-        if len(self.rows) < self.n_texts:  # some partners were not drawn
-            return False
-        ones, others = self._pairs(self.nearest)
-        n = len(ones) // 4
-        crosses = (ones < self.n_generated) != (others < self.n_generated)
-        count = int(np.count_nonzero(crosses[len(ones) - n :]))
-        low, high = _TOO_UNLIKE
-        return bool(_binomial_tail(count, n) < ALPHA and low * n <= count < high * n)
 
     def crossing_pairs(self, generated: Corpus, real: Corpus) -> tuple[tuple[str, str], ...]:
         """Return the nearest pairs across the sides as texts, generated ones first."""

@@ -121,8 +121,6 @@ class Dependence:
             left = f"p {self.remaining.p_value:.2g} where neighbours are kept together"
         elif self.largest <= MOST_TOGETHER:
             left = f"they leave {self.fewest} groups"
-        if not self.holds and self.remaining.p_value >= _ALPHA_LEFT:
-            left = "only the more alike of them are found"
         return (
             f"not valid: texts depend on each other in ways that nearest neighbours do not hold ({left}); say which "
             "belong together (--group-column, --prompt-column), or that they are independent (--independent)"
@@ -238,8 +236,6 @@ def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) ->
             holds = holds and real_holds(groups)
             if holds or (largest_share(groups) > MOST_TOGETHER and (number or rows is None)):
                 break
-    if rows is None and declared is None and CROSSING in kinds:
-        holds = holds and not tested.are_too_unlike()
     return Dependence(
         test,
         tuple(dict.fromkeys(kinds)),
