@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from layouts import LAYOUTS, SOURCES, layout
+from layouts import LAYOUTS, SOURCES, Source, data_sources, layout
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.inspection import Examined, examine
 from textassay.metric import parse_metric
@@ -54,15 +55,17 @@ class Told:
         return truth == 0 and self.p_value is not None and self.p_value < ALPHA
 
 
-def sides(name: str, n: int, seed: int, *, distance: float = 0.0, source: str = "chains") -> tuple[Corpus, Corpus]:
-    pair = layout(name, n, seed, distance=distance, source=SOURCES[source])
+def sides(
+    name: str, n: int, seed: int, *, distance: float = 0.0, source: Source = SOURCES["chains"]
+) -> tuple[Corpus, Corpus]:
+    pair = layout(name, n, seed, distance=distance, source=source)
     tokenizer = "chars" if name == "without spaces" else "whitespace"
     corpora = corpora_from_texts({"generated": pair.generated, "real": pair.real}, tokenizer=tokenizer)
     return corpora["generated"], corpora["real"]
 
 
-def told(name: str, seed: int, distance: float) -> Told:
-    texts = Examined.of(*sides(name, N, seed, distance=distance))
+def told(name: str, seed: int, distance: float, *, n: int = N, source: Source = SOURCES["chains"]) -> Told:
+    texts = Examined.of(*sides(name, n, seed, distance=distance, source=source))
     if not texts.dependence.can_be_told:
         return Told(is_found=True)
     estimate = DD.estimate_examined(texts, seed=seed)
@@ -114,3 +117,20 @@ def test_independent_texts_are_seldom_called_dependent() -> None:
         for name in INDEPENDENT
     }
     assert sum(alarms.values()) <= 0.01 * N_INDEPENDENT * len(INDEPENDENT), alarms
+
+
+@pytest.mark.slow
+def test_partners_that_are_not_found_make_no_difference(data_dir: Path) -> None:
+    """Of 2,000 reviews and captions a side, nearest neighbours leave up to a tenth of the partners in other groups."""
+    real_lines = data_sources(data_dir)
+    found = [
+        told(f"{name}, shuffled", FIRST_SEED + seed, 0.0, n=2000, source=real_lines[source])
+        for name in ("beginnings", "paraphrases", "thinned .6", "thinned .4")
+        for source in ("yelp", "coco")
+        for seed in range(6)
+    ]
+    values = [one.value for one in found if one.value is not None]
+    assert len(values) > 0.8 * len(found)
+    assert np.mean(values) < 0.01
+    assert sum(one.is_wrong(0.0) for one in found) <= binom.isf(LUCK, len(found), ALPHA)
+    assert not any(one.bound for one in found)
