@@ -7,7 +7,7 @@ Documents of about so many tokens are made of sentences that a 3-gram model of P
 and with headings; those that play the generated ones open and close alike, use bulleted lists and say things twice.
 Printed, as Markdown: processor seconds, wall seconds and the largest memory of `textassay compare` with all default
 metrics and the explanation, on two threads. ``--keep`` writes the documents as real.jsonl and generated.jsonl, for
-`benchmarks/scale.py`, which has the figures of each stage. ``--structure`` prints instead what dd finds of documents
+`benchmarks/scale.py`, which measures each stage. ``--structure`` prints instead what dd finds of documents
 that differ in one thing alone, taken as sentences and as documents, beside the truth, which is the share of documents
 that differ; of documents that do not differ, how many intervals hold 0. Not for Windows: memory comes from `resource`.
 """

@@ -1,15 +1,12 @@
-"""Time and memory of each stage of a comparison by number of texts; what `compare --dry-run` tells rests on it.
+"""Time and memory of each stage of a comparison by number of texts.
 
-    python benchmarks/scale.py REAL GENERATED [--sizes 10000 30000 100000] [--stages bleu "dd quick"] [--write]
+    python benchmarks/scale.py REAL GENERATED [--sizes 10000 30000 100000] [--stages bleu "dd quick"]
 
 REAL and GENERATED are files of one sentence a line, or of one document a line (.jsonl, as `of_documents.py --keep`
 writes them), with as many lines as the largest size. Each stage runs in a process of its own on the first lines of
 both, with two threads. Printed, as Markdown: processor seconds, wall seconds, and the megabytes that the stage takes
-beyond the texts it measures. ``--write`` puts the figures into `src/textassay/comparison/costs.json`, beside those of
-other stages and sizes, as seconds of the machine of that file; those of documents have names of their own, unless
-texts alone count. Linux only: the peak of memory comes from /proc. Wall seconds decide what more threads are thought to
-bring: on a busy machine they are taken to be no more than the processor seconds of the main thread, which takes part in
-all work, or half of all.
+beyond the texts it measures. Linux only: the peak of memory comes from /proc. On a busy machine wall seconds are taken
+to be no more than the processor seconds of the main thread, which takes part in all work, or half of all.
 """
 
 import argparse
@@ -24,7 +21,6 @@ from typing import Any
 WORKERS = 2
 OF_VECTORS = ("fed", "mmd", "mauve", "neighbours")  # families that share the vectors of the stage "encoder"
 EFFORTS = ("quick", "default")
-COSTS = Path(__file__).parents[1] / "src" / "textassay" / "comparison" / "costs.json"
 
 
 def main() -> None:
@@ -33,7 +29,6 @@ def main() -> None:
     parser.add_argument("generated", type=Path)
     parser.add_argument("--sizes", type=int, nargs="*", default=(10_000, 30_000, 100_000))
     parser.add_argument("--stages", nargs="*", default=None)
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)  # a process for one stage
     options = parser.parse_args()
     if options.one:
@@ -48,8 +43,6 @@ def main() -> None:
                 point = in_own_process(stage, *files)
                 cells = f"{point['tokens']:,} | {point['cpu']:.1f} | {point['wall']:.1f} | {point['megabytes']:.0f}"
                 print(f"| {stage} | {size:,} | {cells} |", flush=True)
-                if options.write:
-                    keep(stage, point)
 
 
 def every_stage() -> list[str]:
@@ -123,8 +116,6 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
             measure_cells(metrics, [task], seed=0, store=store, strict=True, version="")
         spent = before.spent()
     return {
-        "unit": unit,
-        "texts": sum(map(len, corpora.values())),
         "tokens": sum(len(corpus.tokens) for corpus in corpora.values()),
         **spent,
     }
@@ -160,24 +151,6 @@ def status(name: str) -> int:
     """Return a number of kilobytes that the kernel says of this process."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
-
-
-def keep(stage: str, point: dict[str, Any]) -> None:
-    """Put one point in its place among the measured costs."""
-    from textassay.comparison.cost import probe
-
-    costs = json.loads(COSTS.read_text("utf-8"))
-    faster = probe() / costs["probe_seconds"]  # the machine of the file, than this one
-    point.update({clock: round(point[clock] / faster, 2) for clock in ("cpu", "wall")})
-    if point.pop("unit") == "document" and stage not in OF_VECTORS:
-        stage = f"{stage} documents"
-    points = [other for other in costs["stages"].get(stage, []) if other["texts"] != point["texts"]]
-    costs["stages"][stage] = sorted([*points, point], key=lambda one: one["texts"])
-    rows = ",\n".join(
-        f"  {json.dumps(name)}: [\n    " + ",\n    ".join(map(json.dumps, of_stage)) + "\n  ]"
-        for name, of_stage in costs["stages"].items()
-    )
-    COSTS.write_text(f'{{"probe_seconds": {costs["probe_seconds"]}, "stages": {{\n{rows}\n}}}}\n', "utf-8")
 
 
 if __name__ == "__main__":

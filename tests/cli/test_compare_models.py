@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -109,52 +108,6 @@ def test_the_answer_says_how_much_was_drawn_and_how_to_repeat_it(run: Run, model
     assert f"lstm={models / 'lstm'}" in everything
     assert "--budget 500" in everything
     assert "--log-probs lstm" not in everything
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_dry_run_counts_what_may_be_drawn(run: Run, models: Path) -> None:
-    command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--dry-run", "--json")
-    assert json.loads(run(*command).stdout)["texts"] == 300 + 1500
-    found = json.loads(run(*command, "--budget", "700").stdout)
-    assert found["texts"] == 300 + 700
-    (draw,) = found["draws"]
-    assert (draw["n_least"], draw["n_most"], draw["calls"]) == (700, 700, None)
-    assert draw["seconds"] > 0
-    assert draw["log_probs_seconds"] > 0
-    assert found["seconds"] > draw["seconds"] + draw["log_probs_seconds"]
-    deciding = next(stage for stage in found["stages"] if stage["name"] == "dd while drawing")
-    assert deciding["runs"] == 3  # of 300, 350 and 700 texts
-    assert json.loads(run(*command, "--no-log-probs").stdout)["draws"][0]["log_probs_seconds"] == 0
-    few = json.loads(run(*command, "--metrics", "length").stdout)
-    assert few["texts"] == 300 + 300
-    assert "dd while drawing" not in [stage["name"] for stage in few["stages"]]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_dry_run_calls_no_command(run: Run, models: Path) -> None:
-    api = f"api=command:touch called; {ECHO.removeprefix('command:')}"
-    command = ("compare", "--real", "real.txt", api, f"lstm={models / 'lstm'}", "--budget", "25000", "--dry-run")
-    outcome = run(*command)
-    assert outcome.status == 0, outcome.stderr
-    assert not Path("called").exists()
-    printed = " ".join(outcome.stdout.split())
-    assert "Nothing is known of drawing from api" in printed
-    found = {draw["generator"]: draw for draw in json.loads(run(*command, "--json").stdout)["draws"]}
-    assert (found["api"]["calls"], found["api"]["seconds"], found["api"]["log_probs_seconds"]) == (3, None, 0)
-    assert (found["lstm"]["n_least"], found["lstm"]["n_most"], found["lstm"]["log_probs_seconds"]) == (1500, 25_000, 0)
-    kept = ("compare", "--real", "real.txt", api, "--budget", "300", *QUICK, "--out", "r")
-    assert run(*kept).status == 0
-    draws = json.loads(run(*command, "--json", "--out", "r").stdout)["draws"]
-    assert draws[0]["seconds"] > 0  # as its kept draws took
-
-
-@pytest.mark.skipif(find_spec("wordsegment") is None or find_spec("wordfreq") is None, reason="needs the extra prior")
-@pytest.mark.usefixtures("folder")
-def test_a_dry_run_counts_the_prior(run: Run) -> None:
-    command = ("compare", "--real", "real.txt", "lstm.txt", "--metrics", "dd", "--dry-run", "--json")
-    seconds = [json.loads(run(*command, *more).stdout)["stages"] for more in ((), ("--prior", "english"))]
-    dd = [next(stage for stage in stages if stage["name"] == "dd") for stages in seconds]
-    assert dd[1]["seconds"] > dd[0]["seconds"] > 0
 
 
 def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, models: Path) -> None:

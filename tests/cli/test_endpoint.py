@@ -90,16 +90,18 @@ def test_standard_output_has_what_came_before_an_endpoint_died(server: Endpoint,
 
 def test_compare_tells_before_and_after_what_an_endpoint_takes(folder: Path, server: Endpoint, run: Run) -> None:
     (folder / "real.txt").write_text("".join(f"this is line {number} of it .\n" for number in range(40)))
-    words = ["compare", "--real", "real.txt", f"api={_name(server)}", "--metrics", "length", "--no-explain"]
-    dry = run(*words, "--dry-run")
-    assert "api: 40 requests, about 12 prompt tokens each" in " ".join(dry.stdout.split())
-    assert not server.bodies
+    name = _name(server, "prompt=Write a review.&max_tokens=50&input_price=1&output_price=2")
+    words = ["compare", "--real", "real.txt", f"api={name}", "--metrics", "length", "--no-explain"]
     done = run(*words, "--out", "out", "--json")
     assert done.status == 0
-    assert "api: 40 requests, about 12 prompt tokens each" in done.stderr
+    said = (
+        "api: 40 requests, about 12 prompt tokens each, 480 together, and at most 2,000 tokens of answers; 0.00448 at "
+        "the prices given, at most; answers that are kept are not asked for again"
+    )
+    assert said in done.stderr
     (draw,) = json.loads(done.stdout)["draws"]
     assert draw["note"].startswith(f"40 answers of {MODEL}@{server.url} in 40 requests, ")
-    assert draw["source"] == _name(server)
+    assert draw["source"] == name
     assert len(server.bodies) == 40
     assert KEY not in done.stdout + done.stderr
     assert not [path for path in (folder / "out").rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]

@@ -11,9 +11,9 @@ import endpoint_server as faults
 import textassay as ta
 from endpoint_server import KEY, MODEL, Endpoint, serving
 from made_up import sentences
-from textassay.comparison import Budget, cost, is_source, names_model, request_costs
+from textassay.comparison import is_source, names_model
 from textassay.errors import InputError
-from textassay.report import comparison_document, cost_document, requests_line
+from textassay.report import comparison_document
 
 REAL = sentences(60, 1)
 LENGTH: dict[str, Any] = {"metrics": ["length"], "explain": False, "workers": 1}
@@ -100,21 +100,3 @@ def test_cut_answers_are_warned_of(server: Endpoint) -> None:
     assert "60 answers of" in page
     assert "Answers of an endpoint are the same only with the same --out, where they are kept." in page
     assert not comparison.draws[0].log_probs
-
-
-def test_what_a_comparison_asks_of_an_endpoint_is_told_before(server: Endpoint) -> None:
-    name = _name(server, "prompt=Write a review.&max_tokens=50&input_price=1&output_price=2")
-    found = cost({"api": name}, REAL, metrics=["length"], explain=False, budget=500)
-    (draw,) = found.draws
-    assert draw.requests is not None
-    assert (draw.n_most, draw.requests.requests, draw.requests.completion_tokens) == (60, 60, 3000)
-    said = (
-        "api: 60 requests, about 12 prompt tokens each, 720 together, and at most 3,000 tokens of answers; 0.00672 at "
-        "the prices given, at most; answers that are kept are not asked for again"
-    )
-    assert requests_line(draw) == said
-    assert said in " ".join(str(cost_document(found)).split())
-    assert found.to_dict()["draws"][0]["requests"]["prompt_tokens"] == 720
-    by_dd = request_costs({"api": name, "b": REAL}, 60, Budget(None, 60.0))
-    assert requests_line(by_dd["api"]).startswith("api: from 300 to 100,000 requests")
-    assert not server.bodies

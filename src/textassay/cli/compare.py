@@ -11,7 +11,6 @@ from textassay.cli.declarations import (
     Clustered,
     Device,
     Drawable,
-    DryRun,
     Effort,
     Encoder,
     Explain,
@@ -94,7 +93,6 @@ class Compare(Reading, Running, Clustered, Output):
     summary: Summary = None
     log: Log = None
     all: All = False
-    dry_run: DryRun = False
 
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
@@ -127,15 +125,13 @@ class Compare(Reading, Running, Clustered, Output):
         )
         check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
         metrics = None if self.metrics is None else split_names(self.metrics)
-        measured = self._metrics_of(conditions, metrics, beside)[1]
-        if self.dry_run:
-            return self._say_cost(written, models, conditions, metrics, beside)
+        measured = self._metrics_of(conditions, metrics, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
             self._metrics_of(conditions, metrics, beside, files[FLOOR])
             n_real = len(files[FLOOR].texts)
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
-            say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics, out=self.out)
+            say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
@@ -190,49 +186,6 @@ class Compare(Reading, Running, Clustered, Output):
             print(f"textassay: --fail-if {failure}", file=sys.stderr)
         return int(bool(failures))
 
-    def _say_cost(
-        self,
-        written: Mapping[str, str],
-        models: Mapping[str, str],
-        conditions: Sequence[Condition],
-        metrics: Sequence[str] | None,
-        beside: Mapping[str, Mapping[str, Any]],
-    ) -> int:
-        """Print what the run would cost, of models with the most that may be drawn; return 0."""
-        from textassay.cli.endpoints import say_answers
-        from textassay.cli.results import print_result
-        from textassay.comparison import cost
-        from textassay.execution import device
-        from textassay.metric import check_effort
-        from textassay.report import cost_document
-
-        files = self._read(written)
-        models = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
-        if not (written or models):  # what answers take is all that is known of them
-            return 0
-        chosen, _ = self._metrics_of(conditions, metrics, beside, files[FLOOR])
-        with device(self.device):
-            found = cost(
-                {**written, **models, **{name: files[name] for name in written}},
-                files[FLOOR],
-                real_heldout=files.get(HELDOUT),
-                train=files.get("--train"),
-                fit_real=files.get("--fit-real"),
-                metrics=chosen,
-                effort=check_effort(self.effort),
-                prior=cast(Any, self.prior),  # checked by `_metrics_of`
-                unit=self.unit,
-                explain=self.explain,
-                budget=self.budget,
-                own_log_probs=not self.no_log_probs,
-                with_log_probs=beside["--log-probs"],
-                workers=self.workers,
-                out=self.out,
-                **self.reading,
-            )
-        print_result(cost_document(found), found.to_dict(), as_json=self.json)
-        return 0
-
     def _print(self, comparison: "Comparison") -> None:
         if self.json:
             print_json(comparison.to_dict())
@@ -262,8 +215,8 @@ class Compare(Reading, Running, Clustered, Output):
         metrics: Sequence[str] | None,
         beside: Mapping[str, Any],
         real: "TextFile | None" = None,
-    ) -> tuple[list[str], list[str]]:
-        """Return the metrics by name, and the full names of the conditions'; raise where one of these cannot be.
+    ) -> list[str]:
+        """Return the full names of the conditions' metrics; raise where one of them is not among the metrics.
 
         Before the real texts are read, they may be anything.
         """
@@ -299,7 +252,7 @@ class Compare(Reading, Running, Clustered, Output):
                 raise OptionError(
                     f"--fail-if '{condition}': {metric.name} is not among the {of}, {', '.join(chosen)}{needs}"
                 )
-        return list(metrics), [metric.name for metric in asked]
+        return [metric.name for metric in asked]
 
     def _read(self, generators: Mapping[str, str]) -> "dict[str, TextFile]":
         """Return what was read, the real text under the names that results give it."""

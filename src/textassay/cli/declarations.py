@@ -120,7 +120,6 @@ Paper = Annotated[
     bool, option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
 ]
 Explain = Annotated[bool, option("Show what gives each generator away; takes a while.", panel=MEASURING)]
-DryRun = Annotated[bool, option("Read the texts, say what the run will cost, and stop.", show_default=False)]
 Folds = Annotated[int | None, option("Folds of cross-fitting; 5 by default.", "K", MEASURING), Between(1)]
 Level = Annotated[
     float,

@@ -7,44 +7,58 @@ from typing import TYPE_CHECKING
 from textassay.cli.messages import print_line
 
 if TYPE_CHECKING:
-    from textassay.generator import EndpointModel
+    from textassay.generator import EndpointModel, Requests
 
 
 def say_requests(
-    models: Mapping[str, str],
-    n_real: int,
-    budget: str | None,
-    *,
-    quiet: bool,
-    metrics: Sequence[str] | None = None,
-    out: Path | None = None,
+    models: Mapping[str, str], n_real: int, budget: str | None, *, quiet: bool, metrics: Sequence[str] | None = None
 ) -> None:
-    """Say what drawing from endpoints will take, before anything is asked of them; `metrics`: None where dd is one."""
+    """Say what drawing from endpoints may take, before anything is asked of them; `metrics`: None where dd is one."""
     from textassay.endpoints import names_endpoint
 
-    if quiet or not any(map(names_endpoint, models.values())):
+    endpoints = {name: source for name, source in models.items() if names_endpoint(source)}
+    if quiet or not endpoints:
         return
-    from textassay.comparison import draw_limit, request_costs
-    from textassay.report import requests_line
+    from textassay.comparison import MOST, Budget, open_source
+    from textassay.generator import endpoint_model
+    from textassay.metric import parse_metrics
 
-    for draw in request_costs(models, n_real, draw_limit(budget, n_real, metrics), out).values():
-        print_line(requests_line(draw))
+    n_most = Budget.of(budget, n_real).texts or MOST
+    if metrics is not None and all(metric.declaration.family != "dd" for metric in parse_metrics(metrics)):
+        n_most = min(n_real, n_most)
+    for name, source in endpoints.items():
+        model = endpoint_model(open_source(source))
+        if model is not None:
+            print_line(_requests_line(name, model.estimate(n_most)))
 
 
 def say_answers(
     models: Mapping[str, str], prompts: Sequence[str] | None, *, seed: int, quiet: bool, out: Path | None
 ) -> dict[str, str]:
     """Say what it takes to let endpoints answer the prompts of the real text; return the models that do not."""
-    from textassay.comparison import DrawCost, asked_endpoints
-    from textassay.report import requests_line
+    from textassay.comparison import asked_endpoints
 
     asked = asked_endpoints(models, prompts, out)
     for name, (model, n) in asked.items():
         n_missing = n - model.kept(seed).n_of(n)
         if n_missing and not quiet:
-            cost = DrawCost(name, n_missing, n_missing, None, requests=model.estimate(n, n - n_missing))
-            print_line(requests_line(cost))
+            print_line(_requests_line(name, model.estimate(n, n - n_missing)))
     return {name: source for name, source in models.items() if name not in asked}
+
+
+def _requests_line(name: str, requests: "Requests") -> str:
+    """Return how many requests and tokens, and what money, drawing from an endpoint takes."""
+    from textassay.report import count, counted
+
+    each = f"about {requests.prompt_tokens / max(1, requests.requests):.0f} prompt tokens each"
+    if requests.completion_tokens is None:
+        most = "answers of any length, since max_tokens is not set"
+    else:
+        most = f"at most {count(requests.completion_tokens)} tokens of answers"
+    tokens = f"{count(requests.prompt_tokens)} together, and {most}"
+    price = "" if requests.price is None else f"; {requests.price:.4g} at the prices given, at most"
+    asked = counted(requests.requests, "request")
+    return f"{name}: {asked}, {each}, {tokens}{price}; answers that are kept are not asked for again"
 
 
 def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "EndpointModel":
@@ -59,14 +73,10 @@ def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "E
 
 def draw_answers(model: "EndpointModel", n: int, *, seed: int, quiet: bool) -> None:
     """Draw the first `n` answers, which the model keeps; say before and after what they take."""
-    from textassay.comparison import DrawCost
-    from textassay.report import requests_line
-
     kept = model.kept(seed)
     n_missing = n - kept.n_of(n)
     if not quiet and n_missing:
-        requests = model.estimate(n, n - n_missing)
-        print_line(requests_line(DrawCost(model.settings.place, n_missing, n_missing, None, requests=requests)))
+        print_line(_requests_line(model.settings.place, model.estimate(n, n - n_missing)))
     answers = model.answers(n, seed=seed)
     for words in model.warnings(answers):
         print_line(f"warning: {words}")

@@ -86,7 +86,7 @@ class Explain(Reading, Running, Clustered, Output):
         with self.on_cluster(), self.work() as progress, device(self.device):
             sources = {FLOOR: self.real, **written}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet, out=self.out)
+            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],

@@ -13,12 +13,6 @@ from textassay.comparison.comparison import PairDifference as PairDifference
 from textassay.comparison.comparison import Rank as Rank
 from textassay.comparison.comparison import RealText as RealText
 from textassay.comparison.comparison import Result as Result
-from textassay.comparison.cost import Cost as Cost
-from textassay.comparison.cost import DrawCost as DrawCost
-from textassay.comparison.cost import Stage as Stage
-from textassay.comparison.cost import cost as cost
-from textassay.comparison.cost import draw_limit as draw_limit
-from textassay.comparison.cost import request_costs as request_costs
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
 from textassay.comparison.draw import TIMES_REAL as TIMES_REAL

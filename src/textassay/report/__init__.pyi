@@ -30,8 +30,6 @@ from textassay.report.comparison_figures import roc_figure as roc_figure
 from textassay.report.comparison_figures import scores_figure as scores_figure
 from textassay.report.console import print_table as print_table
 from textassay.report.console import safe as safe
-from textassay.report.cost import cost_document as cost_document
-from textassay.report.cost import requests_line as requests_line
 from textassay.report.digest import Digest as Digest
 from textassay.report.discrepancy import discrepancy_document as discrepancy_document
 from textassay.report.document import Cell as Cell

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from textassay.comparison import Cost, Explanation, Plan
+from textassay.comparison import Explanation, Plan
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate
@@ -37,8 +37,6 @@ def as_frame(result: Displayed) -> "pd.DataFrame":
         return pd.DataFrame(_phrases(result), columns=list(_PHRASES))
     if isinstance(result, Plan):
         return pd.DataFrame(result.to_dict()["requirements"])
-    if isinstance(result, Cost):
-        return pd.DataFrame(result.to_dict()["stages"])
     records = (result if isinstance(result, Document) else document(result)).records
     if records:
         return _frame(records[0])

@@ -119,14 +119,6 @@ def counted(n: int, noun: str) -> str:
     return f"{count(n)} {noun}{'s' * (n != 1)}"
 
 
-def duration(seconds: float) -> str:
-    """Return a time that need not be exact: "4 s", "12 min", "3 h 20 min"."""
-    if seconds < 100:
-        return f"{max(seconds, 0.1):.{1 if seconds < 9.95 else 0}f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def level(share: float) -> str:
     """Return a share as percent: 0.95 is "95 %"."""
     return f"{100 * share:.6g} %"

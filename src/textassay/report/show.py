@@ -31,7 +31,6 @@ _EVERYTHING = "to_frame(). The page with all figures: save()."
 _DOCUMENTS = {
     "Approximation": "approximation_document",
     "Bench": "bench_document",
-    "Cost": "cost_document",
     "Exposure": "exposure_document",
     "Findings": "inspection_document",
     "HumanAnalysis": "analysis_document",
