@@ -52,7 +52,7 @@ def test_models_of_every_kind_and_a_file(folder: Path, run: Run, models: Path) -
     gpt2 = _pretrained(folder / "tiny")
     arguments = (
         "compare", "--real", "real.txt", f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}",
-        f"gpt2=pretrained:{gpt2}", f"api={ECHO}", "b=trigram.txt", "--budget", "300", "--out", "report", *QUICK,
+        f"gpt2=pretrained:{gpt2}", f"api={ECHO}", "b=trigram.txt", "--out", "report", *QUICK,
     )  # fmt: skip
     outcome = run(*arguments, "--json")
     assert outcome.status == 0, outcome.stderr
@@ -60,7 +60,9 @@ def test_models_of_every_kind_and_a_file(folder: Path, run: Run, models: Path) -
     draws = {draw["generator"]: draw for draw in document["draws"]}
     assert list(draws) == ["ngram", "lstm", "gpt2", "api"]
     assert {draw["n"] for draw in draws.values()} == {300}
-    assert {draw["stopped"] for draw in draws.values()} == {"budget"}
+    assert set(draws["api"]) == {
+        *("generator", "source", "model", "seed", "n", "seconds", "file", "log_probs", "no_log_probs", "note"),
+    }
     assert {draw["log_probs"] for draw in draws.values()} == {False}
     assert "api, b have none" in draws["lstm"]["no_log_probs"]
     assert draws["gpt2"]["source"] == f"pretrained:{gpt2}"
@@ -87,7 +89,7 @@ def draws_file(document: dict[str, Any], name: str) -> str:
 @pytest.mark.usefixtures("folder")
 def test_log_probabilities_are_used_where_all_have_them(run: Run, models: Path) -> None:
     pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")
-    command = ("compare", "--real", "real.txt", *pair, "--budget", "300", *QUICK, "--json")
+    command = ("compare", "--real", "real.txt", *pair, *QUICK, "--json")
     with_them = json.loads(run(*command).stdout)
     assert {draw["log_probs"] for draw in with_them["draws"]} == {True}
     signatures = [result["signature"] for result in with_them["results"] if result["generator"] in ("ngram", "lstm")]
@@ -99,15 +101,18 @@ def test_log_probabilities_are_used_where_all_have_them(run: Run, models: Path) 
 
 @pytest.mark.usefixtures("folder")
 def test_the_answer_says_how_much_was_drawn_and_how_to_repeat_it(run: Run, models: Path) -> None:
-    command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--budget", "500", *QUICK)
+    command = ("compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--draw", "500", *QUICK)
     outcome = run(*command)
     assert outcome.status == 0, outcome.stderr
     printed = " ".join(outcome.stdout.split())
-    assert "500 texts were drawn from lstm; from 300 to 500 dd" in printed
+    assert "500 texts were drawn from lstm." in printed
     everything = " ".join(run(*command, "--all").stdout.split())
     assert f"lstm={models / 'lstm'}" in everything
-    assert "--budget 500" in everything
+    assert "--draw 500" in everything
     assert "--log-probs lstm" not in everything
+    by_default = " ".join(run(*command[:4], *QUICK, "--all").stdout.split())
+    assert "300 texts were drawn from lstm." in by_default  # as many as real ones
+    assert "--draw" not in by_default
 
 
 def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, models: Path) -> None:
@@ -123,9 +128,10 @@ def test_what_cannot_be_drawn_from_is_refused(folder: Path, refused: Refused, mo
     assert few == "b: the command printed 9 sentences, at least 50 are needed"
     assert "two generators are called 'a'" in refused(*real, f"a={models / 'lstm'}", "a=lstm.txt")
     lstm = f"a={models / 'lstm'}"
-    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--budget", "20", "--out", "r")
-    assert "budget must be texts or seconds" in refused(*real, lstm, "--budget", "lots")
-    assert "--budget is for models and commands" in refused(*real, "a=lstm.txt", "--budget", "500")
+    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--draw", "20", "--out", "r")
+    assert "--draw" in refused(*real, lstm, "--draw", "lots")
+    assert "--draw must be at least 2, got 1" in refused(*real, lstm, "--draw", "1")
+    assert "--draw is for models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
     assert "command of an external generator is empty" in refused(*real, "a=command:")
     (folder / "p.npz").write_bytes(b"")
     assert "gives its own log-probabilities" in refused(*real, lstm, "--log-probs", "a=p.npz")
@@ -155,7 +161,7 @@ def test_an_interrupted_command_is_ended_and_what_it_printed_is_kept(folder: Pat
 @pytest.mark.usefixtures("folder")
 def test_explain_and_plan_draw_what_compare_draws(run: Run, models: Path) -> None:
     pair = (f"ngram={models / 'ngram'}", f"lstm={models / 'lstm'}")
-    shared = ("--real", "real.txt", *pair, "--budget", "300", "--effort", "quick", "--quiet", "--json", "--out", "r")
+    shared = ("--real", "real.txt", *pair, "--effort", "quick", "--quiet", "--json", "--out", "r")
     explained = json.loads(run("explain", *shared).stdout)
     drawn = {file: file.stat().st_mtime_ns for file in Path("r/draws").iterdir()}
     planned = json.loads(run("plan", *shared).stdout)
@@ -180,9 +186,8 @@ def test_explain_and_plan_refuse_what_compare_refuses(
 ) -> None:
     real = (command, "--real", "real.txt", "--out", "r")
     lstm = f"a={models / 'lstm'}"
-    assert "--budget is for models and commands" in refused(*real, "a=lstm.txt", "--budget", "500")
-    assert "budget must be texts or seconds" in refused(*real, lstm, "--budget", "lots")
-    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--budget", "20")
+    assert "--draw is for models and commands" in refused(*real, "a=lstm.txt", "--draw", "500")
+    assert "at least 50 texts, which dd needs, got 20" in refused(*real, lstm, "--draw", "20")
     assert "failed after 0 sentences; it ended with status 3" in refused(*real, "a=command:exit 3")
     (folder / "few.txt").write_text("a b\nc d\n" * 10)
     few = refused(command, "--real", "few.txt", lstm, "--out", "r")
@@ -190,8 +195,8 @@ def test_explain_and_plan_refuse_what_compare_refuses(
     assert not (folder / "r").exists()
 
 
-def test_plan_without_texts_has_no_budget(refused: Refused) -> None:
-    assert "--budget is for models and commands" in refused("plan", "--budget", "500")
+def test_plan_without_texts_draws_nothing(refused: Refused) -> None:
+    assert "--draw is for models and commands" in refused("plan", "--draw", "500")
 
 
 def _without_seconds(document: dict[str, Any]) -> dict[str, Any]:
@@ -209,7 +214,7 @@ def test_a_killed_drawing_goes_on_and_ends_as_one_that_was_not(
     folder: Path, run: Run, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = (
-        "compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--budget", "4000", "--no-log-probs", *QUICK,
+        "compare", "--real", "real.txt", f"lstm={models / 'lstm'}", "--draw", "1500", "--no-log-probs", *QUICK,
     )  # fmt: skip
     process = subprocess.Popen([sys.executable, "-m", "textassay", *command, "--out", "killed"])
     while process.poll() is None and _n_kept(folder / "killed") < 1000:
@@ -220,7 +225,7 @@ def test_a_killed_drawing_goes_on_and_ends_as_one_that_was_not(
     kept = _n_kept(folder / "killed")
     content = file.with_suffix(".jsonl").read_bytes()
     lines = content.count(b"\n")
-    assert kept == 1000  # of 1,500
+    assert kept == 1000
     assert kept <= lines <= kept + 500  # where it was killed between the texts and their document
     sampled = []
     model = importlib.import_module("textassay.generators").Lstm
@@ -238,3 +243,6 @@ def test_a_killed_drawing_goes_on_and_ends_as_one_that_was_not(
     files = [next((folder / name / "draws").glob("*.jsonl")).read_bytes() for name in ("killed", "whole")]
     assert files[0] == files[1]
     assert files[0].startswith(content[: content.rfind(b"\n") + 1])
+    sampled.clear()
+    more = json.loads(run(*command, "--json", "--out", "killed", "--draw", "1700").stdout)
+    assert (more["draws"][0]["n"], sum(sampled)) == (1700, 200)

@@ -1,4 +1,4 @@
-"""Drawing by itself: when it stops, what it keeps, how it goes on, and what is wrong with a generator."""
+"""Drawing by itself: how much is drawn and kept, how it goes on, and what is wrong with a generator."""
 
 import json
 import sys
@@ -12,18 +12,7 @@ import pytest
 
 import textassay as ta
 from made_up import sentences
-from textassay.comparison import (
-    Budget,
-    Comparison,
-    Drawing,
-    Rise,
-    Score,
-    compare,
-    is_source,
-    least_drawn,
-    names_model,
-    sizes_to,
-)
+from textassay.comparison import Comparison, Draw, compare, draw_all, is_source, names_model
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generators import External, Ngram, from_pretrained
 
@@ -41,152 +30,76 @@ class Counter:
         return [f"text {seed} {number}" for number in range(n)]
 
 
-class _Estimate:
-    value = 0.1
-    interval = None
+def _drawn(source: Any, n: int = 300, **settings: Any) -> tuple[Draw, Sequence[str]]:
+    """Return what `n` draws of one generator, "a", come to."""
+    found = _all_drawn({"a": source}, n, **settings)
+    return found["a"]
 
 
-class _Judged:
-    estimate = _Estimate()
-
-
-def _drawing(source: Any, monkeypatch: pytest.MonkeyPatch, gains: Sequence[float], **settings: Any) -> Drawing:
-    """Return a drawing for which each enlargement adds a gain with the standard error of about 0.01.
-
-    `little`: so many texts of all are drawn in any case where that is five times the real ones.
-    """
-    left = list(gains)
-
-    def rise(*_: Any, **__: Any) -> Rise:
-        gain = left.pop(0)
-        return Rise(gain, gain - 0.0196, gain + 0.0196)
-
-    monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "rise_of", rise)
-    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "LITTLE", settings.pop("little", 0))
-    named = settings.pop("sources", {"a": source})
-    options = {
-        "named": named, "n_real": 300, "real_groups": None, "budget": Budget(100_000, None), "least": 50,
-        "level": 0.95, "seed": 0, "folder": None, "judge": lambda name, texts, log_probs: _Judged(), "progress": None,
+def _all_drawn(sources: dict[str, Any], n: int = 300, **settings: Any) -> dict[str, tuple[Draw, Sequence[str]]]:
+    options: dict[str, Any] = {
+        "named": sources, "real": REAL, "n": n, "least": 50, "seed": 0, "folder": None, "scored": False,
+        "with_log_probs": (), "progress": None,
     }  # fmt: skip
-    return Drawing(named, **{**options, **settings})
-
-
-def test_draws_double_while_the_gain_is_above_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, texts = _drawing(Counter(), monkeypatch, [0.03, 0.02, 0.009]).draw()["a"]
-    assert (draw.n, draw.stopped, draw.gain) == (2400, "level", 0.009)
-    assert [point.n_generated for point in draw.curve] == [300, 600, 1200, 2400]
-    assert not draw.rising
-    assert len(texts) == len(set(texts)) == 2400
-
-
-def test_the_budget_ends_drawing_though_dd_rises(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, _ = _drawing(Counter(), monkeypatch, [0.03] * 9, budget=Budget(1500, None)).draw()["a"]
-    assert (draw.n, draw.stopped, draw.rising) == (1500, "budget", True)
-    assert [point.n_generated for point in draw.curve] == [300, 600, 1200, 1500]
-    draw, _ = _drawing(Counter(), monkeypatch, [0.03, 0.0], budget=Budget(500, None)).draw()["a"]
-    assert (draw.n, draw.stopped) == (500, "budget")  # less than a doubling says nothing
-    draw, _ = _drawing(Counter(), monkeypatch, [], budget=Budget(100, None)).draw()["a"]
-    assert (draw.n, draw.stopped, draw.gain) == (100, "budget", None)
-
-
-def test_little_text_is_drawn_five_times_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    gains = [0.0, 0.0]  # to 750, and to 1,500: dd does not rise at all
-    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000).draw()["a"]
-    assert (draw.n, draw.stopped) == (1500, "level")
-    assert [point.n_generated for point in draw.curve] == [300, 750, 1500]
-    draw, _ = _drawing(Counter(), monkeypatch, [0.0, 0.03, 0.0], little=20_000).draw()["a"]
-    assert (draw.n, draw.stopped) == (3000, "level")  # and more where it still rises
-    draw, _ = _drawing(Counter(), monkeypatch, gains, little=20_000, budget=Budget(1500, None)).draw()["a"]
-    assert (draw.n, draw.stopped) == (1500, "level")  # the default budget: always so many
-    draw, _ = _drawing(Counter(), monkeypatch, [0.0], little=20_000, budget=Budget(500, None)).draw()["a"]
-    assert (draw.n, draw.stopped) == (500, "budget")
-
-
-def test_five_times_is_for_all_generators_together() -> None:
-    no_limit = Budget(None, None)
-    assert [least_drawn(n, 1, no_limit) for n in (100, 4000, 4001)] == [500, 20_000, 4001]
-    assert [least_drawn(1000, n, no_limit) for n in (4, 5)] == [5000, 1000]
-    assert least_drawn(300, 1, Budget(800, None)) == 800
-    assert least_drawn(300, 1, Budget(200, None)) == 200
-    assert [sizes_to(n, 301) for n in (1505, 301, 500, 200)] == [[301, 753, 1505], [301], [301, 500], [200]]
-
-
-class _Scored:
-    """Judges, and remembers whose log-probabilities it got."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[int, list[float] | None]] = []
-
-    def __call__(self, name: str, texts: Sequence[str], log_probs: Any) -> Any:
-        self.calls.append((len(texts), None if log_probs is None else [len(side) for side in log_probs]))
-        return _Judged()
+    found = draw_all(sources, **{**options, **settings})
+    return {draw.generator: (draw, found.texts[draw.generator]) for draw in found.draws}
 
 
 class _Source(Counter):
-    """Gives each text a log-probability; from a place on, 0 as a probability."""
+    """Gives each text a log-probability; that of one place is 0 as a probability."""
 
-    def __init__(self, impossible: int) -> None:
+    def __init__(self, impossible: int = -1) -> None:
         super().__init__()
-        self.impossible, self.scored = impossible, 0
+        self.model, self.impossible, self.scored = self, impossible, 0
 
     def log_prob(self, texts: Sequence[str]) -> Any:
         self.scored += len(texts)
         return np.array([-np.inf if text.endswith(f" {self.impossible}") else -1.0 for text in texts])
 
 
-def test_every_size_is_measured_by_one_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge, source = _Scored(), _Source(impossible=499)
-    kinds: dict[str, Any] = {"judge": judge, "budget": Budget(1000, None)}
-    real = ["real"] * 100
-    draw, _ = _drawing(
-        source, monkeypatch, [0.03] * 9, **kinds, n_real=100, least=50, score=Score({"a": source}, real)
-    ).draw()["a"]
-    assert judge.calls[:2] == [(100, [100, 100]), (200, [200, 100])]
-    first_without = judge.calls.index((100, None))
-    assert all(log_probs is not None for _, log_probs in judge.calls[:first_without])
-    assert all(log_probs is None for _, log_probs in judge.calls[first_without:])
-    assert [point.n_generated for point in draw.curve] == [n for n, _ in judge.calls[first_without:]]
-
-
-def test_each_text_is_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    judge, source = _Scored(), _Source(impossible=-1)
-    score = Score({"a": source}, ["real"] * 100)
-    _drawing(source, monkeypatch, [0.03, 0.03, 0.0], judge=judge, n_real=100, score=score).draw()
-    assert judge.calls[-1] == (800, [800, 100])
-    assert source.scored == 800 + 100
-
-
-def test_time_ends_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, _ = _drawing(Counter(), monkeypatch, [0.03] * 40, budget=Budget(None, 1e-9), n_real=700).draw()["a"]
-    assert (draw.n, draw.stopped) == (500, "time")  # one block
-    with pytest.raises(InputError, match=r"a: 500 sentences were drawn in 0 seconds, at least 600 are needed"):
-        _drawing(Counter(), monkeypatch, [], budget=Budget(None, 1e-9), n_real=700, least=600).draw()
-
-
-def test_all_draw_as_many_as_the_one_that_needs_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    gains = [0.03, 0.0, 0.03, 0.0]  # of a, b, then a alone
-    found = _drawing(None, monkeypatch, gains, sources={"a": Counter(), "b": Counter()}).draw()
-    assert {name: (draw.n, draw.stopped) for name, (draw, _) in found.items()} == {
-        "a": (2400, "level"), "b": (2400, "level"),
+def test_each_draws_as_many_as_asked_for() -> None:
+    told: list[tuple[str, int, int]] = []
+    found = _all_drawn({"a": Counter(), "b": Counter()}, 1200, progress=lambda *step: told.append(step))
+    assert {name: (draw.n, len(set(texts))) for name, (draw, texts) in found.items()} == {
+        "a": (1200, 1200), "b": (1200, 1200),
     }  # fmt: skip
-    assert [len(draw.curve) for draw, _ in found.values()] == [4, 2]
+    assert told[:4] == [("drawing a", done, 1200) for done in (0, 500, 1000)] + [("drawing b", 0, 1200)]
 
 
-def test_without_dd_there_are_as_many_as_real_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, _ = _drawing(Counter(), monkeypatch, [], judge=None).draw()["a"]
-    assert (draw.n, draw.stopped, draw.curve) == (300, "no dd", ())
+def test_by_default_there_are_as_many_as_real_texts() -> None:
+    settings: Any = {"metrics": ["length"], "explain": False}
+    comparison = compare({"a": Counter(), "b": sentences(90, 9)}, REAL, **settings)
+    assert [draw.n for draw in comparison.draws] == [120]
+    assert comparison.texts is not None
+    assert list(map(len, comparison.texts.values())) == [120, 120, 90]
+    more = compare({"a": Counter()}, REAL, draw=200, **settings)
+    assert more.texts is not None
+    assert len(more.texts["a"]) == more.draws[0].n == 200
+    assert list(more.texts["a"][:120]) == list(comparison.texts["a"])
 
 
-def test_what_is_drawn_does_not_depend_on_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = _drawing(Counter(), monkeypatch, [0.0]).draw()["a"][1]
-    many = _drawing(Counter(), monkeypatch, [0.03, 0.03, 0.0]).draw()["a"][1]
-    assert many[: len(few)] == few
-    one, other = (_drawing(Counter(), monkeypatch, [0.0], sources={name: Counter()}).draw() for name in ("a", "b"))
-    assert set(one["a"][1]).isdisjoint(other["b"][1])  # each name has draws of its own
-    assert set(few).isdisjoint(_drawing(Counter(), monkeypatch, [0.0], seed=1).draw()["a"][1])
+def test_every_text_is_scored_once_or_none_are_used() -> None:
+    source = _Source()
+    draw, _ = _drawn(source, 800, scored=True)
+    assert (draw.log_probs, source.scored) == (True, 800 + 120)
+    impossible, _ = _drawn(_Source(impossible=299), 800, scored=True)
+    assert (impossible.log_probs, impossible.no_log_probs) == (False, "a gives some texts probability 0")
+    mixed = _all_drawn({"a": _Source(), "b": Counter()}, scored=True)
+    assert {draw.no_log_probs for draw, _ in mixed.values()} == {
+        "b has none, and dd with them cannot be compared with dd without"
+    }
+    assert _drawn(_Source())[0].no_log_probs == "they were not asked for"
 
 
-def test_a_generator_that_begins_anew_each_time_gives_no_text_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_drawn_does_not_depend_on_how_much() -> None:
+    few, many = (_drawn(Counter(), n)[1] for n in (300, 1200))
+    assert many[:300] == few
+    one, other = (_all_drawn({name: Counter()})[name][1] for name in ("a", "b"))
+    assert set(one).isdisjoint(other)  # each name has draws of its own
+    assert set(few).isdisjoint(_drawn(Counter(), seed=1)[1])
+
+
+def test_a_generator_that_begins_anew_each_time_gives_no_text_twice() -> None:
     class Fresh:
         n = 0
 
@@ -194,7 +107,7 @@ def test_a_generator_that_begins_anew_each_time_gives_no_text_twice(monkeypatch:
             self.n += n
             return [f"text {number}" for number in range(self.n - n, self.n)]
 
-    texts = _drawing(Fresh(), monkeypatch, [0.03, 0.0]).draw()["a"][1]
+    texts = _drawn(Fresh(), 1200)[1]
     assert len(set(texts)) == len(texts) == 1200
 
 
@@ -204,53 +117,77 @@ def test_the_models_of_textassay_keep_their_first_texts() -> None:
 
 
 def test_kept_draws_are_used_again_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = Ngram(order=2).fit(sentences(200, 2), sentences(50, 3))
-    first, texts = _drawing(model, monkeypatch, [0.03, 0.0], folder=tmp_path / "draws").draw()["a"]
+    model, folder = Ngram(order=2).fit(sentences(200, 2), sentences(50, 3)), tmp_path / "draws"
+    first, texts = _drawn(model, 1200, folder=folder, scored=True)
     assert first.n == 1200
-    (file,) = (tmp_path / "draws").glob("*.jsonl")
+    (file,) = folder.glob("*.jsonl")
     assert first.file == f"draws/{file.name}"
     assert list(ta.read_texts(file).texts) == list(texts)
     document = json.loads(file.with_suffix(".json").read_text())
     assert (document["texts"], document["bytes"]) == (1200, file.stat().st_size)
     assert document["seed"] == first.seed
 
-    def no_sample(*_: Any, **__: Any) -> Any:
-        raise AssertionError("it was drawn again")
+    def never(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it was drawn or scored again")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ngram, "sample", no_sample)
-        again = _drawing(model, patched, [0.03, 0.0], folder=tmp_path / "draws").draw()["a"]
-        assert again == (first, texts)
-        fewer, prefix = _drawing(model, patched, [0.0], folder=tmp_path / "draws").draw()["a"]
-        assert (fewer.n, prefix) == (600, texts[:600])
+        patched.setattr(Ngram, "sample", never)
+        patched.setattr(Ngram, "log_prob", never)
+        assert _drawn(model, 1200, folder=folder, scored=True) == (first, texts)
+        fewer, prefix = _drawn(model, 600, folder=folder, scored=True)
+        assert (fewer.n, fewer.log_probs, prefix) == (600, True, texts[:600])
     with file.open("ab") as damaged:
         damaged.write(b'{"text": "half a li')  # a run was killed here
-    more, longer = _drawing(model, monkeypatch, [0.03, 0.03, 0.0], folder=tmp_path / "draws").draw()["a"]
+    more, longer = _drawn(model, 2400, folder=folder, scored=True)
     assert (more.n, longer[:1200]) == (2400, texts)
-    assert longer == _drawing(model, monkeypatch, [0.03, 0.03, 0.0]).draw()["a"][1]
+    assert longer == _drawn(model, 2400)[1]
     assert list(ta.read_texts(file).texts) == list(longer)
+    with np.load(file.with_suffix(".log-probs.npz")) as scores:
+        assert scores["generated"].tolist() == model.log_prob(longer).tolist()
 
 
-def test_damaged_draws_and_those_of_another_model_are_drawn_anew(
+def test_an_interrupted_run_goes_on_with_what_every_generator_drew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    models = {name: Ngram(order=order).fit(sentences(200, 2), sentences(50, 3)) for name, order in (("a", 1), ("b", 2))}
+    sample, asked = Ngram.sample, []
+
+    def interrupted(self: Any, n: int, **settings: Any) -> Any:
+        asked.append(n)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return sample(self, n, **settings)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ngram, "sample", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _all_drawn(models, 700, folder=tmp_path)
+    assert asked == [500, 200, 500, 200]
+    assert sorted(len(file.read_bytes().splitlines()) for file in tmp_path.glob("*.jsonl")) == [500, 700]
+    resumed = _all_drawn(models, 700, folder=tmp_path)
+    assert {name: texts for name, (_, texts) in resumed.items()} == {
+        name: texts for name, (_, texts) in _all_drawn(models, 700).items()
+    }
+
+
+def test_damaged_draws_and_those_of_another_model_are_drawn_anew(tmp_path: Path) -> None:
     folder = tmp_path / "draws"
     model, other = (Ngram(order=order).fit(sentences(200, 2), sentences(50, 3)) for order in (1, 2))
-    texts = _drawing(model, monkeypatch, [0.0], folder=folder).draw()["a"][1]
+    texts = _drawn(model, folder=folder)[1]
     (file,) = folder.glob("*.jsonl")
     content = file.read_bytes()
     file.write_bytes(content.replace(b"e", b"x", 1))
-    assert _drawing(model, monkeypatch, [0.0], folder=folder).draw()["a"][1] == texts
+    assert _drawn(model, folder=folder)[1] == texts
     assert file.read_bytes() == content
-    assert _drawing(other, monkeypatch, [0.0], folder=folder).draw()["a"][1] != texts
+    assert _drawn(other, folder=folder)[1] != texts
     assert len(list(folder.glob("*.jsonl"))) == 2
     assert file.read_bytes() == content
 
 
-def test_python_objects_are_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_objects_are_drawn_anew(tmp_path: Path) -> None:
     counter = Counter()
     for _ in range(2):
-        _drawing(counter, monkeypatch, [0.0], folder=tmp_path / "draws").draw()
+        _drawn(counter, 600, folder=tmp_path / "draws")
     assert counter.calls[: len(counter.calls) // 2] == counter.calls[len(counter.calls) // 2 :]
 
 
@@ -262,31 +199,32 @@ LINES = 'import itertools\nfor i in itertools.count(): print("line", i)'
 CALLED = 'import sys\nfor i in range({n}): print("text", {seed} + i)'
 
 
-def test_a_command_that_is_not_told_how_many_is_read_as_far_as_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    draw, texts = _drawing(_command(LINES), monkeypatch, [0.03, 0.0], folder=tmp_path).draw()["a"]
-    assert draw.n == 1200
+def test_a_command_that_is_not_told_how_many_is_read_as_far_as_needed(tmp_path: Path) -> None:
+    draw, texts = _drawn(_command(LINES), 1200, folder=tmp_path)
+    assert (draw.n, draw.note) == (1200, None)
     assert texts == [f"line {i}" for i in range(1200)]
-    more = _drawing(_command(LINES), monkeypatch, [0.03, 0.03, 0.0], folder=tmp_path).draw()["a"][1]
+    more = _drawn(_command(LINES), 2400, folder=tmp_path)[1]
     assert more == [f"line {i}" for i in range(2400)]  # what it prints again is not counted again
 
 
-def test_a_command_that_ends_gives_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_ends_gives_what_it_has() -> None:
     ends = _command('for i in range(700): print("line", i)')
-    draw, _ = _drawing(ends, monkeypatch, [0.03, 0.03, 0.03]).draw()["a"]
-    assert (draw.n, draw.stopped) == (700, "ended")
+    draw, _ = _drawn(ends, 1000)
+    assert (draw.n, draw.note) == (700, "the command printed no more")
+    comparison = compare({"a": ends}, REAL, metrics=["length"], draw=1000, explain=False)
+    assert "700 texts were drawn from a: the command printed no more." in " ".join(str(comparison).split())
 
 
-def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw, texts = _drawing(_command(CALLED), monkeypatch, [0.03, 0.0], folder=tmp_path).draw()["a"]
+def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path) -> None:
+    draw, texts = _drawn(_command(CALLED), 1200, folder=tmp_path)
     assert texts == [f"text {draw.seed + i}" for i in range(1200)]
     marker = tmp_path / "called"
     again = External(f"{_command(CALLED).model.command}; touch {marker}")
-    assert _drawing(_command(CALLED), monkeypatch, [0.03, 0.0], folder=tmp_path).draw()["a"][1] == texts
+    assert _drawn(_command(CALLED), 1200, folder=tmp_path)[1] == texts
     assert not marker.exists()
-    assert _drawing(again, monkeypatch, [0.03, 0.0], folder=tmp_path).draw()["a"][1] == texts  # another key
+    assert _drawn(again, 1200, folder=tmp_path)[1] == texts  # another key
     assert marker.exists()
+    assert _drawn(_command(CALLED), 1500, folder=tmp_path)[1] == [f"text {draw.seed + i}" for i in range(1500)]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +235,6 @@ def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path, monkeypatc
         ("for i in range(20): print(i)", "the command printed 20 sentences, at least 50 are needed"),
         ("for i in range(20, {n}): print(i)", "printed 280 of 300 sentences; it ended with status 0"),
         ("for i in range(-1, {n}): print(i)", "printed more than 300 sentences"),
-        ("for i in range({n}): print(i)", "prints the same sentences at every call"),
         ("import time; time.sleep(60)", "printed nothing for 1 seconds and was ended"),
     ],
 )
@@ -308,22 +245,29 @@ def test_a_command_that_fails_is_refused_and_leaves_nothing(
     folder = tmp_path / "draws"
     sources = {"b": Counter(), "a": _command(code.replace("'", '"'))}
     with pytest.raises(InputError, match=message):
-        _drawing(None, monkeypatch, [0.03] * 9, sources=sources, folder=folder).draw()
-    assert not folder.exists() or "every call" in message
+        _all_drawn(sources, folder=folder)
+    assert not folder.exists()
 
 
-def test_a_budget_is_texts_seconds_or_both() -> None:
-    assert Budget.of(None, 200) == Budget(1000, None)
-    assert Budget.of(None, 50_000) == Budget(100_000, None)
-    assert Budget.of(None, 200_000) == Budget(200_000, None)
-    assert Budget.of(700, 200) == Budget(700, None)
-    assert Budget.of("600s", 200) == Budget(None, 600.0) == Budget.of("10m", 200)
-    assert str(Budget.of("100000,1.5h", 200)) == "100000,5400s"
-    for wrong in ("", "many", "10 m", "-5", "0", "0s", "10m,20m", "1e5"):
-        with pytest.raises(OptionError, match="budget must be"):
-            Budget.of(wrong, 200)
-    with pytest.raises(OptionError, match="at least 50 texts, which dd needs, got 49"):
-        compare({"a": Counter()}, REAL, budget=49)
+def test_calls_that_repeat_the_first_one_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repeating = _command("for i in range({n}): print(i)")
+    _drawn(repeating, folder=tmp_path)
+    with pytest.raises(InputError, match="prints the same sentences at every call"):
+        _drawn(repeating, 600, folder=tmp_path)
+    monkeypatch.setattr(sys.modules["textassay.comparison.kept_draws"], "CALL", 100)
+    with pytest.raises(InputError, match="prints the same sentences at every call"):
+        _drawn(repeating)
+
+
+def test_how_much_to_draw_is_a_number_that_dd_can_use() -> None:
+    for wrong in ("many", 1, 2.5):
+        with pytest.raises(OptionError, match="draw must be a"):
+            compare({"a": Counter()}, REAL, draw=wrong)  # type: ignore[arg-type]
+    source = Counter()
+    with pytest.raises(OptionError, match="draw must be at least 50 texts, which dd needs, got 49"):
+        compare({"a": source}, REAL, draw=49)
+    assert source.calls == []
+    assert compare({"a": source}, REAL, draw=49, metrics=["length"], explain=False).draws[0].n == 49
 
 
 def test_tables_that_can_be_sampled_are_texts() -> None:
@@ -341,7 +285,7 @@ def test_python_compares_models() -> None:
     models = {name: Ngram(order=order).fit(sentences(300, 2), sentences(50, 3)) for name, order in (("a", 1), ("b", 2))}
     comparison = ta.compare(models, REAL, metrics=["dd", "length"], effort="quick", explain=False)
     (one, other) = comparison.draws
-    assert one.n == other.n >= 240
+    assert one.n == other.n == 120
     assert (one.source, one.model, one.file) == (None, "ngram(order=1)", None)
     assert comparison.texts is not None
     assert len(comparison.texts["a"]) == one.n
@@ -381,17 +325,17 @@ def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="write pretrained:"):
         compare({"a": str(tmp_path)}, REAL)
-    with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
-        compare({"a": sentences(120, 9)}, REAL, budget=500)
+    with pytest.raises(OptionError, match="draw is for generators that are drawn from"):
+        compare({"a": sentences(120, 9)}, REAL, draw=500)
     assert from_pretrained("command:cat x").model.command == "cat x"
 
 
 def test_python_explains_and_plans_with_models() -> None:
     model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
     settings: Any = {"effort": "quick", "seed": 3}
-    explained = ta.explain(model, REAL, name="a", budget=240, **settings)
-    planned = ta.plan({"a": model}, REAL, budget=240, **settings)
-    compared = compare({"a": model}, REAL, metrics=["dd"], budget=240, **settings)
+    explained = ta.explain(model, REAL, name="a", draw=240, **settings)
+    planned = ta.plan({"a": model}, REAL, draw=240, **settings)
+    compared = compare({"a": model}, REAL, metrics=["dd"], draw=240, **settings)
     assert planned.pilot is not None
     assert planned.pilot.draws == tuple(
         replace(draw, seconds=again.seconds) for draw, again in zip(compared.draws, planned.pilot.draws, strict=True)
@@ -399,43 +343,10 @@ def test_python_explains_and_plans_with_models() -> None:
     values = explained.value, planned.pilot.generators[0].value, compared.result("a", "dd").estimate.value  # type: ignore[union-attr]
     assert len(set(values)) == 1
     assert explained.notes == ("240 texts were drawn from a.",)
-    with pytest.raises(OptionError, match="budget is for generators that are drawn from"):
-        ta.explain(sentences(120, 9), REAL, budget=500)
+    with pytest.raises(OptionError, match="draw is for generators that are drawn from"):
+        ta.explain(sentences(120, 9), REAL, draw=500)
     with pytest.raises(TooFewSentencesError, match=r"\(real\): dd needs at least 50 texts a side, got 30"):
         ta.explain(model, REAL[:30])
-
-
-def test_what_decides_on_drawing_learns_what_dd_learns(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[Any] = []
-
-    def noted(*args: Any, **settings: Any) -> Any:
-        calls.append((args, settings))
-        return judge(*args, **settings)
-
-    judge = sys.modules["textassay.comparison.learning_curve"].judge
-    monkeypatch.setattr(sys.modules["textassay.comparison.learning_curve"], "judge", noted)
-    model = Ngram(order=2).fit(sentences(300, 2), sentences(50, 3))
-    settings: Any = {"metrics": ["dd"], "effort": "quick", "explain": False, "budget": 240}
-    more: Any = {"train": sentences(300, 2), "fit_real": sentences(200, 5)}
-    compared = compare({"a": model}, REAL, **more, **settings)
-    assert len(calls) == 2
-    for (real, generated), given in calls:
-        assert set(real.columns) == set(generated.columns) == {"log_probs/a"}
-        assert list(given["trained_on"].texts) == more["train"]
-        assert list(given["fit_real"].texts) == more["fit_real"]
-    assert len({id(side.vocabulary) for side in (*calls[1][0], given["trained_on"], given["fit_real"])}) == 1
-    estimate = compared.result("a", "dd").estimate
-    assert estimate is not None
-    assert compared.draws[0].curve[-1].value == estimate.value  # at this effort they are one
-    calls.clear()
-    compare({"a": model}, REAL, **more, paper=False, **{**settings, "metrics": ["dd(discriminator=naive-bayes)"]})
-    ((real, _), given), *_ = calls
-    assert given["trained_on"] is None
-    assert real.columns == {}
-    calls.clear()
-    known = compare({"a": model}, [*REAL[:60], *sentences(60, 8)], train=REAL, **settings)
-    assert all(given["trained_on"] is None for _, given in calls)  # too much of the real text stands in it
-    assert any("did not learn from the training text" in warning for warning in known.warnings)
 
 
 def test_real_text_in_the_text_to_learn_from_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ def test_the_corpora_are_those_of_one_call(reading: dict[str, Any]) -> None:
     encoded.add("(real)", SETS["(real)"])
     encoded.add("b", SETS["b"])
     encoded.add("(train)", TextFile("t", SETS["(train)"], np.arange(90)))
-    for n in (50, 50, 70, 120):
-        encoded.grow("a", SETS["a"], n)
+    encoded.corpora(["(real)", "(train)"])  # before the others come
+    encoded.add("a", SETS["a"])
     sets = {**SETS, "(train)": TextFile("t", SETS["(train)"], np.arange(90))}
     for names in (["(real)", "a"], list(SETS), ["(real)", "b", "a"]):
         together = corpora_from_texts({name: sets[name] for name in names}, **reading)
@@ -47,8 +47,6 @@ def test_the_corpora_are_those_of_one_call(reading: dict[str, Any]) -> None:
         assert list(found) == names
         assert all(_same(found[name], together[name]) for name in names)
         assert len({id(corpus.vocabulary) for corpus in found.values()}) == 1
-    part = encoded.corpora(["(real)", "a"], {"a": 70})
-    assert _same(part["a"], corpora_from_texts({"(real)": SETS["(real)"], "a": SETS["a"][:70]}, **reading)["a"])
 
 
 def test_auto_is_chosen_for_the_first_set() -> None:
@@ -59,7 +57,7 @@ def test_auto_is_chosen_for_the_first_set() -> None:
     assert encoded.corpora(["(real)", "a"])["a"].tokenizer == "mixed"
 
 
-def test_tokens_of_texts_that_did_not_change_are_shared_and_columns_stay() -> None:
+def test_tokens_of_the_first_set_are_shared_and_columns_stay() -> None:
     encoded = EncodedTexts({})
     real = corpora_from_texts({"real": SETS["(real)"]})["real"]
     real = Corpus(
@@ -67,9 +65,8 @@ def test_tokens_of_texts_that_did_not_change_are_shared_and_columns_stay() -> No
         columns={"features": np.ones((80, 2))},
     )  # fmt: skip
     encoded.add("(real)", real)
-    encoded.grow("a", SETS["a"], 50)
-    before = encoded.corpora(["(real)", "a"])["(real)"]
-    encoded.grow("a", SETS["a"], 100)
+    before = encoded.corpora(["(real)"])["(real)"]
+    encoded.add("a", SETS["a"])
     after = encoded.corpora(["(real)", "a"])["(real)"]
     assert np.shares_memory(before.tokens, after.tokens)
     assert after.columns["features"].shape == (80, 2)

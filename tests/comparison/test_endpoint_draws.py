@@ -57,7 +57,7 @@ def test_an_endpoint_that_dies_in_a_comparison_loses_nothing(server: Endpoint, t
     again = ta.compare({"api": name}, REAL, out=out, **LENGTH)
     assert len(server.bodies) == 20
     assert _drawn(again) == drawn
-    more = ta.compare({"api": name}, REAL, out=out, budget=30, **LENGTH)
+    more = ta.compare({"api": name}, REAL, out=out, draw=30, **LENGTH)
     assert _drawn(more) == drawn[:30]
     assert len(server.bodies) == 20
     (draw,) = comparison.draws

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textassay.cli.declarations import (
     All,
-    Budget,
     Clustered,
     Device,
+    Draw,
     Drawable,
     Effort,
     Encoder,
@@ -70,7 +70,7 @@ class Compare(Reading, Running, Clustered, Output):
 
     generators: Drawable = None
     real: Real
-    budget: Budget = None
+    draw: Draw = None
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
@@ -107,7 +107,7 @@ class Compare(Reading, Running, Clustered, Output):
 
         from textassay.comparison import check_beside
 
-        models, written = split_models(generators, self.budget)
+        models, written = split_models(generators, self.draw)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.endpoints import say_answers, say_requests
@@ -129,9 +129,8 @@ class Compare(Reading, Running, Clustered, Output):
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
             self._metrics_of(conditions, metrics, beside, files[FLOOR])
-            n_real = len(files[FLOOR].texts)
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
-            say_requests(others, n_real, self.budget, quiet=self.quiet, metrics=metrics)
+            say_requests(others, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             comparison = compare(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
@@ -149,7 +148,7 @@ class Compare(Reading, Running, Clustered, Output):
                 prior=cast(Any, self.prior),  # checked by `_metrics_of`
                 unit=self.unit,
                 explain=self.explain,
-                budget=self.budget,
+                draw=self.draw,
                 tokenizer=self.tokenizer,
                 lowercase=self.lowercase,
                 normalize=self.normalize,

@@ -75,11 +75,7 @@ LogProbs = Annotated[
 NoLogProbs = Annotated[
     bool, option("Do not use those of generators that are models.", names=("--no-log-probs",), show_default=False)
 ]
-Budget = Annotated[
-    str | None,
-    option("Most to draw from each model: texts or time, as 100000, 10m.", "N|TIME"),
-    Check("textassay.comparison.sources:check_budget"),
-]
+Draw = Annotated[int | None, option("Texts to draw from each model; as many as real ones by default.", "N"), Between(2)]
 Ratings = Annotated[
     list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
 ]

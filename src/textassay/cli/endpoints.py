@@ -10,26 +10,20 @@ if TYPE_CHECKING:
     from textassay.generator import EndpointModel, Requests
 
 
-def say_requests(
-    models: Mapping[str, str], n_real: int, budget: str | None, *, quiet: bool, metrics: Sequence[str] | None = None
-) -> None:
-    """Say what drawing from endpoints may take, before anything is asked of them; `metrics`: None where dd is one."""
+def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
+    """Say what drawing `n` texts from each endpoint takes, before anything is asked of them."""
     from textassay.endpoints import names_endpoint
 
     endpoints = {name: source for name, source in models.items() if names_endpoint(source)}
     if quiet or not endpoints:
         return
-    from textassay.comparison import MOST, Budget, open_source
+    from textassay.comparison import open_source
     from textassay.generator import endpoint_model
-    from textassay.metric import parse_metrics
 
-    n_most = Budget.of(budget, n_real).texts or MOST
-    if metrics is not None and all(metric.declaration.family != "dd" for metric in parse_metrics(metrics)):
-        n_most = min(n_real, n_most)
     for name, source in endpoints.items():
         model = endpoint_model(open_source(source))
         if model is not None:
-            print_line(_requests_line(name, model.estimate(n_most)))
+            print_line(_requests_line(name, model.estimate(n)))
 
 
 def say_answers(

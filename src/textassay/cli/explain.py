@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
 from textassay.cli.declarations import (
-    Budget,
     Clustered,
     Device,
+    Draw,
     Drawable,
     Effort,
     Folds,
@@ -42,7 +42,7 @@ class Explain(Reading, Running, Clustered, Output):
 
     generators: Drawable = None
     real: Real
-    budget: Budget = None
+    draw: Draw = None
     no_log_probs: NoLogProbs = False
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
     effort: Effort = "default"
@@ -55,7 +55,7 @@ class Explain(Reading, Running, Clustered, Output):
     def run(self) -> int:
         """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
-        models, written = split_models(generators, self.budget)
+        models, written = split_models(generators, self.draw)
         check_sources(self.real, written, {})
         prior = None
         if self.prior is not None:
@@ -70,7 +70,6 @@ class Explain(Reading, Running, Clustered, Output):
             FOLDS,
             TOP,
             EstimateStore,
-            Learning,
             RealText,
             explain_generators,
             read_and_draw,
@@ -86,13 +85,15 @@ class Explain(Reading, Running, Clustered, Output):
         with self.on_cluster(), self.work() as progress, device(self.device):
             sources = {FLOOR: self.real, **written}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
-            say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet)
+            say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
-                Learning(folds, self.level, self.seed, prior, independent=self.independent),
+                folds=folds,
+                seed=self.seed,
+                independent=self.independent,
                 reading=self.reading,
-                budget=self.budget,
+                draw=self.draw,
                 own_log_probs=not self.no_log_probs,
                 out=self.out,
                 progress=progress,

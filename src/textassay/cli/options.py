@@ -127,13 +127,13 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
             raise InputError(f"--real and {name} are the same file, {source}: {remedies.get(name, REMEDY)}")
 
 
-def split_models(generators: Mapping[str, str], budget: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the generators that are drawn from, and those that are files; raise for a budget without models."""
+def split_models(generators: Mapping[str, str], draw: int | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the generators that are drawn from, and those that are files; raise for --draw without models."""
     from textassay.comparison import names_model
 
     models = {name: source for name, source in generators.items() if names_model(source)}
-    if budget is not None and not models:
-        raise OptionError("--budget is for models and commands, and all generators are files: leave it out")
+    if draw is not None and not models:
+        raise OptionError("--draw is for models and commands, and all generators are files: leave it out")
     return models, {name: source for name, source in generators.items() if name not in models}
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, cast
 
 from textassay.cli.adapter import option
 from textassay.cli.declarations import (
-    Budget,
     Device,
+    Draw,
     Drawable,
     Effort,
     Folds,
@@ -29,7 +29,7 @@ class Plan(Reading, Running, Output):
 
     generators: Drawable = None
     real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
-    budget: Budget = None
+    draw: Draw = None
     no_log_probs: NoLogProbs = False
     pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
     margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
@@ -71,7 +71,7 @@ class Plan(Reading, Running, Output):
             raise OptionError("--pilot and texts cannot go together: plan from a finished comparison or from texts")
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
-        models, written = split_models(generators, self.budget)
+        models, written = split_models(generators, self.draw)
         if self.prior is not None:
             if self.real is None:
                 raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
@@ -83,13 +83,13 @@ class Plan(Reading, Running, Output):
             with self.work() as progress, device(self.device):
                 sources = {FLOOR: self.real, **written}
                 files = read_sources(sources, column=self.column, group_column=self.group_column)
-                say_requests(models, len(files[FLOOR].texts), self.budget, quiet=self.quiet)
+                say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
                 result = planned(
                     {name: files.get(name, source) for name, source in generators.items()},
                     files[FLOOR],
                     effort=check_effort(self.effort),
                     prior=cast(Any, self.prior),  # checked above
-                    budget=self.budget,
+                    draw=self.draw,
                     own_log_probs=not self.no_log_probs,
                     independent=self.independent,
                     seed=self.seed,

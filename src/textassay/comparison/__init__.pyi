@@ -15,14 +15,8 @@ from textassay.comparison.comparison import RealText as RealText
 from textassay.comparison.comparison import Result as Result
 from textassay.comparison.discriminative_ngrams import NgramLists as NgramLists
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams as find_discriminative_ngrams
-from textassay.comparison.draw import TIMES_REAL as TIMES_REAL
 from textassay.comparison.draw import Draw as Draw
-from textassay.comparison.drawing import LITTLE as LITTLE
-from textassay.comparison.drawing import Drawing as Drawing
-from textassay.comparison.drawing import Score as Score
-from textassay.comparison.drawing import least_drawn as least_drawn
-from textassay.comparison.drawing import sizes_to as sizes_to
-from textassay.comparison.drawn_texts import Learning as Learning
+from textassay.comparison.drawing import draw_all as draw_all
 from textassay.comparison.drawn_texts import read_and_draw as read_and_draw
 from textassay.comparison.encoded_texts import EncodedTexts as EncodedTexts
 from textassay.comparison.explain import TOP as TOP
@@ -53,6 +47,7 @@ from textassay.comparison.measure import measure_cells as measure_cells
 from textassay.comparison.pairs import pair_differences as pair_differences
 from textassay.comparison.pairs import rank_intervals as rank_intervals
 from textassay.comparison.planning import MARGINS as MARGINS
+from textassay.comparison.planning import TIMES_REAL as TIMES_REAL
 from textassay.comparison.planning import MoreText as MoreText
 from textassay.comparison.planning import Pilot as Pilot
 from textassay.comparison.planning import PilotCurve as PilotCurve
@@ -69,8 +64,6 @@ from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
 from textassay.comparison.run import FOLDS as FOLDS
 from textassay.comparison.run import compare as compare
 from textassay.comparison.run import metric_settings as metric_settings
-from textassay.comparison.sources import MOST as MOST
-from textassay.comparison.sources import Budget as Budget
 from textassay.comparison.sources import check_beside as check_beside
 from textassay.comparison.sources import is_source as is_source
 from textassay.comparison.sources import names_model as names_model

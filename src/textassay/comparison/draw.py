@@ -2,24 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-from textassay.comparison.explanation import CurvePoint
-
-TIMES_REAL = 5  # the budget where none is given: so many times the real texts
-Stopped = Literal["level", "budget", "time", "ended", "no dd"]
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What was drawn from one generator, and why no more.
+    """What was drawn from one generator.
 
-    `curve` is dd (effort ``quick``, with log-probabilities where `log_probs`) against all real texts by the number of
-    draws; `gain` is what the last enlargement added to it, with its interval at the level of the comparison; None where
-    dd was not measured twice. `stopped`: ``level`` (the last doubling raised dd by no more than its standard error),
-    ``budget``, ``time``, ``ended`` (the command printed no more) or ``no dd`` (it is not measured: as many as real
-    texts). `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not.
-    `note`: of an endpoint, what the answers took.
+    `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not. `note`: what the answers of
+    an endpoint took, or that a command printed fewer texts than were asked for.
     """
 
     generator: str
@@ -28,21 +19,15 @@ class Draw:
     seed: int  # of the first block
     n: int
     seconds: float  # of drawing
-    budget: str
-    stopped: Stopped
-    curve: tuple[CurvePoint, ...]
-    gain: float | None
-    gain_low: float | None
-    gain_high: float | None
     file: str | None  # in the folder of results
     log_probs: bool = False
     no_log_probs: str | None = None
     note: str | None = None
 
     @property
-    def rising(self) -> bool:
-        """Whether dd was still rising: the last enlargement raised it by more than luck explains."""
-        return self.gain_low is not None and self.gain_low > 0
+    def is_answers(self) -> bool:
+        """Whether the texts are answers of an endpoint."""
+        return self.model.startswith("openai(")
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
@@ -51,4 +36,4 @@ class Draw:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Draw":
         """Return what `to_dict` gave."""
-        return cls(**{**data, "curve": tuple(CurvePoint(**point) for point in data["curve"])})
+        return cls(**data)

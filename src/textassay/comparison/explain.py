@@ -16,7 +16,7 @@ import numpy.typing as npt
 from textassay.comparison.columns import columns_of
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
-from textassay.comparison.drawn_texts import Learning, read_and_draw
+from textassay.comparison.drawn_texts import read_and_draw
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
 from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, judge, learning_curve
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
@@ -67,7 +67,7 @@ def explain(
     fit_real: Texts = None,
     trained_on: Texts = None,
     prior: Prior | None = None,
-    budget: int | str | None = None,
+    draw: int | None = None,
     own_log_probs: bool = True,
     unit: str | None = None,
     independent: bool = False,
@@ -101,8 +101,8 @@ def explain(
         More real text, and the generator's training text, for dd to learn from, as in ``dd``.
     prior
         What dd knows of a language, as in ``dd``.
-    budget, own_log_probs
-        How much may be drawn from a generator, and whether its log-probabilities are used, as in `compare`.
+    draw, own_log_probs
+        How many texts to draw from a generator, and whether its log-probabilities are used, as in `compare`.
     unit
         ``sentence``, ``document``, or ``auto`` (None is the same), as in `compare`: of documents, the structure that
         differs is named, too.
@@ -126,8 +126,8 @@ def explain(
     check_level(level)
     more = {key: texts for key, texts in ((FIT_REAL, fit_real), (TRAIN, trained_on)) if texts is not None}
     corpora, drawn = read_and_draw(
-        {name: generated}, real, Learning(folds, level, seed, prior, independent=independent), reading=text,
-        more=more, budget=budget, own_log_probs=own_log_probs,
+        {name: generated}, real, folds=folds, seed=seed, independent=independent, reading=text, more=more, draw=draw,
+        own_log_probs=own_log_probs,
     )  # fmt: skip
     generated, real = corpora[name], corpora[FLOOR]
     if full is None:

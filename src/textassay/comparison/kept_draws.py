@@ -12,8 +12,8 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from textassay.errors import InputError, OutputError
 from textassay.storage import atomic_write
 
 if TYPE_CHECKING:
-    from textassay.generator import CommandLines, EndpointModel, ExternalCommand
+    from textassay.generator import EndpointModel, ExternalCommand
 
 BLOCK = 500  # texts that are drawn, and kept, together
 CALL = 10_000  # most texts of one call of a command
@@ -36,6 +36,7 @@ _SAFE = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 60
 
 FloatArray = npt.NDArray[np.float64]
+Pieces = Generator[list[str], None, None]
 
 
 class KeptDraws:
@@ -48,7 +49,6 @@ class KeptDraws:
         self.seed = seed
         self.texts: list[str] = []
         self.seconds = 0.0
-        self.ended = False
         self.warnings: list[str] = []
         self.note: str | None = None  # what drawing took, where that is known
         self.file: str | None = None
@@ -70,7 +70,7 @@ class KeptDraws:
         """Where the log-probabilities of these texts are kept."""
         return None if self._path is None else scores_of(self._path)
 
-    def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
+    def pieces(self, n: int) -> Pieces:
         """Yield more texts until there are `n`."""
         raise NotImplementedError
 
@@ -144,7 +144,7 @@ class _OfModel(KeptDraws):
         super().__init__(name, str(getattr(model, "name", type(model).__name__)), _key(model), seed, folder)
         self._source = source
 
-    def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
+    def pieces(self, n: int) -> Pieces:
         while len(self.texts) < n:
             start = len(self.texts)
             first = start - start % BLOCK
@@ -171,13 +171,11 @@ class _OfCommand(KeptDraws):
         key = f"command {command.column} {command.command}"
         super().__init__(name, command.name, key, seed, folder)
         self._command = command
-        self._lines: CommandLines | None = None
-        self._n_read = 0  # lines of the running command
 
-    def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
-        return self._called(n) if "{n}" in self._command.command else self._read(n, running)
+    def pieces(self, n: int) -> Pieces:
+        return self._called(n) if "{n}" in self._command.command else self._read(n)
 
-    def _called(self, n: int) -> Iterator[list[str]]:
+    def _called(self, n: int) -> Pieces:
         """Yield what calls print that are told how many; the last texts of a call only where it did not fail."""
         while len(self.texts) < n:
             start, before = len(self.texts), self.texts[:BLOCK]
@@ -202,31 +200,26 @@ class _OfCommand(KeptDraws):
                 raise InputError(f"{self._command.name} printed {n_printed} of {wanted} sentences; {failure}")
             yield held
 
-    def _read(self, n: int, running: ExitStack) -> Iterator[list[str]]:
+    def _read(self, n: int) -> Pieces:
         """Yield what a command prints that is not told how many: it is read as long as texts are needed."""
-        if self._lines is None:
-            lines = self._command.lines(n, self.seed, patience=PATIENCE)
-            self._lines = running.enter_context(lines)
-        n_kept, repeats = len(self.texts), self._n_read == 0
-        while len(self.texts) < n:
-            repeating = self._n_read < n_kept and repeats
-            wanted = min(BLOCK, (n_kept - self._n_read) if repeating else n - len(self.texts))
-            texts = self._sentences(self._lines.read(wanted), self._n_read)
-            if len(texts) < wanted:
-                failure = self._lines.ended()
-                if failure:
-                    n_printed = self._n_read + len(texts)
-                    raise InputError(f"{self._command.name} failed after {n_printed} sentences; {failure}")
-                self.ended = True
-            place = self._n_read
-            self._n_read += len(texts)
-            if repeating:  # where an earlier run was, a command without a seed may begin again
-                repeats = texts == self.texts[place : place + len(texts)]
-                texts = [] if repeats else texts
-            if texts:
-                yield texts
-            if self.ended:
-                return
+        n_kept, n_read, repeats = len(self.texts), 0, True
+        with self._command.lines(n, self.seed, patience=PATIENCE) as lines:
+            while len(self.texts) < n:
+                repeating = n_read < n_kept and repeats
+                wanted = min(BLOCK, (n_kept - n_read) if repeating else n - len(self.texts))
+                texts = self._sentences(lines.read(wanted), n_read)
+                has_ended = len(texts) < wanted
+                if has_ended and (failure := lines.ended()):
+                    raise InputError(f"{self._command.name} failed after {n_read + len(texts)} sentences; {failure}")
+                place = n_read
+                n_read += len(texts)
+                if repeating:  # where an earlier run was, a command without a seed may begin again
+                    repeats = texts == self.texts[place : place + len(texts)]
+                    texts = [] if repeats else texts
+                if texts:
+                    yield texts
+                if has_ended:
+                    return
 
     def _sentences(self, lines: Sequence[bytes], n_before: int) -> list[str]:
         return [self._command.sentence(line, number) for number, line in enumerate(lines, start=n_before + 1)]
@@ -246,7 +239,7 @@ class _OfEndpoint(KeptDraws):
             else KeptAnswers(self._path.with_suffix(".answers.jsonl"))
         )
 
-    def pieces(self, n: int, running: ExitStack) -> Iterator[list[str]]:
+    def pieces(self, n: int) -> Pieces:
         try:
             for answers in self._model.draw(len(self.texts), n, seed=self.seed, kept=self._kept):
                 yield [answer.text for answer in answers]
@@ -312,22 +305,18 @@ def scores_of(draws: Path) -> Path:
 
 
 def score_kept(
-    source: Any,
-    real: Sequence[str],
-    drawn: Sequence[str],
-    path: Path | None,
-    known: tuple[FloatArray, FloatArray] | None = None,
+    source: Any, real: Sequence[str], drawn: Sequence[str], path: Path | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the log-probabilities of draws and of real texts; those that are `known`, or in a folder, may be more."""
+    """Return the log-probabilities of draws and of real texts; those that `path` has are not computed again."""
     of_texts = hashlib.sha256("\0".join(real).encode("utf-8", "surrogatepass")).hexdigest()
-    before, known_real = _load_scores(path, of_texts) if known is None else known
+    before, known_real = _load_scores(path, of_texts)
     of_real = known_real if len(known_real) == len(real) else np.asarray(source.log_prob(list(real)), dtype=np.float64)
     rest = list(drawn[len(before) :])
     of_drawn = np.concatenate([before, *([source.log_prob(rest)] if rest else [])]).astype(np.float64)
     if path is not None and (rest or len(known_real) != len(real)):
         with atomic_write(path) as file:
             np.savez(file, real=of_real, generated=of_drawn, of=np.array(of_texts))
-    return of_drawn, of_real
+    return of_drawn[: len(drawn)], of_real
 
 
 def _load_scores(path: Path | None, of_texts: str) -> tuple[FloatArray, FloatArray]:

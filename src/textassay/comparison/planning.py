@@ -20,8 +20,8 @@ from scipy.special import ndtri
 
 from textassay.comparison.columns import columns_of
 from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.comparison.draw import TIMES_REAL, Draw
-from textassay.comparison.drawn_texts import Learning, read_and_draw
+from textassay.comparison.draw import Draw
+from textassay.comparison.drawn_texts import least_for_dd, read_and_draw
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source
@@ -34,6 +34,7 @@ from textassay.metric import Effort, check_level, variance_factor
 from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
+TIMES_REAL = 5  # so many times the real texts of each generator: real texts are what there is
 _TESTED_OF_ONE_SPLIT = 10  # one split tests a tenth
 _LEAST_SHARED = 0.1  # smallest share of real texts in the variance of a difference: below it, rounding dominates
 
@@ -142,7 +143,7 @@ def plan(
     folds: int = 5,
     effort: Effort = "default",
     prior: Literal["english"] | None = None,
-    budget: int | str | None = None,
+    draw: int | None = None,
     own_log_probs: bool = True,
     independent: bool = False,
     seed: int = 0,
@@ -176,7 +177,7 @@ def plan(
         With which what is there is found, in (0, 1).
     folds
         Cross-fitting folds, at least 1.
-    effort, prior, budget, own_log_probs, independent, seed, progress
+    effort, prior, draw, own_log_probs, independent, seed, progress
         Of a pilot with texts, as in `compare`.
     out
         Folder in which what is drawn for it is kept.
@@ -215,9 +216,11 @@ def plan(
         corpora, drawn = read_and_draw(
             generated,
             real,
-            Learning(folds, level, seed, prior, independent=independent),
+            folds=folds,
+            seed=seed,
+            independent=independent,
             reading=text,
-            budget=budget,
+            draw=draw,
             own_log_probs=own_log_probs,
             out=out,
             progress=progress,
@@ -243,9 +246,7 @@ def plan(
             for size in separable
         ),
     ]
-    from textassay.metric import SENTENCES_PER_FOLD
-
-    least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
+    least = least_for_dd(folds)
     per_tested = 1 if folds > 1 else _TESTED_OF_ONE_SPLIT
     variances = [share * (1 - share) for share in shares]
     return Plan(
@@ -349,9 +350,7 @@ def pilot_of(comparison: Comparison) -> Pilot:
         shares = (estimate.details["accuracy_real"], estimate.details["accuracy_generated"])
         sizes = (estimate.sizes["n_real"], estimate.sizes["n_generated"])
         folds = int(estimate.signature.settings.get("folds", 5))
-        more = _more_text(
-            shares, sizes, _drawn(comparison, name), level=comparison.level, factor=variance_factor(folds)
-        )
+        more = _more_text(shares, sizes, {}, level=comparison.level, factor=variance_factor(folds))
         found[name] = PilotGenerator(name, estimate.value, *shares, *sizes, curve, more)
     if not found:
         raise InputError("the comparison has no value of dd: compare again with dd among the metrics")
@@ -362,13 +361,6 @@ def pilot_of(comparison: Comparison) -> Pilot:
     ]
     telling = [correlation for correlation in correlations if correlation is not None]
     return Pilot(tuple(found.values()), min(telling, default=None), comparison.settings.get("prior"))
-
-
-def _drawn(comparison: Comparison, name: str) -> dict[str, tuple[float, float, float] | None]:
-    """Return what the last draws from a generator added to dd, where it was drawn from."""
-    gains = {draw.generator: (draw.gain, draw.gain_low, draw.gain_high) for draw in comparison.draws}
-    value, low, high = gains.get(name, (None, None, None))
-    return {} if value is None or low is None or high is None else {"generated": (value, low, high)}
 
 
 def _more_text(

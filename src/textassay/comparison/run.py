@@ -11,7 +11,7 @@ A row depends on the real text, its own text and columns, and the settings, neve
 import math
 import operator
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -35,7 +35,7 @@ from textassay.comparison.caveats import (
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
 from textassay.comparison.drawing import Drawn
-from textassay.comparison.drawn_texts import Learning, draw_beside, encode_all, open_sources
+from textassay.comparison.drawn_texts import draw_beside, encode_all, least_for_dd, open_sources
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
@@ -124,7 +124,7 @@ def compare(
     prior: Literal["english"] | None = None,
     unit: str = AUTO_UNIT,
     explain: bool = True,
-    budget: int | str | None = None,
+    draw: int | None = None,
     folds: int = FOLDS,
     level: float = 0.95,
     independent: bool = False,
@@ -188,11 +188,9 @@ def compare(
     explain
         Whether to say what gives each generator away, where dd is among the metrics; see
         `textassay.comparison.explain`. For too little text a warning says why not.
-    budget
-        How much may be drawn from each generator that is no text: texts, such as 100000, seconds, such as ``"600s"`` or
-        ``"10m"``, or both, ``"100000,10m"``; by default 5 times as many as there are real ones, at most 100,000 (but as
-        many as there are real ones). Less is drawn where the last doubling raised dd by no more than its standard
-        error; all draw as many as the one that needs most.
+    draw
+        How many texts to draw from each generator that is no text, at least 2, for dd 10 a fold (50 for one split); by
+        default as many as there are real ones.
     folds
         Cross-fitting folds of the trained metrics; 1 tests a tenth of the text once.
     level
@@ -226,6 +224,7 @@ def compare(
     check_unit(unit)
     seed = _whole("seed", seed, at_least=0)
     folds = _whole("folds", folds, at_least=1)
+    draw = None if draw is None else _whole("draw", draw, at_least=2)
     max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR, progress=progress)  # read once
     reading: dict[str, Any] = {
@@ -254,7 +253,7 @@ def compare(
         answers, told_of_answers = answered(endpoints, seed=seed, progress=progress)
         generated = {name: answers.get(name, source) for name, source in generated.items()}
         given[FLOOR] = real
-    sources = open_sources(generated, budget)
+    sources = open_sources(generated, draw)
     check_beside(sources, beside)
     order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL, PROMPTS)
     files = {name: source for name, source in generated.items() if name not in sources}
@@ -277,22 +276,18 @@ def compare(
     prepared = _prepare(corpora, real, files, beside, metrics, measuring, out)  # refuses before anything is drawn
     drawn = Drawn((), {}, {}, ())
     if sources:
-        learnt_from = [name for name in (FIT_REAL, TRAIN) if name in corpora]
-        if learnt_from:
-            of_real = inspect(
-                {}, prepared.real, train=corpora.get(TRAIN), fit_real=corpora.get(FIT_REAL), independent=True
-            )
-            _check_fit_real(of_real)
-            learnt_from = [name for name in learnt_from if name != TRAIN or not real_in_train(of_real)]
+        if FIT_REAL in corpora:
+            _check_fit_real(inspect({}, prepared.real, fit_real=corpora[FIT_REAL], independent=True))
+        has_dd = any(metric.declaration.name == "dd" for metric in prepared.metrics)
+        least = least_for_dd(folds) if has_dd else 2
         with use_workers(default_workers() if workers is None else workers), use_device(device):
             drawn = draw_beside(
-                sources, encoded, _learning(prepared, measuring, learnt_from), named=generated, real=prepared.real,
-                real_texts=real.texts, budget=budget, own_log_probs=own_log_probs,
-                with_log_probs=tuple(log_probs or ()), out=out, progress=progress,
+                sources, encoded, named=generated, real=real.texts, draw=draw,
+                least=least if len(real.texts) >= least else 2, own_log_probs=own_log_probs,
+                with_log_probs=tuple(log_probs or ()), seed=seed, out=out, progress=progress,
             )  # fmt: skip
         beside["log_probs"] = {**(log_probs or {}), **drawn.log_probs} or None
-        sizes = {name: len(of_name) for name, of_name in drawn.texts.items()}
-        corpora = encoded.corpora([name for name in order if name in texts or name in sources], sizes)
+        corpora = encoded.corpora([name for name in order if name in texts or name in sources])
         prepared = _prepare(corpora, real, generated, beside, metrics, measuring, out)
     chosen, corpora, real_text, settings = prepared.metrics, prepared.corpora, prepared.real_text, prepared.settings
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
@@ -475,27 +470,6 @@ def _prepare(
         check_same_settings(Path(out), real=real_text, **kept)
     warned = of_documents(chosen, left_out=metrics is None) if unit == "document" else []
     return _Prepared(corpora, chosen, real_text, settings, unit, tuple(warned))
-
-
-def _learning(prepared: _Prepared, measuring: Mapping[str, Any], learnt_from: Collection[str]) -> Learning:
-    """Return how dd is measured that decides how much is drawn: it knows what a dd of the comparison knows."""
-    from textassay.discriminator import AUTO, reads_log_probs, reads_prior, reads_training_text  # the classifiers
-
-    metrics = [metric for metric in prepared.metrics if metric.declaration.name == "dd"]
-    judges = [metric.settings["discriminator"] for metric in metrics]
-
-    def used(reads: Callable[[Any], bool]) -> bool:
-        return any((isinstance(judge, str) and judge == AUTO) or reads(judge) for judge in judges)
-
-    return Learning(
-        measuring["folds"],
-        measuring["level"],
-        measuring["seed"],
-        prior=measuring["prior"] if used(reads_prior) else None,
-        learns_from=[name for name in learnt_from if name != TRAIN or used(reads_training_text)],
-        reads_log_probs=used(reads_log_probs),
-        measured=bool(metrics),
-    )
 
 
 def metric_settings(

@@ -1,18 +1,12 @@
-"""What a comparison may draw texts from, by name or as an object, and how much: no library is loaded for either."""
+"""What a comparison may draw texts from, by name or as an object: no library is loaded for either."""
 
 import os
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from textassay.comparison.draw import TIMES_REAL
 from textassay.errors import OptionError
-
-MOST = 100_000  # the most that is drawn where no budget is given
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_BUDGET = re.compile(r"(\d+)|(\d+(?:\.\d+)?)([smh])")
 
 
 class Source(Protocol):
@@ -21,52 +15,6 @@ class Source(Protocol):
     def sample(self, n: int, *, seed: int) -> Any:
         """Return `n` texts, of which the first k do not depend on n; equal seeds give equal texts."""
         ...
-
-
-@dataclass(frozen=True)
-class Budget:
-    """How much may be drawn from each generator: texts, and seconds of drawing; None where there is no limit."""
-
-    texts: int | None
-    seconds: float | None
-
-    @classmethod
-    def of(cls, budget: "int | str | Budget | None", n_real: int) -> "Budget":
-        """Return what `budget` says, such as 100000, ``"10m"`` or ``"100000,600s"``; by default, from `n_real`."""
-        if isinstance(budget, Budget):
-            return budget
-        if budget is None:
-            return cls(max(n_real, min(TIMES_REAL * n_real, MOST)), None)
-        texts, seconds = parse_budget(str(budget))
-        return cls(texts, seconds)
-
-    def __str__(self) -> str:
-        parts = [] if self.texts is None else [str(self.texts)]
-        return ",".join([*parts, *([] if self.seconds is None else [f"{self.seconds:g}s"])])
-
-
-def parse_budget(text: str) -> tuple[int | None, float | None]:
-    """Return the texts and the seconds that a budget such as ``100000``, ``10m`` or ``100000,600s`` lets."""
-    texts, seconds = None, None
-    for part in text.split(","):
-        match = _BUDGET.fullmatch(part.strip())
-        if match is None or (texts if match[1] else seconds) is not None:
-            raise OptionError(
-                f"budget must be texts or seconds, such as 100000, 600s, 10m or '100000,10m', got '{text}'"
-            )
-        if match[1]:
-            texts = int(match[1])
-        else:
-            seconds = float(match[2]) * _SECONDS[match[3]]
-    for value in (texts, seconds):
-        if value is not None and not value > 0:
-            raise OptionError(f"budget must be above 0, got '{text}'")
-    return texts, seconds
-
-
-def check_budget(text: str) -> None:
-    """Raise unless `text` is a budget."""
-    parse_budget(text)
 
 
 def names_model(source: Any) -> bool:

@@ -1,4 +1,3 @@
-from textassay.metric.base import DRAWN as DRAWN
 from textassay.metric.base import Computed as Computed
 from textassay.metric.base import Declaration as Declaration
 from textassay.metric.base import Effort as Effort

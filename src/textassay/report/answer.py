@@ -113,7 +113,8 @@ def command_line(digest: Digest) -> str:
     drawn = {draw.generator: draw for draw in comparison.draws}
     sources = {name: draw.source for name, draw in drawn.items() if draw.source is not None}
     parts += [shlex.quote(f"{generator}={sources.get(generator, 'FILE')}") for generator in digest.generators]
-    parts += [f"--budget {drawn[name].budget}" for name in list(sources)[:1]]
+    n_most = max((drawn[name].n for name in sources), default=comparison.real.n_sentences)
+    parts += [f"--draw {n_most}"] * (n_most != comparison.real.n_sentences)
     parts += ["--no-log-probs"] * (bool(sources) and not any(draw.log_probs for draw in drawn.values()))
     if any(_encoder(metric) == "given" for metric in metrics):
         rows = ["real", *["real-heldout"] * (HELDOUT in digest.floors), *digest.generators]

@@ -93,7 +93,7 @@ _N_EXAMPLES = 60  # texts of each list of the page
 _SENTENCES = "sentences.csv"
 _OWN_FIGURES = tuple(
     f"figures/{kind}*.svg"
-    for kind in ("curve-", "draws", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
+    for kind in ("curve-", "forest-", "frontier-", "lengths-", "pairs-", "plane-", "positions-", "prefixes-",
                  "ranks", "roc-", "scores-")
 )  # fmt: skip
 # Of the one screen: characters of a line, lines of the answer, warnings, n-grams of a line.
@@ -774,7 +774,7 @@ def _repeat(digest: Digest) -> Section:
         "With the same texts, version and seed, this gives the same numbers on the same kind of processor. Put each "
         f"text's or array's file for FILE{model}."
     )
-    if any(draw.note is not None for draw in digest.comparison.draws):
+    if any(draw.is_answers for draw in digest.comparison.draws):
         told += " Answers of an endpoint are the same only with the same --out, where they are kept."
     rows = [
         (result.generator, result.metric, str(result.estimate.signature))
