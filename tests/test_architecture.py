@@ -42,7 +42,6 @@ ROOMS = (
     "comparison",
     "human",
     "meta_evaluation",
-    "tracking",
     "monitoring",
     "one_call",
     "report",

@@ -3,9 +3,12 @@
 import runpy
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+import textassay as ta
 from made_up import sentences
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -41,3 +44,65 @@ def test_monitored_training_reads_after_each_epoch(
     names = {"monitor.jsonl", "monitor-dd.svg", "monitor-lm-score.svg", "monitor-self-bleu-order-4.svg"}
     assert {path.name for path in (tmp_path / "watched").iterdir()} == names
     assert len((tmp_path / "watched" / "monitor.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3
+
+
+class _Run:
+    """A run of a tracker, and a stand-in for its library: keeps what is logged."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.kept: dict[str, Any] = {}
+        self.summary = self.kept  # of W&B
+
+    def __enter__(self) -> "_Run":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def log_param(self, key: str, value: object) -> None:
+        self.kept[key] = value
+
+    add_scalar = add_text = log_param
+
+    def log_metrics(self, values: dict[str, float]) -> None:
+        self.kept |= values
+
+    log = log_metrics
+
+    def log_dict(self, document: dict[str, Any], name: str) -> None:
+        self.kept[name] = document
+
+
+@pytest.mark.parametrize(
+    ("example", "library", "start", "value", "whole"),
+    [
+        ("log_to_mlflow.py", "mlflow", "start_run", "bleu-order-2-/lstm.value", "textassay.json"),
+        ("log_to_tensorboard.py", "tensorboardX", "SummaryWriter", "bleu(order=2)/lstm.value", "textassay"),
+        ("log_to_wandb.py", "wandb", "init", "bleu(order=2)/lstm.value", "textassay"),
+    ],
+)
+def test_results_go_to_the_run_of_a_tracker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, example: str, library: str, start: str, value: str, whole: str
+) -> None:
+    run = _Run()
+    module: Any = ModuleType(library)
+    setattr(module, start, lambda *_, **__: run)
+    module.log_metrics, module.log_param, module.log_dict = run.log_metrics, run.log_param, run.log_dict  # of MLflow
+    module.Table = lambda columns, rows: [dict(zip(columns, row, strict=True)) for row in rows]  # of W&B
+    monkeypatch.setitem(sys.modules, library, module)
+    real, lstm = tmp_path / "real.txt", tmp_path / "lstm.txt"
+    for number, file in enumerate((real, lstm)):
+        file.write_text("".join(f"{text}\n" for text in sentences(60, number)), encoding="utf-8")
+    files = [str(file) for file in (real, lstm)]
+    folder = [str(tmp_path / "run")] if library == "tensorboardX" else []
+    _run(monkeypatch, example, *folder, *files, "--metrics", "length", "bleu(order=2)")
+    estimate = (
+        ta.compare({"lstm": files[1]}, files[0], metrics=["length", "bleu(order=2)"])
+        .result("lstm", "bleu(order=2)")
+        .estimate
+    )
+    assert estimate is not None
+    assert estimate.interval is not None
+    ends = {"value": estimate.value, "low": estimate.interval.low, "high": estimate.interval.high}
+    assert {name: run.kept[value.replace("value", name)] for name in ends} == ends
+    assert "metric:bleu(order=2)" in str(run.kept[whole])

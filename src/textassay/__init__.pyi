@@ -57,7 +57,6 @@ from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.sharing import compute_once as compute_once
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
-from textassay.monitoring.lightning import LightningCallback as LightningCallback
 from textassay.monitoring.loop import loop_monitors as loop_monitors
 from textassay.monitoring.monitor import TextMonitor as TextMonitor
 from textassay.monitoring.reading import MonitorReading as MonitorReading

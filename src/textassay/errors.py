@@ -64,10 +64,6 @@ class MissingLibraryError(TextassayError, ImportError):
         super().__init__(f"{feature} needs a library that is not installed: pip install {install}")
 
 
-class TrackingError(TextassayError, RuntimeError):
-    """An experiment tracker did not take what was to be logged."""
-
-
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> OptionError:
     """Return the error for a `name` that is not among `allowed`; the message suggests similar names."""
     names = sorted(allowed)

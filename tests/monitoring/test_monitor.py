@@ -1,4 +1,3 @@
-import gc
 import json
 import logging
 import os
@@ -6,7 +5,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -283,56 +281,3 @@ def test_doors() -> None:
         TextMonitor(REAL, n=0)
     with pytest.raises(OptionError, match="step must be at least 0, got -1"):
         TextMonitor(REAL, metrics="length", n=60).measure(draws, -1)
-
-
-class _Kept:
-    """A tracker that keeps values, or fails."""
-
-    def __init__(self, *, fails: bool = False) -> None:
-        self.rows: list[tuple[int | None, dict[str, float]]] = []
-        self.told: dict[str, str] = {}
-        self.fails = fails
-
-    def values(self, values: Mapping[str, float], *, step: int | None = None) -> None:
-        if self.fails:
-            raise OSError("no space left")
-        self.rows.append((step, dict(values)))
-
-    def settings(self, settings: Mapping[str, str]) -> None:
-        self.told |= settings
-
-    def page(self, summary: str, files: Sequence[Path]) -> None:
-        raise AssertionError("a monitor logs no page")
-
-    def close(self, *, failed: bool = False) -> None:
-        self.rows.append((None, {}))
-
-
-def test_a_tracker_gets_each_reading_with_intervals_floor_and_settings() -> None:
-    kept = _Kept()
-    monitor = TextMonitor(sentences(120, 1), metrics="length,bleu(order=2)", n=60, log=kept)
-    assert monitor.floor is not None
-    for step in (3, 5):
-        reading = monitor.measure(draws, step)
-        ends = reading.intervals["bleu(order=2)"]
-        assert ends is not None
-        found_step, values = kept.rows[-1]
-        assert found_step == step
-        assert values["textassay/length"] == reading.values["length"]
-        assert values["textassay/length.floor"] == monitor.floor.values["length"]
-        assert (values["textassay/bleu-order-2.low"], values["textassay/bleu-order-2.high"]) == ends
-    assert kept.told["metrics"] == "length, bleu(order=2)"
-    assert kept.told["n"] == "60"
-    del monitor
-    gc.collect()
-    assert kept.rows[-1] == (None, {})  # closed
-
-
-def test_training_goes_on_where_a_tracker_fails(caplog: pytest.LogCaptureFixture) -> None:
-    monitor = TextMonitor(sentences(60, 1), metrics="length", n=60, log=_Kept(fails=True))
-    assert [monitor.measure(draws, step).values["length"] is not None for step in (1, 2)] == [True, True]
-    assert [record.getMessage() for record in caplog.records] == ["monitor, tracker at step 1: OSError: no space left"]
-    with pytest.raises(OptionError, match="unknown tracker 'mlflo'"):
-        TextMonitor(sentences(60, 1), metrics="length", n=60, log="mlflo")
-    with pytest.raises(OptionError, match="a tracker is one of"):
-        TextMonitor(sentences(60, 1), metrics="length", n=60, log=3)  # type: ignore[arg-type]

@@ -20,7 +20,6 @@ from textassay.cli.declarations import (
     Folds,
     Heldout,
     Level,
-    Log,
     LogProbs,
     Metrics,
     NoLogProbs,
@@ -91,7 +90,6 @@ class Compare(Reading, Running, Clustered, Output):
     device: Device = "auto"
     fail_if: FailIf = None
     summary: Summary = None
-    log: Log = None
     all: All = False
 
     def run(self) -> int:
@@ -176,11 +174,6 @@ class Compare(Reading, Running, Clustered, Output):
             from textassay.storage import append_file
 
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
-        if self.log:
-            from textassay.integration import log_comparison
-
-            for tracker in self.log:
-                log_comparison(comparison, tracker, folder=self.out)
         for failure in failures:
             print(f"textassay: --fail-if {failure}", file=sys.stderr)
         return int(bool(failures))

@@ -154,11 +154,6 @@ Summary = Annotated[
     option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
     Check("textassay.cli.options:summary_file"),
 ]
-Log = Annotated[
-    list[str] | None,
-    option("Log to mlflow, wandb or tensorboard (NAME:WHERE); may be repeated.", "NAME", OUTPUT),
-    Check("textassay.cli.options:check_trackers"),
-]
 All = Annotated[bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))]
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from textassay.errors import NotPutError, OutputError, TextassayError, TrackingError, unknown_name
+from textassay.errors import NotPutError, OutputError, TextassayError, unknown_name
 from textassay.storage import with_addresses
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
@@ -59,7 +59,7 @@ def tell(error: BaseException) -> int:
         return 1
     if isinstance(error, TextassayError):
         print_line(f"error: {error}")
-        return 1 if isinstance(error, NotPutError | TrackingError) else 2
+        return 1 if isinstance(error, NotPutError) else 2
     if isinstance(error, typer.TyperException):
         print_line(f"error: {_usage_message(error)}")
         return 2

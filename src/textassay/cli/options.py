@@ -73,14 +73,6 @@ def summary_file(named: str) -> Path:
     return Path(named)
 
 
-def check_trackers(named: Sequence[str]) -> None:
-    """Raise unless each value of ``--log`` names a tracker whose library is installed."""
-    from textassay.tracking import check_tracker
-
-    for name in named:
-        check_tracker(name)
-
-
 def parse_generators(arguments: Sequence[str]) -> dict[str, str]:
     """Return generator name to source for arguments ``NAME=GEN``; a bare path is named after its file."""
     if not arguments:

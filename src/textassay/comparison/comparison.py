@@ -415,26 +415,6 @@ class Comparison(Displayed):
         written: list[Path] = import_module("textassay.report").write_report(self, folder, texts=self.texts)
         return written
 
-    def log(self, tracker: Any) -> None:
-        """Log everything to an experiment tracker: values, intervals, sizes, settings, signatures, the report's page.
-
-        Parameters
-        ----------
-        tracker
-            ``mlflow``, ``wandb`` or ``tensorboard``, with an experiment, a project or a folder behind a colon if wanted
-            (``mlflow:reviews``). A run that is open in this process is used and left open.
-
-        Raises
-        ------
-        OptionError
-            If there is no such tracker.
-        MissingLibraryError
-            If its library is not installed.
-        TrackingError
-            If the tracker does not take it.
-        """
-        import_module("textassay.integration").log_comparison(self, tracker)
-
     def to_frame(self) -> "pd.DataFrame":
         """Return all results as a data frame.
 

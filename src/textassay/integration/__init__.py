@@ -1,4 +1,4 @@
-"""Results as other libraries take them: runs of trackers, metrics of `evaluate` and `torchmetrics`."""
+"""A metric as a metric of other libraries: `evaluate` and `torchmetrics`."""
 
 from textassay.face import make_face
 

@@ -1,5 +1,3 @@
-from textassay.monitoring.lightning import LightningCallback as LightningCallback
-from textassay.monitoring.lightning import MissingLightningError as MissingLightningError
 from textassay.monitoring.loop import loop_monitors as loop_monitors
 from textassay.monitoring.modules import with_base as with_base
 from textassay.monitoring.monitor import Sampler as Sampler

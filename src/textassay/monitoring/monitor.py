@@ -21,14 +21,12 @@ import pandas as pd
 
 from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
 from textassay.display import Displayed
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TrackingError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
 from textassay.metric import Effort, Metric, MetricLike, parse_metrics, split_names
-from textassay.monitoring.logged_readings import LoggedReadings
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed
 from textassay.seeding import stream
-from textassay.tracking import Tracker
 
 Sampler = Callable[[int, int], Sequence[str] | Corpus]
 
@@ -58,9 +56,6 @@ class TextMonitor(Displayed):
         step).
     keep
         File to append readings to, one line of JSON each. Readings of an existing file are loaded.
-    log
-        An experiment tracker that gets each reading: ``mlflow``, ``wandb`` or ``tensorboard``, as for `Comparison.log`.
-        What it does not take is said once in the log, and training goes on.
 
     Raises
     ------
@@ -70,8 +65,6 @@ class TextMonitor(Displayed):
         If a metric needs more sentences than `n`, or than there are real ones.
     OptionError
         If a setting is unknown or out of range.
-    MissingLibraryError
-        If the library of the tracker is not installed.
 
     Examples
     --------
@@ -92,7 +85,6 @@ class TextMonitor(Displayed):
         lowercase: bool = False,
         seed: int = 0,
         keep: Path | str | None = None,
-        log: str | Tracker | None = None,
     ) -> None:
         for setting, value, least in (("n", n, 1), ("seed", seed, 0)):
             if value < least:
@@ -132,7 +124,6 @@ class TextMonitor(Displayed):
         }
         self._file = None if keep is None else ReadingFile(Path(keep), settings)
         self._readings = {reading.step: reading for reading in self._file.readings} if self._file else {}
-        self._logged = None if log is None else LoggedReadings(log, settings)
 
     @property
     def n_real(self) -> int:
@@ -190,11 +181,6 @@ class TextMonitor(Displayed):
                 self._file.append(reading)
             except OutputError as error:
                 self._say("file", step, str(error))
-        if self._logged is not None:
-            try:
-                self._logged.append(reading, self.floor)
-            except TrackingError as error:
-                self._say("tracker", step, str(error))
         return reading
 
     def to_frame(self) -> pd.DataFrame:

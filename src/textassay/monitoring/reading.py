@@ -41,7 +41,7 @@ class MonitorReading:
     notes: Mapping[str, str] = field(default_factory=dict)
 
     def logged(self, prefix: str = "textassay/") -> dict[str, float]:
-        """Return all defined values under names for an experiment tracker, such as ``textassay/dd``."""
+        """Return all defined values under names for a trainer's log, such as ``textassay/dd``."""
         return {f"{prefix}{name}": value for name, value in self.values.items() if value is not None}
 
     @classmethod

@@ -48,9 +48,9 @@ def summary_document(comparison: Comparison, *, failures: Sequence[str] = ()) ->
     )
 
 
-def comparison_summary(comparison: Comparison, *, failures: Sequence[str] = (), depth: int = 3) -> str:
-    """Return the summary as Markdown whose title is a heading of `depth`."""
-    return to_markdown(summary_document(comparison, failures=failures), figures=None, depth=depth)
+def comparison_summary(comparison: Comparison, *, failures: Sequence[str] = ()) -> str:
+    """Return the summary as Markdown whose title is a heading of the third level."""
+    return to_markdown(summary_document(comparison, failures=failures), figures=None, depth=3)
 
 
 def _verdicts_table(digest: Digest) -> Table | None:

@@ -1,9 +1,0 @@
-from textassay.tracking.mlflow import MlflowTracker as MlflowTracker
-from textassay.tracking.tensorboard import TensorBoardTracker as TensorBoardTracker
-from textassay.tracking.tracker import TRACKERS as TRACKERS
-from textassay.tracking.tracker import Tracker as Tracker
-from textassay.tracking.tracker import check_tracker as check_tracker
-from textassay.tracking.tracker import keys_of as keys_of
-from textassay.tracking.tracker import open_tracker as open_tracker
-from textassay.tracking.tracker import opened as opened
-from textassay.tracking.wandb import WandbTracker as WandbTracker
