@@ -40,7 +40,6 @@ LINES = (
     ("precision", "recall", "density", "coverage"),
     ("lm-score",),
     ("reverse-lm-score",),
-    ("naturalness",),
     ("compression-ratio",),
     ("zipf",),
     ("memorization",),

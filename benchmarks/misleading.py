@@ -39,7 +39,6 @@ DETAILS = {
     "mauve": ("sd_clusterings",),
     "length": ("length", "generated_mean", "generated_share", "real_share"),
     "coverage": ("expected",),
-    "naturalness": ("real_naturalness", "repeat_rate", "copied_share", "repeated_share", "oov_rate"),
     "lm-score": ("order", "generated_nll_per_token", "real_nll_per_token", "oov_rate"),
     "reverse-lm-score": ("order", "oov_rate"),
     "zipf": ("real_exponent", "n_ranks"),

@@ -46,7 +46,6 @@ from textassay.metric.mauve import mauve as mauve
 from textassay.metric.memorization import memorization as memorization
 from textassay.metric.meteor import meteor as meteor
 from textassay.metric.mmd import mmd as mmd
-from textassay.metric.naturalness import naturalness as naturalness
 from textassay.metric.precision_recall import coverage as coverage
 from textassay.metric.precision_recall import density as density
 from textassay.metric.precision_recall import precision as precision

@@ -100,7 +100,6 @@ Probabilities = Mapping[Any, float] | npt.ArrayLike
 # What no comparison computes unless it is named, but a meta-evaluation does.
 _OVERLAP = ("bleu-nearest", "rouge", "meteor", "cider", "cider-d")
 _CALLED_REAL = ("human", "humans", "people", "person", "reference", "references", "gold")
-_TUNED = "naturalness was chosen on the reviews of 'Judge the Judges': how it agrees with people there is no test of it"
 
 
 def stress(
@@ -434,7 +433,6 @@ def judge(
         for finding in comparison.findings
         if finding.generator == FLOOR and finding.kind in (CHARACTERS, UNSPACED) and not finished
     ]
-    notes += [_TUNED for evaluation in evaluations if evaluation.name.startswith("naturalness")][:1]
     return judge_evaluators(
         golds,
         evaluations,

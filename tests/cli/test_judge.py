@@ -197,12 +197,6 @@ def test_one_generator_has_no_rank(files: Path, capsys: pytest.CaptureFixture[st
     assert "at least 2 generators are needed to rank them, got good" in capsys.readouterr().err
 
 
-def test_naturalness_is_said_to_be_chosen_on_published_reviews(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(_arguments(files, "--gold", "good>fair>poor", "--metrics", "naturalness,length", "--json")) == 0
-    warnings = json.loads(capsys.readouterr().out)["warnings"]
-    assert sum("naturalness was chosen on the reviews" in warning for warning in warnings) == 1
-
-
 def test_texts_are_inspected_and_warned_of_first(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A full stop glued to the last word of one generator moves every metric: nobody may miss it."""
     for name in ("real", "good", "fair", "poor"):

@@ -193,7 +193,7 @@ def test_corpora_made_apart_get_a_common_vocabulary_at_the_door_and_are_refused_
     metric = named(name, corpora)
     with pytest.raises(OptionError, match="vocabular"):
         metric.estimate(apart, corpora["real"])
-    if name not in ("bleu-train(order=4)", "memorization", "naturalness"):  # whose training text has a vocabulary, too
+    if name not in ("bleu-train(order=4)", "memorization"):  # whose training text has a vocabulary, too
         again = measure(metric, apart, corpora["real"])
         assert again.value == pytest.approx(estimates[name, "shifted"].value, abs=1e-9)
 

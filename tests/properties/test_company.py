@@ -23,7 +23,7 @@ METRICS = (
     *(parse_metric(name).name for name in CATALOG if CATALOG[name].only_named),
 )
 # Those that learn from the training text itself: a setting of theirs, which shows in their signature.
-OF_TRAIN = ("memorization", "bleu-train(order=4)", "naturalness", "dd(folds=2)")  # whose value depends on it
+OF_TRAIN = ("memorization", "bleu-train(order=4)", "dd(folds=2)")  # whose value depends on it
 SLOW = (
     "boosted-trees",
     "cnn",

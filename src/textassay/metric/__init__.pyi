@@ -67,7 +67,6 @@ from textassay.metric.memorization import memorization as memorization
 from textassay.metric.meteor import meteor as meteor
 from textassay.metric.meteor import meteor_pairs as meteor_pairs
 from textassay.metric.mmd import mmd as mmd
-from textassay.metric.naturalness import naturalness as naturalness
 from textassay.metric.nearest_references import NearestReferences as NearestReferences
 from textassay.metric.nearest_references import nearest_references as nearest_references
 from textassay.metric.neighbours import parts_of as parts_of

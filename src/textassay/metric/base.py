@@ -52,18 +52,14 @@ Effort = Literal["quick", "default", "max"]
 Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "words"]  # words: the value stays where each word is replaced by another, one to one
 
-# Settings of a whole comparison, not of one metric: never written in a metric's name, and of them only the background
-# is shown there.
+# Settings of a whole comparison, not of one metric: never written or shown in a metric's name.
 SHARED_SETTINGS = (
-    "background", "effort", "fit_real", "level", "log_probs", "prior", "prompts", "ratings", "train", "trained_on",
-    "unit",
+    "effort", "fit_real", "level", "log_probs", "prior", "prompts", "ratings", "train", "trained_on", "unit",
 )  # fmt: skip
-_NOT_SHOWN = tuple(name for name in SHARED_SETTINGS if name != "background")
 _ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
 _TEXTS = {  # parameters that are texts
     "train": "training text",
     "trained_on": "training text",
-    "background": "background",
     "fit_real": "more real text",
     "prompts": "prompts",
 }
@@ -207,7 +203,7 @@ class Metric:
         for name, parameter in declaration.parameters.items():
             spelt = _spelt(name, self.settings[name])
             is_usual = spelt == _spelt(name, parameter.default)
-            if name not in _NOT_SHOWN and (name in declaration.shown or not is_usual):
+            if name not in SHARED_SETTINGS and (name in declaration.shown or not is_usual):
                 parts.append(f"{name}={spelt}")
         return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 

@@ -43,7 +43,6 @@ _FUNCTIONS = {
     "cider": "cider:cider",
     "cider-d": "cider:cider_d",
     "bleu-train": "bleu_nearest:bleu_train",
-    "naturalness": "naturalness:naturalness",
 }
 
 

@@ -14,7 +14,7 @@ KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Overlap with real text", ("bleu", "bleu-nearest", "rouge", "meteor", "cider", "cider-d")),
     ("Variety", ("self-bleu", "distinct-n", "compression-ratio", "zipf")),
     ("Length and vocabulary", ("length", "vocabulary")),
-    ("Likelihood", ("lm-score", "reverse-lm-score", "naturalness")),
+    ("Likelihood", ("lm-score", "reverse-lm-score")),
     ("Distance of sentence vectors", ("fed", "mmd", "mauve")),
     ("Neighbours of sentence vectors", ("precision", "recall", "density", "coverage")),
     ("Memorisation", ("memorization", "bleu-train")),

@@ -62,7 +62,7 @@ from textassay.study.generators.texts import (
     GeneratorsTexts,
     World,
 )
-from textassay.study.judges.experiment import BESIDES, LEVEL, MEAN_WITH_ALL, WITH_ALL, JudgesScale, published_values
+from textassay.study.judges.experiment import LEVEL, MEAN_WITH_ALL, WITH_ALL, JudgesScale, published_values
 from textassay.study.judges.published import (
     ALL,
     BLEU_TRAIN,
@@ -87,7 +87,6 @@ JUDGED = (  # in the order of tables; other columns of the metrics are not judge
     *CLASSIFIERS,
     INDIVIDUAL,
     *OVERLAPS,
-    BESIDES,
     SELF_BLEU,
     DIVERSITY,
     BLEU_TRAIN,
@@ -301,7 +300,7 @@ def _everything(world: str, judged: JudgedWorld) -> ReproducedTable:
     return _table(
         world, "all evaluators", "Every evaluator of every generator, closest by DD first", cells,
         "Lower is closer: DD, FED, reverse LM score, and classifiers (share that is called generated), Self-BLEU. "
-        "Higher is closer: MAUVE, word overlap, naturalness, lexical diversity. LM score: closer to the floor's. "
+        "Higher is closer: MAUVE, word overlap, lexical diversity. LM score: closer to the floor's. "
         "Classifiers did not learn to call the floor generated; the individual one did.",
         *undefined,
     )  # fmt: skip

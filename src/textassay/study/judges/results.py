@@ -40,10 +40,8 @@ from textassay.resampling import clustered_means, holm
 from textassay.seeding import stream
 from textassay.study.cells import value_cell
 from textassay.study.judges.experiment import (
-    BESIDES,
     LEVEL,
     MEAN_WITH_ALL,
-    METRICS,
     WITH_ALL,
     JudgedTexts,
     JudgesScale,
@@ -201,10 +199,6 @@ def metric_tables(
 
     overlaps = [*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL, *(f"{name}, judged fake" for name in OVERLAPS)]
     diversity = [SELF_BLEU, DIVERSITY, "distinct-1", "distinct-2"]
-    rest = ReproducedTable(
-        BESIDES, f"{METRICS[BESIDES]}, nats a token (higher: better generator)", tuple(cells([BESIDES])),
-        note="Developed on these very judgements: how it ranks these generators is no test of it.",
-    )  # fmt: skip
     return [
         beside(published_table("figures 4 and 10"), cells(overlaps), differs=f"nearest by TF-IDF, {_FEW_TEXTS}"),
         beside(
@@ -220,7 +214,6 @@ def metric_tables(
             if BLEU_TRAIN in measured
             else "The training text of the generators is not published: no ours.",
         ),
-        rest,
     ]
 
 
@@ -346,7 +339,7 @@ def figures_of(
         if one.kind == "kendall" and one.p <= _STAR
     )
     known = {(table.id, column) for table in tables for column in table.columns}
-    evaluators = (*PEOPLE, *CLASSIFIERS, INDIVIDUAL, *OVERLAPS, BESIDES)
+    evaluators = (*PEOPLE, *CLASSIFIERS, INDIVIDUAL, *OVERLAPS)
     tau = "Kendall's tau"
     wanted = [
         TableFigure("figure-2", "Figure 2: how often people are right", "percent", PEOPLE,
@@ -435,7 +428,7 @@ class JudgesStudy(StagedStudy):
         metrics = {name: evaluation for name, (evaluation, _) in measured.items()}
         results = {name: [self.outcome(stage) for stage in stages] for name, stages in self.classifiers.items()}
         classifiers = {name: classifier_evaluation(name, outcomes) for name, outcomes in results.items()}
-        judges = {name: metrics[name] for name in (*OVERLAPS, BESIDES)}
+        judges = {name: metrics[name] for name in OVERLAPS}
         majority = self._majority(results, metrics)
         judging = judge_evaluators(
             people, [*classifiers.values(), *judges.values()], level=LEVEL, n_resamples=self.n_resamples,
@@ -466,8 +459,7 @@ class JudgesStudy(StagedStudy):
             *majority_table(majority, with_people),
             rank_table(
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
-                (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, BESIDES,
-                 *(one.name for one in memorised)),
+                (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, *(one.name for one in memorised)),
             ),
             *reasons_table(analysis),
         ]  # fmt: skip
