@@ -23,7 +23,7 @@ from textassay.discriminator.cross_fitting import cross_fit
 from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
 
 FILES = {"reviews": ("yelp/train.txt",), "news": ("emnlp_news/valid.txt", "emnlp_news/test.txt")}
-JUDGES = "logistic,nb-logistic,likelihood-ratio,embedding-logistic,boosted-trees"
+JUDGES = "logistic,boosted-trees"
 WORLDS = "order-2-of-4,order-3-of-5,growth-4-0.4,temperature-0.8-of-3,shares-strongly,dropped-mode,identical-4"
 SMALLEST_TRUTH = 0.05
 

@@ -45,13 +45,10 @@ __all__ = [
     "CnnLstm",
     "CnnPaper",
     "CnnPaper120",
-    "EmbeddingLogistic",
     "Family",
-    "LikelihoodRatio",
     "Logistic",
     "Lstm",
     "NaiveBayes",
-    "NbLogistic",
     "NgramNetwork",
     "RandomForest",
     "Stack",
@@ -295,14 +292,6 @@ class CnnPaper120(TextClassifier, kind="cnn-paper-120"):
     """The same, trained for 120 epochs as in the code of that paper, without an early stop."""
 
 
-class EmbeddingLogistic(TextClassifier, kind="embedding-logistic"):
-    """Logistic regression over the vectors of an encoder."""
-
-
-class LikelihoodRatio(TextClassifier, kind="likelihood-ratio"):
-    """Two n-gram models, one of each side."""
-
-
 class Logistic(TextClassifier, kind="logistic"):
     """Logistic regression over n-grams."""
 
@@ -313,10 +302,6 @@ class Lstm(TextClassifier, kind="lstm"):
 
 class NaiveBayes(TextClassifier, kind="naive-bayes"):
     """Multinomial naive Bayes over n-grams."""
-
-
-class NbLogistic(TextClassifier, kind="nb-logistic"):
-    """Logistic regression over n-grams that are weighed by naive Bayes."""
 
 
 class NgramNetwork(TextClassifier, kind="ngram-network"):

@@ -8,7 +8,6 @@ from textassay.discriminator.base import balanced_accuracy as balanced_accuracy
 from textassay.discriminator.base import balanced_cross_entropy as balanced_cross_entropy
 from textassay.discriminator.base import declared_settings as declared_settings
 from textassay.discriminator.base import log_probs_column as log_probs_column
-from textassay.discriminator.base import reads_columns as reads_columns
 from textassay.discriminator.base import reads_log_probs as reads_log_probs
 from textassay.discriminator.base import reads_prior as reads_prior
 from textassay.discriminator.base import reads_training_text as reads_training_text
@@ -35,7 +34,6 @@ from textassay.discriminator.cross_fitting import ThresholdRule as ThresholdRule
 from textassay.discriminator.cross_fitting import cross_fit as cross_fit
 from textassay.discriminator.dense_logistic import dense_logistic_path as dense_logistic_path
 from textassay.discriminator.dense_logistic import fit_dense_logistic as fit_dense_logistic
-from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator as EmbeddingLogisticDiscriminator
 from textassay.discriminator.family import BLEND as BLEND
 from textassay.discriminator.family import FamilyDiscriminator as FamilyDiscriminator
 from textassay.discriminator.family import blended_out_of_fold as blended_out_of_fold
@@ -47,7 +45,6 @@ from textassay.discriminator.fold_scores import plug_in as plug_in
 from textassay.discriminator.fold_scores import roc_points as roc_points
 from textassay.discriminator.fold_scores import score_folds as score_folds
 from textassay.discriminator.fold_scores import spread_between_classifiers as spread_between_classifiers
-from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator as LikelihoodRatioDiscriminator
 from textassay.discriminator.logistic import GRID as GRID
 from textassay.discriminator.logistic import LogisticDiscriminator as LogisticDiscriminator
 from textassay.discriminator.logistic import PlainLogistic as PlainLogistic
@@ -61,8 +58,6 @@ from textassay.discriminator.meta_evaluator import meta_evaluate as meta_evaluat
 from textassay.discriminator.meta_evaluator import meta_evaluate_parts as meta_evaluate_parts
 from textassay.discriminator.meta_evaluator import overall_accuracy as overall_accuracy
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator as NaiveBayesDiscriminator
-from textassay.discriminator.nb_logistic import NbLogisticDiscriminator as NbLogisticDiscriminator
-from textassay.discriminator.nb_logistic import log_count_ratios as log_count_ratios
 from textassay.discriminator.network import N_PADS as N_PADS
 from textassay.discriminator.network import PAD as PAD
 from textassay.discriminator.network import RARE as RARE

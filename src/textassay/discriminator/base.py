@@ -37,7 +37,6 @@ _LIMITS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {  # of decl
     "least": ("at least", operator.ge),
     "above": ("above", lambda value, bound: bound < value < math.inf),
     "most": ("at most", operator.le),
-    "below": ("below", operator.lt),
 }
 
 
@@ -315,11 +314,6 @@ def reads_training_text(discriminator: Discriminator) -> bool:
 def reads_prior(discriminator: Discriminator) -> bool:
     """Return whether a discriminator uses what `prior` says of both sides, by its attribute."""
     return bool(getattr(discriminator, "reads_prior", False))
-
-
-def reads_columns(discriminator: Discriminator) -> bool:
-    """Return whether a discriminator reads other columns, by its attribute `reads_columns`."""
-    return bool(getattr(discriminator, "reads_columns", False))
 
 
 def balanced_cross_entropy(real_scores: FloatArray, generated_scores: FloatArray) -> float:

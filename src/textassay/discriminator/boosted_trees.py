@@ -1,15 +1,18 @@
 """Boosted trees over some twenty features of a text from n-gram models of both sides.
 
 The features are, for each order, the log-likelihood ratio of the two sides' models, its smallest and largest terms, and
-the same with blurred probabilities (see `likelihood_ratio`); and the length and probability of the text. With the
-generator's own log-probabilities, these and their ratio to each model of the real side are features too, as is what a
-prior of the language says (see `prior`). Training texts are scored by models that were fitted without them. Where texts
-come in groups, trees follow these models or not at all, as the stack does and says why.
+the same with blurred probabilities; and the length and probability of the text. Blurred: as models of a few thousand
+sentences are sure of much that is chance, each side takes a share of its probabilities from the other, which bounds
+what one token can say. With the generator's own log-probabilities, these and their ratio to each model of the real side
+are features too, as is what a prior of the language says (see `prior`). Training texts are scored by models that were
+fitted without them. Where texts come in groups, trees follow these models or not at all, as the stack does and says
+why.
 
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
 needs no further library, but takes no sparse counts: there is no tree on single n-grams here, and 32 latent semantic
-dimensions beside these numbers gained nothing).
+dimensions beside these numbers gained nothing); Huber, "A robust version of the probability ratio test", 1965 (bounded
+terms; here they are bounded by blurring, not by cutting).
 """
 
 from collections.abc import Mapping

@@ -10,12 +10,9 @@ from textassay.corpus import TextUnit
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.cnn import FIXED, PAPER, CnnDiscriminator
-from textassay.discriminator.embedding_logistic import EmbeddingLogisticDiscriminator
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
-from textassay.discriminator.likelihood_ratio import LikelihoodRatioDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.nb_logistic import NbLogisticDiscriminator
 from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
 from textassay.discriminator.random_forest import RandomForestDiscriminator
 from textassay.discriminator.recurrent import RecurrentDiscriminator
@@ -34,13 +31,10 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     "cnn-lstm": partial(RecurrentDiscriminator, convolution=True),
     "cnn-paper": partial(CnnDiscriminator, PAPER),
     "cnn-paper-120": partial(CnnDiscriminator, FIXED),
-    "embedding-logistic": EmbeddingLogisticDiscriminator,
-    "likelihood-ratio": LikelihoodRatioDiscriminator,
     "logistic": LogisticDiscriminator,
     "logistic-pairs": PairsLogistic,
     "lstm": RecurrentDiscriminator,
     "naive-bayes": NaiveBayesDiscriminator,
-    "nb-logistic": NbLogisticDiscriminator,
     "ngram-network": NgramNetworkDiscriminator,
     "random-forest": RandomForestDiscriminator,
     "stack": StackDiscriminator,

@@ -1,4 +1,4 @@
-"""Logistic regression on dense columns: the top of a stack, sentence vectors, the blend of a family.
+"""Logistic regression on dense columns: the top of a stack, the blend of a family.
 
 Columns are standardised first, so that one strength of regularisation suits all. Tens of columns are fitted by Newton's
 method, which keeps a Hessian while it moves little, hundreds by scikit-learn's L-BFGS. Gradients are in float64, so

@@ -31,7 +31,6 @@ from textassay.discriminator.base import (
     balanced_accuracy,
     fit_part,
     prob_real_of,
-    reads_columns,
     reads_log_probs,
     reads_prior,
     reads_training_text,
@@ -139,11 +138,6 @@ class FamilyDiscriminator:
     def reads_prior(self) -> bool:
         """Whether a member uses what a prior says."""
         return any(map(reads_prior, self.members))
-
-    @property
-    def reads_columns(self) -> bool:
-        """Whether a member looks at other columns of the text."""
-        return any(map(reads_columns, self.members))
 
     def fit(self, train: Pair, valid: Pair) -> Self:
         """Return the fitted family; this one stays as it is."""

@@ -47,16 +47,15 @@ _PLAIN_STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 @dataclass(frozen=True)
 class Weights:
-    """From counts of n-grams to what a linear model multiplies."""
+    """From counts of n-grams to what a linear model multiplies: presence, or TF-IDF with rows of length 1."""
 
-    per_ngram: FloatArray | None = None  # ones where None, shape (n_features,)
-    tf_idf: bool = False  # counts times `per_ngram`, rows of length 1; else `per_ngram` however often it is there
+    idf: FloatArray | None = None  # inverse document frequencies, shape (n_features,); presence where None
 
     def __call__(self, counts: csr_matrix) -> csr_matrix:
         """Return the features, shape (n_sentences, n_features)."""
-        data = np.ones_like(counts.data) if self.per_ngram is None else self.per_ngram[counts.indices]
-        if self.tf_idf:
-            data = counts.data * data
+        data = np.ones_like(counts.data)
+        if self.idf is not None:
+            data = counts.data * self.idf[counts.indices]
             rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
             data /= np.sqrt(np.bincount(rows, weights=data * data, minlength=counts.shape[0]))[rows]
         return csr_matrix((data, counts.indices, counts.indptr), shape=counts.shape)
@@ -97,10 +96,6 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
     def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
         """Yield what to try, from the counts of both sides: its name for `chosen`, weights, and strengths."""
 
-    def variants(self, coefficients: FloatArray) -> Iterator[tuple[dict[str, Any], FloatArray]]:
-        """Yield the coefficients to judge of those that were fitted, and their name for `chosen`."""
-        yield {}, coefficients
-
     def learn(self, train: Pair, valid: Pair) -> tuple[NgramLogistic, dict[str, Any]]:
         """Return the model with the best balanced accuracy on validation text, then the lowest cross-entropy."""
         marked = [mark_ends(corpus) if self.with_ends else corpus for corpus in train]
@@ -123,17 +118,15 @@ class NgramLogisticDiscriminator(BaseDiscriminator):
                     full_steps=self.ahead == 0,
                 )
                 known = [*known[-1:], (c, theta)]
-                losses = []
-                for variant, coefficients in self.variants(theta[:-1]):
-                    model = NgramLogistic(index, weights, self.with_ends, coefficients, float(theta[-1]))
-                    real, generated = (model.prob_real_of(side) for side in valid_features)
-                    losses.append(balanced_cross_entropy(real, generated))
-                    merit = (balanced_accuracy(real, generated), -losses[-1])
-                    if merit > best:
-                        best, best_model = merit, model
-                        chosen = {**name, "c": c, **variant, "n_features": index.n_features}
-                lowest = min(lowest, *losses)
-                if min(losses) > self.overfit * lowest:
+                model = NgramLogistic(index, weights, self.with_ends, theta[:-1], float(theta[-1]))
+                real, generated = (model.prob_real_of(side) for side in valid_features)
+                loss = balanced_cross_entropy(real, generated)
+                merit = (balanced_accuracy(real, generated), -loss)
+                if merit > best:
+                    best, best_model = merit, model
+                    chosen = {**name, "c": c, "n_features": index.n_features}
+                lowest = min(lowest, loss)
+                if loss > self.overfit * lowest:
                     break
         return best_model, chosen
 
@@ -186,7 +179,7 @@ class LogisticDiscriminator(NgramLogisticDiscriminator):
             if weighting == "tfidf":
                 frequency = np.sum([np.bincount(side.indices, minlength=side.shape[1]) for side in counts], axis=0)
                 n = sum(side.shape[0] for side in counts)
-                weights = Weights(np.log((1 + n) / (1 + frequency)) + 1, tf_idf=True)
+                weights = Weights(np.log((1 + n) / (1 + frequency)) + 1)
             yield {"weighting": weighting}, weights, strengths
 
     def token_evidence(self, corpus: Corpus) -> FloatArray:

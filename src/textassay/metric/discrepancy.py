@@ -31,7 +31,6 @@ from textassay.discriminator import (
     log_probs_column,
     make_family,
     missing_members,
-    reads_columns,
     reads_log_probs,
     reads_prior,
     reads_training_text,
@@ -88,8 +87,7 @@ def _identity(settings: Mapping[str, Any]) -> str:
 
 
 def _reads_columns(settings: Mapping[str, Any]) -> bool:
-    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"])
-    return reads_log_probs(judge) or reads_columns(judge)
+    return reads_log_probs(_judge(settings["discriminator"], settings["effort"], settings["prior"]))
 
 
 @declare_metric(

@@ -1,4 +1,4 @@
-"""The models of both sides against n-gram generators, and the calibrated ratio against the true one."""
+"""The models of both sides against n-gram generators, and what blurring does."""
 
 import math
 
@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import LikelihoodRatioDiscriminator, SideModels, TokenProbs
-from textassay.errors import OptionError
+from textassay.discriminator import SideModels, TokenProbs
 from textassay.generator import NgramModel
-
-SPACE = ["A A", "A B", "B A", "B B"]
-P = np.array([0.25, 0.25, 0.25, 0.25])
-Q = np.array([0.81, 0.09, 0.05, 0.05])
 
 
 def drawn(n: int, seed: int = 0) -> dict[str, Corpus]:
@@ -67,40 +62,3 @@ def test_blur_bounds_what_a_token_can_say() -> None:
     assert probs.log_ratios() == pytest.approx([math.log(9e8), -math.log(9e8), 0])
     assert probs.log_ratios(0.2) == pytest.approx([math.log(4), -math.log(4), 0], abs=1e-6)
     assert probs.sums(np.array([1.0, 2.0, 4.0])) == pytest.approx([3, 4])
-
-
-def test_the_ratio_approaches_that_of_the_densities() -> None:
-    rng = np.random.default_rng(0)
-    made = {side: [SPACE[index] for index in rng.choice(4, 12_000, p=p)] for side, p in (("real", P), ("generated", Q))}
-    corpora = corpora_from_texts({**made, "space": SPACE})
-    pair = (corpora["real"], corpora["generated"])
-    judge = LikelihoodRatioDiscriminator(blurs=(0.0,)).fit(pair, pair)
-    assert judge.prob_real(corpora["space"]) == pytest.approx(P / (P + Q), abs=0.03)
-    assert judge.chosen["scale"] == pytest.approx(1, abs=0.1)
-    assert judge.chosen["order"] >= 2
-
-
-def test_calibration_turns_a_ratio_round_where_validation_text_says_so() -> None:
-    corpora = corpora_from_texts({"real": ["a b", "a"] * 50, "generated": ["b c", "c"] * 50})
-    pair = (corpora["real"], corpora["generated"])
-    judge = LikelihoodRatioDiscriminator()
-    assert judge.fit(pair, pair).prob_real(corpora["real"]).min() > 0.9
-    assert judge.fit(pair, pair[::-1]).prob_real(corpora["real"]).max() < 0.1
-
-
-def test_the_signature_says_all_settings() -> None:
-    features = LikelihoodRatioDiscriminator(max_order=2, blurs=(0.1, 0.0)).features
-    assert features == "Kneser-Ney 1-2-grams of each side, blur 0,0.1, calibrated with length"
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_order": 0}, "max_order must be at least 1, got 0"),
-        ({"blurs": ()}, "blurs must hold numbers of at least 0 and below 0.5"),
-        ({"blurs": (0.5,)}, "blurs must hold numbers of at least 0 and below 0.5"),
-    ],
-)
-def test_bad_settings_are_errors(settings: dict[str, object], message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        LikelihoodRatioDiscriminator(**settings)  # type: ignore[arg-type]
