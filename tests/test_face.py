@@ -31,6 +31,16 @@ def _asked(name: str) -> dict[str, Any]:
     return asked | ({"folds": 2, "effort": "quick"} if name == "dd" else {})
 
 
+def test_what_is_listed_is_public() -> None:
+    assert [name for name in dir(ta) if not name.startswith("__")] == sorted(ta.__all__)
+
+
+def test_the_help_of_compare_names_types() -> None:
+    text = str(inspect.signature(ta.compare))
+    assert "npt.ArrayLike" in text
+    assert "numpy._typing" not in text
+
+
 @pytest.mark.parametrize("name", CATALOG)
 def test_the_parameters_of_a_metric_are_its_settings(name: str) -> None:
     parameters = inspect.signature(_function(name)).parameters

@@ -29,7 +29,7 @@ class _Face(ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._homes})
+        return sorted({*(name for name in super().__dir__() if name.startswith("__")), *self._homes})
 
 
 def make_face(package: str) -> None:

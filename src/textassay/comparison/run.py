@@ -8,6 +8,8 @@ text, if given, has its own row: what a generator that learnt it perfectly would
 A row depends on the real text, its own text and columns, and the settings, never on the other rows.
 """
 
+from __future__ import annotations  # so that `help(textassay.compare)` shows types by their names
+
 import math
 import operator
 import warnings
