@@ -179,7 +179,7 @@ def test_with_memory_what_is_repeated_costs_less() -> None:
     second = np.arange(len(test.tokens) + len(test)) // 8 % 2 == 1
     with_memory = -found.running_log_probs(test)[second].mean()
     without = -found.running_log_probs(test, reset_memory=True)[second].mean()
-    assert with_memory < 0.4
+    assert with_memory < 0.6, "0.35 to 0.46 on three processors; all ten letters alike cost 2.3"
     assert without > 7 / 8 * math.log(10) - 0.1, "7 of 8 tokens are one of ten letters, at random"
 
 

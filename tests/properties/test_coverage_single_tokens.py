@@ -52,7 +52,7 @@ def runs(p: np.ndarray, q: np.ndarray, n_runs: int, n: int, *, needs_target: boo
         corpora = corpora_from_texts({**texts, **space}, tokenizer=WHITESPACE)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "dd says little here")
-            estimate = dd(corpora["generated"], corpora["real"], effort="quick", seed=run)
+            estimate = dd(corpora["generated"], corpora["real"], effort="quick", seed=run, independent=True)
         assert estimate.interval is not None
         target = 0.0
         if needs_target:

@@ -33,12 +33,19 @@ def repeated_copies(side: Corpus, name: str) -> str:
     return ""
 
 
+def stand_once(side: Corpus) -> npt.NDArray[np.bool_]:
+    """Return which texts have no equal one, a mask of shape (N,)."""
+    _, which, times = np.unique(sentence_keys(side), return_inverse=True, return_counts=True)
+    return np.asarray(times[which.reshape(-1)] == 1)
+
+
 def repeat_by_chance(side: Corpus) -> bool:
     """Return whether so many texts stand twice that others would stand three times by chance, and do."""
     repeats = list(_repeats(side, side.lengths > 0))
     expected = max((expected for _, expected, _, _ in repeats), default=0.0)
     lacking = max((lacking for _, _, lacking, _ in repeats), default=0.0)
-    return expected >= -math.log(_TOO_REGULAR) and lacking < _LACKING_BESIDE
+    is_regular = any(pdtr(n_times[j + 1], least) < _TOO_REGULAR for j, least, _, n_times in repeats)
+    return expected >= -math.log(_TOO_REGULAR) and lacking < _LACKING_BESIDE and not is_regular
 
 
 def _longer(side: Corpus) -> npt.NDArray[np.bool_]:

@@ -178,8 +178,12 @@ class Examined:
 
     def changed(self, generated: Callable[[Corpus], Corpus], real: Callable[[Corpus], Corpus]) -> "Examined":
         """Return both sides changed, each text still in its place."""
-        declared = generated(self.declared[0]), real(self.declared[1])
-        return Examined(generated(self.generated), real(self.real), self.dependence, declared)
+        sides = generated(self.generated), real(self.real)
+        declared = (
+            sides[0] if self.declared[0] is self.generated else generated(self.declared[0]),
+            sides[1] if self.declared[1] is self.real else real(self.declared[1]),
+        )
+        return Examined(*sides, self.dependence, declared)
 
 
 def examine(generated: Corpus, real: Corpus, *, within: Within | None = None) -> Dependence:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus import Corpus
-from textassay.inspection.copies import repeat_by_chance, repeated_copies
+from textassay.inspection.copies import repeat_by_chance, repeated_copies, stand_once
 from textassay.inspection.grouping import (
     LISTED,
     as_links,
@@ -76,22 +76,24 @@ def depends_within(vectors: Vectors, side: Corpus, name: str, groups: IntArray |
     Limits lie above what independent text of 25 kinds has: of texts that are the nearest of their nearest .51 at 200
     texts and .44 at 2,000, and of those whose two nearest are near to each other .67 and .44. Four short answers a
     prompt have .91 of these at 400 texts and .79 at 8,000. In larger groups that overlap, neither share is high:
-    nothing in the texts tells these from a kind of text with many topics. Near-copies count unless so many texts stand
-    twice that others would stand three times by chance, as they do.
+    nothing in the texts tells these from a kind of text with many topics. Copies and near-copies count unless so many
+    texts stand twice that others would stand three times by chance, as they do.
     """
     n = len(side)
     if n < _FEWEST_WITHIN:
         return ""
     places, _ = vectors.nearest(LISTED, groups=groups)
-    ids = np.arange(n)
     nearest = places[:, 0].astype(np.int64)
-    mutual = float(np.mean((nearest != NONE) & (nearest[nearest] == ids)))
-    if mutual >= 0.5 + 1.6 / math.sqrt(n):
-        return f"{name} texts come in pairs ({100 * mutual:.0f} % are the nearest of their nearest)"
+    by_chance = repeat_by_chance(side)
+    mutual = (nearest != NONE) & (nearest[nearest] == np.arange(n))
+    if by_chance:
+        mutual = mutual[stand_once(side)]
+    if len(mutual) and mutual.mean() >= 0.5 + 1.6 / math.sqrt(len(mutual)):
+        return f"{name} texts come in pairs ({100 * mutual.mean():.0f} % are the nearest of their nearest)"
     if (triples := share_of_triples(places)) >= 0.55 + 3.5 / math.sqrt(n):
         return f"{name} texts come in groups of three and more ({100 * triples:.0f} % have such neighbours)"
     share = _near_copies(vectors, nearest, side.lengths)
-    if share >= _COPIES and not repeat_by_chance(side):
+    if share >= _COPIES and not by_chance:
         return f"{100 * share:.0f} % of the {name} texts are copied nearly word by word"
     return ""
 
