@@ -87,7 +87,7 @@ def test_the_order_of_the_damage_comes_out(found: JudgedWriters) -> None:
     assert correlation(values, np.arange(len(words))).value > 0.7
     assert value(found, DD, OTHER_DOMAIN) > 0.9
     for name in ("SVM", "RF", "NB", "XGBoost"):
-        assert value(found, name, OTHER_DOMAIN) > value(found, name, FLOOR) + 0.3
+        assert value(found, name, OTHER_DOMAIN) > value(found, name, FLOOR) + 0.2
     low, high = found.values[DD][FLOOR][1:]
     assert low is not None
     assert high is not None
