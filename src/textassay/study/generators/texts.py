@@ -1,10 +1,8 @@
 """Texts, generators and sizes of the study ``generators``: reviews in parts that share no line, and news.
 
 Scale ``tiny`` shows in minutes that everything works. ``paper`` draws as many sentences as the paper and has the
-networks of the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 20 minutes of one core.
-Measured of its trainings (width 128, 3,427 words, 9 tokens a sentence), in seconds of a processor: LSTMs LSTMSECONDS,
-scheduled sampling 129, conditional 167, SeqGAN and RankGAN with what goes before 154, LeakGAN 231, CoT 114, ScratchGAN
-272.
+networks of the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 20 to 30 minutes of one
+core (width 128, 3,427 words, 9 tokens a sentence).
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 2 and 3.
