@@ -247,8 +247,7 @@ class TextGenerator:
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
         """Return the generator that `save_pretrained`, or ``textassay train``, wrote into a folder.
 
-        Folders of earlier versions (``model.json``) are read as well; `Gpt2` opens those of transformers' GPT-2 with
-        byte-pair tokens, too.
+        `Gpt2` opens those of transformers' GPT-2 with byte-pair tokens, too.
 
         Raises
         ------

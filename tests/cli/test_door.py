@@ -1,6 +1,5 @@
 """What is checked at the door of every command: devices that are not there, absurd numbers, edited models."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 import typer
 
+from edited_models import model_document, write_model_document
 from textassay.cli.main import make_app
 from textassay.cli.trained_folder import CHECKPOINT, MONITOR, SETTINGS, begun
 from textassay.errors import InputError
@@ -75,11 +75,9 @@ def test_numbers_that_would_never_end(refused: Refused, arguments: tuple[object,
 def test_a_model_that_was_edited(refused: Refused, folder: Path, models: Path, command: str) -> None:
     for name, settings in (("ngram", {"order": 10**6}), ("lstm", {"layers": 10**7})):
         edited = Path(shutil.copytree(models / name, folder / name))
-        document = json.loads((edited / "config.json").read_text("utf-8"))["textassay"]
+        document = model_document(edited)
         document["settings"] |= settings
-        document["format"] = 1  # which has no checksum of the document
-        (edited / "config.json").unlink()
-        (edited / "model.json").write_text(json.dumps(document), "utf-8")
+        write_model_document(edited, document)
         arguments = (name, models / name) if command == "discrepancy" else (name, *COMMANDS[command][1:])
         assert f"{name} holds no usable model: {next(iter(settings))} must be" in refused(command, *arguments)
 

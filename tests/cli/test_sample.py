@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from edited_models import model_document, write_model_document
 from textassay.generator import load_model
 
 Run = Callable[..., Any]
@@ -142,11 +143,9 @@ def _broken(models: Path, folder: Path, name: str = "lstm") -> Path:
 
 
 def _change(folder: Path, key: str, value: Any) -> None:
-    """Change a document of format 1, which has no checksum of itself."""
-    document = {**json.loads((folder / "config.json").read_text())["textassay"], "format": 1}
+    document = model_document(folder)
     document[key] = value(document[key]) if callable(value) else value
-    (folder / "config.json").unlink()
-    (folder / "model.json").write_text(json.dumps(document))
+    write_model_document(folder, document)
 
 
 @pytest.mark.parametrize(
@@ -158,12 +157,12 @@ def _change(folder: Path, key: str, value: Any) -> None:
         (lambda folder: (folder / "config.json").write_bytes(b"\x00\xff" * 50), "truncated or damaged"),
         (lambda folder: (folder / "config.json").write_text("[1]"), "does not describe a model of textassay"),
         (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
-        (lambda folder: _change(folder, "format", 99), "reads format"),
+        (lambda folder: _change(folder, "format", 99), "of another version of textassay: train it again"),
         (lambda folder: _change(folder, "kind", "gru"), "unknown generator 'gru'"),
         (lambda folder: _change(folder, "vocabulary", "0" * 32), "vocabulary"),
         (lambda folder: _change(folder, "form", lambda form: {**form, "tokens": form["tokens"][1:]}), "hash"),
-        (lambda folder: _change(folder, "settings", lambda old: {**old, "width": 64}), "must have shape"),
-        (lambda folder: _change(folder, "settings", lambda old: {**old, "wdth": 64}), "unknown setting"),
+        (lambda folder: _change(folder, "settings", lambda settings: {**settings, "width": 64}), "must have shape"),
+        (lambda folder: _change(folder, "settings", lambda settings: {**settings, "wdth": 64}), "unknown setting"),
     ],
 )
 def test_a_model_that_is_damaged(

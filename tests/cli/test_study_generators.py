@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from made_up_generators import WRITERS, made_up_world
-from textassay.study.generators import ORACLE, REAL
+from made_up_generators import WRITERS, made_up_generators
 from textassay.study.generators import results as generators_study
 
 NAME = ("study", "generators")
@@ -51,13 +50,12 @@ def test_a_part_of_it_and_what_is_not_there(run, tmp_path: Path, monkeypatch: py
     lines = "".join(f"{line}\n" for line in sentences(8000, 1))
     (tmp_path / "data" / "yelp" / "train.txt").write_text(lines, encoding="utf-8")
     (tmp_path / "data" / "yelp" / "valid.txt").write_text(lines, encoding="utf-8")
-    worlds = made_up_world(REAL, 60), made_up_world(ORACLE, 60)
-    monkeypatch.setattr(generators_study, "build_worlds", lambda *given, **settings: worlds)
-    command = (*NAME, "--data", "data", "--out", "out", "--only", "draw-real", "--json")
+    monkeypatch.setattr(generators_study, "build_generators", lambda *given, **settings: made_up_generators(60))
+    command = (*NAME, "--data", "data", "--out", "out", "--only", "draw", "--json")
     first = run(*command)
     assert first.status == 0, first.stderr
     assert "data has no folder emnlp_news: what needs it is not measured" in first.stderr
-    assert json.loads(first.stdout)["computed"] == 2 * len(WRITERS)
+    assert json.loads(first.stdout)["computed"] == 2 * len(WRITERS)  # each is trained first
     assert json.loads(run(*command).stdout)["computed"] == 0
-    wrong = run(*NAME, "--data", "data", "--out", "out", "--only", "draw", "--quiet")
-    assert "unknown stage 'draw'" in wrong.stderr
+    wrong = run(*NAME, "--data", "data", "--out", "out", "--only", "drew", "--quiet")
+    assert "unknown stage 'drew'" in wrong.stderr

@@ -4,6 +4,7 @@ import gzip
 import json
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -155,14 +156,18 @@ def _saved(name: str, save: Callable[[Path], None], read: Callable[[Path], objec
     return Reader(name, lambda path: read(path.parent), (files[name],), files)
 
 
-def _of_format(saved: Reader, name: str) -> Reader:
-    """Return the reader of a model; as ``model.json``, of its document without a checksum of itself: format 1."""
-    if name != "model.json":
-        return saved
-    document = {**json.loads(saved.seeds[0])["textassay"], "format": 1}
-    del document["document-checksum"]
-    others = {other: content for other, content in saved.others.items() if other != "config.json"}
-    return replace(saved, name=name, seeds=(json.dumps(document, indent=1).encode(),), others=others)
+def _sealed(saved: Reader) -> Reader:
+    """Return the reader of a document behind its checksum, as somebody may write it by hand."""
+    from textassay.generator import document_checksum
+
+    def read(path: Path) -> object:
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
+            config = json.loads(path.read_bytes())
+            config["textassay"]["document-checksum"] = document_checksum(config)
+            path.write_text(json.dumps(config), "utf-8")
+        return saved.read(path)
+
+    return replace(saved, read=read)
 
 
 def _model(name: str) -> Reader:
@@ -172,8 +177,7 @@ def _model(name: str) -> Reader:
         return generators.from_pretrained(folder).sample(2, seed=0)
 
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
-    model = generators.Ngram(order=2).fit(texts)
-    return _of_format(_saved("config.json" if name == "model.json" else name, model.save_pretrained, read), name)
+    return _saved(name, generators.Ngram(order=2).fit(texts).save_pretrained, read)
 
 
 def _network(name: str) -> Reader:
@@ -181,12 +185,11 @@ def _network(name: str) -> Reader:
 
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
     model = generators.Lstm(preset="tiny", max_epochs=1, width=4)
-    saved = _saved(
-        "config.json" if name == "model.json" else name,
+    return _saved(
+        name,
         lambda folder: model.fit(texts, texts[:3]).save_pretrained(folder),
         lambda folder: generators.from_pretrained(folder).sample(2, seed=0),
     )
-    return _of_format(saved, name)
 
 
 def _judge(name: str) -> Reader:
@@ -305,10 +308,10 @@ READERS: Mapping[str, Callable[[], Reader]] = {
     "judge.pickle": _pickle,
     "judge.safetensors": lambda: _judge("discriminator.safetensors"),
     "config.json": lambda: _model("config.json"),
-    "model.json": lambda: _model("model.json"),
+    "sealed.json": lambda: _sealed(_model("config.json")),
     "model.safetensors": lambda: _model("model.safetensors"),
     "network.json": lambda: _network("config.json"),
-    "old-network.json": lambda: _network("model.json"),
+    "sealed-network.json": lambda: _sealed(_network("config.json")),
     "network.safetensors": lambda: _network("model.safetensors"),
     "checkpoint": _checkpoint,
     "estimate.npz": lambda: _estimate("kept.npz"),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edited_models import model_document, write_model_document
 from textassay.corpus import Corpus, TextForm
 from textassay.errors import InputError
 from textassay.generator import KINDS, load_generator, make_generator, save_model
@@ -101,25 +102,12 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def read(folder: Path) -> dict[str, Any]:
-    old = folder / "model.json"
-    path = old if old.exists() else folder / "config.json"
-    document: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return dict(document.get("textassay", document))
-
-
-def write(folder: Path, document: dict[str, Any]) -> None:
-    """Write a document of format 1, which has no checksum of itself, so that other checks are reached."""
-    (folder / "config.json").unlink(missing_ok=True)
-    (folder / "model.json").write_text(json.dumps({**document, "format": 1}), "utf-8")
-
-
 def write_arrays(folder: Path, arrays: dict[str, Any]) -> None:
     from safetensors.numpy import save
 
     content = save(arrays)
     (folder / "model.safetensors").write_bytes(content)
-    write(folder, {**read(folder), "checksum": hashlib.sha256(content).hexdigest()})
+    write_model_document(folder, {**model_document(folder), "checksum": hashlib.sha256(content).hexdigest()})
 
 
 def arrays_of(folder: Path) -> dict[str, Any]:
@@ -139,7 +127,7 @@ def refused(folder: Path, message: str = "holds no usable model: ") -> str:
 
 def drawn(folder: Path) -> Corpus:
     model = load_generator(folder).model
-    context = FORM.corpus(TEXTS[:2]) if read(folder)["kind"] == "translation" else None
+    context = FORM.corpus(TEXTS[:2]) if model_document(folder)["kind"] == "translation" else None
     return model.sample(2, seed=0, context=context)
 
 
@@ -156,7 +144,7 @@ def edits(settings: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_numbers_of_settings_are_checked_before_anything_is_built(kind: str, copy: Callable[[str], Path]) -> None:
     folder = copy(kind)
     assert len(drawn(folder)) == 2
-    document = read(folder)
+    document = model_document(folder)
     names = list(edits(document["settings"]))
     assert names
     for name, holder in names:
@@ -165,14 +153,14 @@ def test_numbers_of_settings_are_checked_before_anything_is_built(kind: str, cop
         wrong += [value + 0.5, float(10**7)] if isinstance(value, int) else []
         for other in wrong:
             holder[name] = other
-            write(folder, document)
+            write_model_document(folder, document)
             assert name in refused(folder), (name, other)
         del holder[name]
-        write(folder, document)
+        write_model_document(folder, document)
         assert f"'{name}' is missing" in refused(folder)
         for other in (0, 10**7, 2**62):
             holder[name] = other
-            write(folder, document)
+            write_model_document(folder, document)
             if name in HARMLESS and not (kind == "leakgan" and name == "memory"):
                 try:
                     assert len(drawn(folder)) == 2
@@ -181,31 +169,31 @@ def test_numbers_of_settings_are_checked_before_anything_is_built(kind: str, cop
             elif name not in ("dropout", "emptied", "smoothing", "averaging", "fixed", "beta2") or other:
                 refused(folder)
         holder[name] = value
-    write(folder, document)
+    write_model_document(folder, document)
     assert len(drawn(folder)) == 2
 
 
 def test_settings_are_all_there_and_no_others(kind: str, copy: Callable[[str], Path]) -> None:
     folder = copy(kind)
-    document = read(folder)
+    document = model_document(folder)
     for name in [*document["settings"]]:
         value = document["settings"].pop(name)
-        write(folder, document)
+        write_model_document(folder, document)
         assert f"'{name}' is missing" in refused(folder)
         document["settings"][name] = value
     for extra in ("depth", "preset", "name", "self", "_", "max_epochs"):
-        write(folder, {**document, "settings": {**document["settings"], extra: "tiny"}})
+        write_model_document(folder, {**document, "settings": {**document["settings"], extra: "tiny"}})
         assert extra in refused(folder)
     nothing: tuple[Any, ...] = (None, [], "x", 3, {})
     for settings in nothing:
-        write(folder, {**document, "settings": settings})
+        write_model_document(folder, {**document, "settings": settings})
         refused(folder)
     for other in sorted(KINDS.keys() - {kind}):
-        write(folder, {**document, "kind": other})
+        write_model_document(folder, {**document, "kind": other})
         if {kind, other} != {"c2s", "att2seq"}:
             refused(folder)
     for wrong in nothing[:2] + nothing[3:]:
-        write(folder, {**document, "kind": wrong})
+        write_model_document(folder, {**document, "kind": wrong})
         assert "kind" in refused(folder)
 
 
@@ -257,7 +245,7 @@ def test_damaged_files(kind: str, copy: Callable[[str], Path]) -> None:
 
 def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Path]) -> None:
     folder = copy(kind)
-    document = read(folder)
+    document = model_document(folder)
     tokens = document["form"]["tokens"]
 
     def with_tokens(changed: list[Any]) -> dict[str, Any]:
@@ -267,7 +255,7 @@ def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Pa
         digest = TextForm(resolve_tokenizer("whitespace"), Vocabulary(map(str, changed))).hash
         return {**document, "vocabulary": digest, "form": {**document["form"], "tokens": changed, "hash": digest}}
 
-    write(folder, with_tokens(tokens))
+    write_model_document(folder, with_tokens(tokens))
     load_generator(folder)
     doubled = [*tokens[:-1], tokens[0]]
     others: list[Any] = [
@@ -280,23 +268,27 @@ def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Pa
         {},
     ]
     for changed in others:
-        write(folder, with_tokens(list(changed)) | ({"form": {"tokens": changed}} if changed != list(changed) else {}))
+        write_model_document(
+            folder, with_tokens(list(changed)) | ({"form": {"tokens": changed}} if changed != list(changed) else {})
+        )
         refused(folder)
-    write(folder, with_tokens(doubled))
+    write_model_document(folder, with_tokens(doubled))
     assert f"has the token '{tokens[0]}' twice" in refused(folder)
     if kind not in ("ngram", "position-unigram"):
-        write(folder, with_tokens([*tokens, "one-more"]))
+        write_model_document(folder, with_tokens([*tokens, "one-more"]))
         refused(folder)
     for part in document["form"]:
-        write(folder, {**document, "form": {key: value for key, value in document["form"].items() if key != part}})
+        write_model_document(
+            folder, {**document, "form": {key: value for key, value in document["form"].items() if key != part}}
+        )
         refused(folder)
-        write(folder, {**document, "form": {**document["form"], part: 3}})
+        write_model_document(folder, {**document, "form": {**document["form"], part: 3}})
         refused(folder)
 
 
 def test_records_of_training_that_mean_nothing(kind: str, copy: Callable[[str], Path]) -> None:
     folder = copy(kind)
-    document = read(folder)
+    document = model_document(folder)
     record = document["training"]
     wrong: list[Any] = [None, [], "x", 3, {**record, "train": 3}, {**record, "train": {"fingerprint": 3}}]
     wrong += [{**record, "train": {"fingerprint": "f", "sentences": "many"}}, {**record, "valid": [1]}]
@@ -315,7 +307,7 @@ def test_records_of_training_that_mean_nothing(kind: str, copy: Callable[[str], 
         )  # fmt: skip
         wrong += [{**record, "contexts": contexts} for contexts in others]
     for training in wrong:
-        write(folder, {**document, "training": training})
+        write_model_document(folder, {**document, "training": training})
         refused(folder)
 
 
@@ -339,9 +331,9 @@ def test_numbers_are_not_read_where_the_settings_do_not_fit(
     copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = copy("gpt2")
-    document = read(folder)
+    document = model_document(folder)
     document["settings"]["layers"] = 3
-    write(folder, document)
+    write_model_document(folder, document)
 
     def read_bytes(path: Path) -> bytes:
         raise AssertionError(f"{path} was read")

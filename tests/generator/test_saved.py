@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from edited_models import model_document, write_model_document
 from textassay.corpus import TextForm
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.generator import (
@@ -74,11 +75,9 @@ def test_the_document_says_how_it_was_trained(folder: Path) -> None:
 
 
 def changed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a document and write it in format 1, which has no checksum of itself, so that other checks are reached."""
-    document = {**json.loads((folder / "config.json").read_text("utf-8"))["textassay"], "format": 1}
+    document = model_document(folder)
     change(document)
-    (folder / "config.json").unlink()
-    (folder / "model.json").write_text(json.dumps(document), "utf-8")
+    write_model_document(folder, document)
 
 
 def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
     document.write_text("[1]", "utf-8")
     refused("does not describe a model of textassay")
     for change, message in (
-        (lambda d: d.update(format=4, version="9.9"), r"by textassay 9\.9 in format 4; this .* formats 1 to 3"),
+        (lambda d: d.update(format=2), "holds a model of another version of textassay: train it again, or use that"),
         (lambda d: d.pop("checksum"), "is damaged: it lacks checksum"),
         (lambda d: d.update(vocabulary="0"), "the vocabulary is not the one the model was trained with"),
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
@@ -138,17 +137,6 @@ def test_one_bit_that_differs_is_one_line(folder: Path) -> None:
     path.write_text(json.dumps(edited), "utf-8")
     with pytest.raises(InputError, match=r"config\.json is truncated or damaged: its checksum differs; train"):
         load_model(folder)
-
-
-def test_a_folder_of_format_1_is_read_and_converted_when_it_is_saved_again(folder: Path) -> None:
-    saved, whole = load_model(folder), (folder / "config.json").read_bytes()
-    changed(folder, lambda document: document.pop("document-checksum"))
-    old = load_model(folder)
-    corpus = FORM.corpus(TEXTS[:5])
-    np.testing.assert_array_equal(old.model.token_log_probs(corpus), saved.model.token_log_probs(corpus))
-    save_model(old.model, folder, form=old.form)
-    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors"]
-    assert (folder / "config.json").read_bytes() == whole
 
 
 def test_a_vocabulary_of_another_size_does_not_fit_the_weights(folder: Path) -> None:

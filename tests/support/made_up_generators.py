@@ -1,4 +1,4 @@
-"""A world of the study ``generators`` whose writers are made up: their stages draw at once, and nothing is trained."""
+"""Writers of the study ``generators`` that are made up: their stages draw at once, and nothing is trained."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from made_up import sentences, shuffled
 from textassay.corpus import TextForm
 from textassay.study import Part, Stage, Work, as_written, save_draws
-from textassay.study.generators import DRAWN, ORACLE, OTHER_DOMAIN, Generated, World, WorldTexts, stage_kind
+from textassay.study.generators import DRAWN, OTHER_DOMAIN, Generated, GeneratorStages, WrittenTexts
 
 _LONGEST = 14
 
@@ -23,18 +23,13 @@ WRITERS: Mapping[str, Callable[[int], list[str]]] = {
     OTHER_DOMAIN: _reversed,
     "MLE SeqGAN": lambda n: [*sentences(n - n // 4, 16), *shuffled(sentences(n // 4, 17), 0)],
     "SeqGAN": lambda n: [*sentences(n - n // 2, 18), *shuffled(sentences(n // 2, 19), 0)],
-    "LSTM 60 %": lambda n: [*sentences(n // 4, 20), *shuffled(sentences(n - n // 4, 21), 0)],
-    "LSTM 20 %": lambda n: shuffled(sentences(n, 22), 0),
+    "CoT": lambda n: [*sentences(n // 4, 20), *shuffled(sentences(n - n // 4, 21), 0)],
+    "bigram": lambda n: shuffled(sentences(n, 22), 0),
 }
 
 
-def made_up_world(
-    name: str, n: int, *, writers: Mapping[str, Callable[[int], list[str]]] = WRITERS, exact: bool = False
-) -> World:
-    """Return the world; `n`, of sentences of each writer, is a multiple of 20.
-
-    With `exact`, generators have exact distances: the further down in `writers`, the larger.
-    """
+def made_up_generators(n: int, *, writers: Mapping[str, Callable[[int], list[str]]] = WRITERS) -> GeneratorStages:
+    """Return the stages; `n`, of sentences of each writer, is a multiple of 20."""
     train = sentences(400, 1)
     form = TextForm.learn(train)
 
@@ -48,18 +43,11 @@ def made_up_world(
         "floor": part(sentences(n, 4)),
         "contexts": part(sentences(n, 5)),
     }
-    texts = WorldTexts(name=name, form=form, longest=_LONGEST, sizes={"train": 400}, **parts)
-    generated = {
-        writer: _generated(texts, writer, lines, n, place, len(writers), exact)
-        for place, (writer, lines) in enumerate(writers.items())
-    }
-    volume = {"Word LSTM 1.0": 1.0, "LSTM 60 %": 0.6, "LSTM 20 %": 0.2}
-    return World(texts, generated, volume, n)
+    texts = WrittenTexts(form=form, longest=_LONGEST, sizes={"train": 400}, **parts)
+    return GeneratorStages(texts, {writer: _generated(texts, writer, lines, n) for writer, lines in writers.items()}, n)
 
 
-def _generated(
-    texts: WorldTexts, writer: str, lines: Callable[[int], list[str]], n: int, place: int, n_writers: int, exact: bool
-) -> Generated:
+def _generated(texts: WrittenTexts, writer: str, lines: Callable[[int], list[str]], n: int) -> Generated:
     def train(work: Work) -> dict[str, Any]:
         first = "Word LSTM 1.0" if writer.startswith("Word") else writer
         return {"model": writer, "trained_as": first, "n_parameters": 7, "seconds": 2.0, "n_seen": 400,
@@ -70,12 +58,5 @@ def _generated(
         save_draws(work.folder / f"{DRAWN}.npz", corpus)
         return {"n": n, "seconds": 0.5, "unk_rate": 0.0, "cut_share": 0.0, "mean_length": 5.0, "temperature": 1.0}
 
-    def know(work: Work) -> dict[str, Any]:
-        value = (place + 1) / (n_writers + 1)
-        told = {"value": value, "low": value - 0.01, "high": value + 0.01}
-        return {"discrepancy": told, "jensen_shannon": {key: one / 2 for key, one in told.items()}, "agrees": True}
-
-    trained = Stage(stage_kind("train", texts.name), writer, {}, train)
-    known = Stage(stage_kind("exact", texts.name), writer, {"place": place}, know, (trained,))
-    drawn = Stage(stage_kind("draw", texts.name), writer, {"n": n}, draw, (trained,))
-    return Generated(trained, drawn, known if exact or texts.name == ORACLE else None)
+    trained = Stage("train", writer, {}, train)
+    return Generated(trained, Stage("draw", writer, {"n": n}, draw, (trained,)))

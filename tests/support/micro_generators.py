@@ -12,7 +12,7 @@ from textassay.study.generators import GENERATORS_SCALES, GeneratorsScale
 def micro_generators(*, n_train: int = 300, n_drawn: int = 60) -> GeneratorsScale:
     """Return the scale; generators are trained, but learn little."""
     tiny = GENERATORS_SCALES["tiny"]
-    recipes = tiny.of_people.recipes
+    recipes = tiny.recipes
     lstm = Network("tiny", {"width": 8, "max_epochs": 2})
     few: dict[str, Any] = {
         "rounds": 2,
@@ -40,17 +40,15 @@ def micro_generators(*, n_train: int = 300, n_drawn: int = 60) -> GeneratorsScal
             replace(recipes.scratchgan[1], dimension=4, width=8, **small),
         ),
     )
-    world = replace(tiny.of_people, n_train=n_train, n_drawn=n_drawn, context_count=20, recipes=recipes)
     return replace(
         tiny,
         name="micro",
-        of_people=world,
-        of_oracle=world,
+        n_train=n_train,
+        n_drawn=n_drawn,
+        context_count=20,
+        recipes=recipes,
         n_valid=40,
         min_count=2,
-        original=Network("tiny", {"width": 16, "max_epochs": 6}),
-        n_original=n_train,
-        n_exact=80,
     )
 
 

@@ -256,16 +256,14 @@ def _judges_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _generators_study(folder: Path) -> Iterator[None]:
-    from made_up_generators import made_up_world
-    from textassay.study.generators import ORACLE, REAL
+    from made_up_generators import made_up_generators
     from textassay.study.generators import results as generators_study
 
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = "".join(f"{line}\n" for line in sentences(8000, 1))
     for name in ("train", "valid"):
         (folder / "data" / "yelp" / f"{name}.txt").write_text(lines, encoding="utf-8")
-    worlds = made_up_world(REAL, 60), made_up_world(ORACLE, 60)
-    with mock.patch.object(generators_study, "build_worlds", return_value=worlds):
+    with mock.patch.object(generators_study, "build_generators", return_value=made_up_generators(60)):
         yield
 
 

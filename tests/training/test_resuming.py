@@ -203,8 +203,8 @@ def test_a_damaged_checkpoint_is_refused_with_one_line(tmp_path: Path, monkeypat
     refused(good[:-7] + bytes([good[-7] ^ 1]) + good[-6:], r"is damaged \(its checksum differs\): delete it")
     number = good.index(b'loss_sum\\":') + len('loss_sum\\": ')
     refused(good[:number] + b"7" + good[number + 1 :], "its checksum differs")
-    monkeypatch.setattr(checkpoint_module, "FORMAT", 3)
-    refused(good, "has format 2, this version of textassay reads 3: continue with the version that wrote it")
+    monkeypatch.setattr(checkpoint_module, "FORMAT", 2)
+    refused(good, "is of another version of textassay: continue with that version, or delete it")
     from safetensors.torch import save_file
 
     save_file({"a": torch.zeros(2)}, path)

@@ -279,7 +279,7 @@ class GanAsLm(Study):
 
 @dataclass(frozen=True, kw_only=True)
 class Generators(Study):
-    """Train every generator of the paper on one text, and see whether evaluators rank them rightly."""
+    """Train every generator of the paper on one text, and let every evaluator judge them."""
 
     data: Annotated[Path, option(_YELP, "DIR")]
 

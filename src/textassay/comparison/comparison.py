@@ -370,8 +370,8 @@ class Comparison(Displayed):
             warnings=tuple(data["warnings"]),
             level=data["level"],
             seed=data["seed"],
-            explanations=tuple(Explanation.from_dict(explanation) for explanation in data.get("explanations", ())),
-            settings=data.get("settings", {}),
+            explanations=tuple(Explanation.from_dict(explanation) for explanation in data["explanations"]),
+            settings=data["settings"],
             draws=tuple(Draw.from_dict(draw) for draw in data.get("draws", ())),
             floor_groups=data.get("floor_groups", {}),
         )
@@ -476,5 +476,5 @@ def _result_from_dict(data: Mapping[str, Any]) -> Result:
         matched=None if data["matched"] is None else Estimate.from_dict(data["matched"]),
         floor=None if data["floor"] is None else Estimate.from_dict(data["floor"]),
         error=data["error"],
-        size_sensitive=data.get("size_sensitive", True),
+        size_sensitive=data["size_sensitive"],
     )

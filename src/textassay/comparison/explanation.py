@@ -203,4 +203,4 @@ class Explanation(Displayed):
         fields: dict[str, Any] = {
             key: tuple(parts[key](**part) for part in value) if key in parts else value for key, value in data.items()
         }
-        return cls(**{**fields, "notes": tuple(data.get("notes", ()))})
+        return cls(**{**fields, "notes": tuple(data["notes"])})

@@ -26,7 +26,7 @@ def names_model(source: Any) -> bool:
         return True
     if re.fullmatch(r"random-lstm(:\d+)?", name):
         return not Path(name).exists()
-    return any((Path(name) / file).is_file() for file in ("model.json", "training.json", "config.json"))
+    return any((Path(name) / file).is_file() for file in ("training.json", "config.json"))
 
 
 def is_source(value: Any) -> bool:

@@ -224,12 +224,11 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
             return _prob_real(model.network, model.encoder.encode(corpus))
 
     def _opened(self, model: _Fitted[Rows]) -> Any:
-        """Return the network with saved weights, whose names may be those of before networks were modules."""
+        """Return the network with its weights."""
         from textassay.generator import shaped
 
         network = shaped(partial(self.new_network, model.encoder))
-        names = [name for name, _ in network.named_parameters()]
-        network.load_state_dict(dict(zip(names, model.weights.values(), strict=True)), assign=True)
+        network.load_state_dict(model.weights, assign=True)
         return network.requires_grad_(False)
 
     def _train(self, pair: Pair, valid: Pair) -> tuple[_Fitted[Rows], dict[str, Any]]:

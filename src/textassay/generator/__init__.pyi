@@ -97,6 +97,7 @@ from textassay.generator.sampling import Choice as Choice
 from textassay.generator.sampling import Drawable as Drawable
 from textassay.generator.sampling import draw_sentences as draw_sentences
 from textassay.generator.saved import check_saved as check_saved
+from textassay.generator.saved import document_checksum as document_checksum
 from textassay.generator.saved import holds_model as holds_model
 from textassay.generator.saved import load_generator as load_generator
 from textassay.generator.saved import load_model as load_model

@@ -2,8 +2,7 @@
 
 ``config.json`` is laid out as Hugging Face's; what is ours stands under the key ``textassay``, with a checksum of the
 arrays and one of the whole document, so that a truncated or damaged file is detected. Files are written under other
-names and then renamed, the document last. In formats 1 and 2, the document is ``model.json``, which is ours alone; in
-format 1 it has no checksum of itself.
+names and then renamed, the document last.
 
 A folder of a GPT-2 opens in transformers, and a GPT-2 of transformers opens here; see `gpt2_folder`.
 """
@@ -11,7 +10,6 @@ A folder of a GPT-2 opens in transformers, and a GPT-2 of transformers opens her
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
@@ -23,12 +21,10 @@ from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
 from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator.base import Generator, LanguageModel
 from textassay.generator.catalog import remake_generator
-from textassay.generator.old_names import present_name
 from textassay.storage import atomic_write, checksum, remove_stale_drafts
 
-FORMAT = 3
-_OLD_FORMATS = (1, 2)
-_DOCUMENT, _OLD_DOCUMENT, _ARRAYS = "config.json", "model.json", "model.safetensors"
+FORMAT = 1
+_DOCUMENT, _ARRAYS = "config.json", "model.safetensors"
 _OURS = "textassay"
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 _OF_DOCUMENT = "document-checksum"
@@ -120,13 +116,13 @@ def save_model(model: Generator, folder: Path, *, form: TextForm) -> None:
         "checksum": checksum(content),
         "training": model.record,
     }
-    document[_OF_DOCUMENT] = _checksum_of({**config, _OURS: document})
+    document[_OF_DOCUMENT] = document_checksum({**config, _OURS: document})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _replace(folder / _ARRAYS, content)
         for name, part in {**files, _DOCUMENT: {**config, _OURS: document}}.items():
             _replace(folder / name, json.dumps(part, ensure_ascii=False, allow_nan=False, indent=1).encode())
-        for name in {_OLD_DOCUMENT, *_TOKENIZER} - files.keys():  # of a model that was there before
+        for name in set(_TOKENIZER) - files.keys():  # of a model that was there before
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write the model to {folder}: {error.strerror or error}") from error
@@ -148,21 +144,20 @@ def load_generator(folder: Path) -> SavedGenerator:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    name, config = _read(folder)
-    if name == _DOCUMENT and _OURS not in config and config.get("model_type") == "gpt2":
+    config = _read(folder)
+    if _OURS not in config and config.get("model_type") == "gpt2":
         return _gpt2_of_transformers(folder)
     try:
-        document = _document(folder, name, config)
+        document = _document(folder, config)
         for part in ("form", "settings", "training"):
-            check_type(f"'{part}' of {name}", document[part], Mapping[str, Any])
+            check_type(f"'{part}' of {_DOCUMENT}", document[part], Mapping[str, Any])
         form = TextForm.from_dict(document["form"])
         if form.hash != document["vocabulary"]:
             raise InputError("the vocabulary is not the one the model was trained with")
         model = cast(Saveable, remake_generator(document["kind"], document["settings"]))
         _check_training(document["training"])
-        names = partial(_present_names, document)
-        model.check_arrays(names(_stand_ins(folder / _ARRAYS)), len(form.vocabulary))  # before the values are read
-        arrays = names(load(_content(folder, name, document)))
+        model.check_arrays(_stand_ins(folder / _ARRAYS), len(form.vocabulary))  # before the values are read
+        arrays = load(_content(folder, document))
         _check_finite(arrays)
         model.restore(arrays, vocabulary=form.vocabulary, tokenizer=form.tokenizer.name, record=document["training"])
     except (OptionError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -174,13 +169,12 @@ def load_generator(folder: Path) -> SavedGenerator:
 
 def check_saved(folder: Path) -> None:
     """Raise where `load_model` would because a file in `folder` is not there, truncated or damaged; loads nothing."""
-    name, config = _read(folder)
-    _content(folder, name, _document(folder, name, config))
+    _content(folder, _document(folder, _read(folder)))
 
 
 def holds_model(folder: Path) -> bool:
-    """Return whether a model was saved in `folder`, in whatever format; it may be damaged."""
-    return any((folder / name).exists() for name in (_DOCUMENT, _OLD_DOCUMENT))
+    """Return whether a model was saved in `folder`; it may be damaged."""
+    return (folder / _DOCUMENT).exists()
 
 
 def _gpt2_of_transformers(folder: Path) -> SavedGenerator:
@@ -189,12 +183,6 @@ def _gpt2_of_transformers(folder: Path) -> SavedGenerator:
     model, form = open_gpt2(folder, _check_finite)
     document = {"kind": model.kind, "name": model.name, "settings": model.settings, "vocabulary": form.hash}
     return SavedGenerator(model, form, {**document, "checksum": model.digest, "training": model.record})
-
-
-def _present_names(document: Mapping[str, Any], arrays: Arrays) -> Arrays:
-    if document["format"] not in _OLD_FORMATS:
-        return arrays
-    return {present_name(name, document["kind"], document["settings"]): array for name, array in arrays.items()}
 
 
 class _FileError(InputError):
@@ -219,14 +207,14 @@ def _stand_ins(path: Path) -> dict[str, npt.NDArray[Any]]:
     return {name: np.broadcast_to(np.empty((), _TYPES[kind]), shape) for name, (kind, shape) in kinds.items()}
 
 
-def _content(folder: Path, name: str, document: Mapping[str, Any]) -> bytes:
-    """Return the file of numbers if it is the one that the document called `name` was written for."""
+def _content(folder: Path, document: Mapping[str, Any]) -> bytes:
+    """Return the file of numbers if it is the one that the document was written for."""
     try:
         content = (folder / _ARRAYS).read_bytes()
     except OSError as error:
         raise _FileError(f"cannot read {folder / _ARRAYS}: {error.strerror or error}") from None
     if checksum(content) != document["checksum"]:
-        raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {name}")
+        raise _FileError(f"{folder / _ARRAYS} is truncated or damaged: its checksum is not the one in {_DOCUMENT}")
     return content
 
 
@@ -248,41 +236,37 @@ def _check_training(record: Mapping[str, Any]) -> None:
                 check_type(f"{part} of '{text}' of the training", text_record[part], kind)
 
 
-def _read(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Return the name of the document in a folder, and its content."""
+def _read(folder: Path) -> dict[str, Any]:
+    """Return the document in a folder."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a model folder: there is no such folder")
-    name = next((name for name in (_DOCUMENT, _OLD_DOCUMENT) if (folder / name).exists()), _DOCUMENT)
+    path = folder / _DOCUMENT
     try:
-        document = parse_json(read_document(folder / name), finite=True)
+        document = parse_json(read_document(path), finite=True)
     except FileNotFoundError:
-        raise InputError(f"{folder} is not a model folder: it has no {name}") from None
+        raise InputError(f"{folder} is not a model folder: it has no {_DOCUMENT}") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot read {folder / name}, it is truncated or damaged: {error}") from None
+        raise InputError(f"cannot read {path}, it is truncated or damaged: {error}") from None
     if not isinstance(document, dict):
-        raise InputError(f"{folder / name} does not describe a model of textassay")
-    return name, document
+        raise InputError(f"{path} does not describe a model of textassay")
+    return document
 
 
-def _document(folder: Path, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is ours of the document `config` called `name`, checked."""
-    document = config if name == _OLD_DOCUMENT else config.get(_OURS)
+def _document(folder: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is ours of the document `config`, checked."""
+    path, document = folder / _DOCUMENT, config.get(_OURS)
     if not isinstance(document, dict) or "format" not in document:
-        hint = f": if it is one of transformers, write pretrained:{folder}" if name == _DOCUMENT else ""
-        raise _FileError(f"{folder / name} does not describe a model of textassay{hint}")
-    formats = _OLD_FORMATS if name == _OLD_DOCUMENT else (FORMAT,)
-    if document["format"] not in formats:
         raise _FileError(
-            f"{folder} was written by textassay {document.get('version')} in format {document['format']}; "
-            f"this version, {version('textassay')}, reads formats {_OLD_FORMATS[0]} to {FORMAT}: train it again, "
-            "or use that version"
+            f"{path} does not describe a model of textassay: if it is one of transformers, write pretrained:{folder}"
         )
-    changed_by = config.get("transformers_version") if name == _DOCUMENT else None  # it wrote weights of its own
-    if document["format"] != _OLD_FORMATS[0] and changed_by is None and not _is_whole(config, document):
-        raise _FileError(f"{folder / name} is truncated or damaged: its checksum differs; train the model again")
+    if document["format"] != FORMAT:
+        raise _FileError(f"{folder} holds a model of another version of textassay: train it again, or use that version")
+    changed_by = config.get("transformers_version")  # it wrote weights of its own
+    if changed_by is None and not _is_whole(config, document):
+        raise _FileError(f"{path} is truncated or damaged: its checksum differs; train the model again")
     missing = sorted({"kind", "settings", "form", "vocabulary", "checksum", "training"} - document.keys())
     if missing:
-        raise _FileError(f"{folder / name} is damaged: it lacks {', '.join(missing)}")
+        raise _FileError(f"{path} is damaged: it lacks {', '.join(missing)}")
     if changed_by is not None and isinstance(document["training"], dict) and (folder / _ARRAYS).is_file():
         training = {**document["training"], "changed by": f"transformers {changed_by}"}
         document = {**document, "training": training, "checksum": checksum((folder / _ARRAYS).read_bytes())}
@@ -295,12 +279,13 @@ def _first_line(error: Exception) -> str:
 
 def _is_whole(config: Mapping[str, Any], document: Mapping[str, Any]) -> bool:
     try:
-        return bool(document.get(_OF_DOCUMENT) == _checksum_of(config))
+        return bool(document.get(_OF_DOCUMENT) == document_checksum(config))
     except RecursionError:  # it is nested more deeply than any that was written
         return False
 
 
-def _checksum_of(config: Mapping[str, Any]) -> str:
+def document_checksum(config: Mapping[str, Any]) -> str:
+    """Return the checksum of a document, itself left out."""
     parts = {name: part for name, part in config.items() if name != _OF_DOCUMENT}
     if isinstance(parts.get(_OURS), dict):
         parts[_OURS] = {name: part for name, part in parts[_OURS].items() if name != _OF_DOCUMENT}

@@ -6,7 +6,7 @@ inherit from them. What a preset ``paper`` follows, its comment says; where a pa
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -593,5 +593,5 @@ def presets_of(name: str) -> Presets:
 
 def _json_ready(value: Any) -> Any:
     if isinstance(value, Recipe):
-        return value.settings()
+        return asdict(value)
     return [_json_ready(each) for each in value] if isinstance(value, tuple | list) else value

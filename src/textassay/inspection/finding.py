@@ -59,7 +59,7 @@ class Finding(Displayed):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Finding":
         """Return the finding that `to_dict` gave as `data`."""
-        return cls(**{**data, "pairs": tuple(tuple(pair) for pair in data.get("pairs", ()))})
+        return cls(**{**data, "pairs": tuple(tuple(pair) for pair in data["pairs"])})
 
 
 class Findings(Displayed, list[Finding]):

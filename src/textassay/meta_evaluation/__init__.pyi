@@ -62,7 +62,6 @@ from textassay.meta_evaluation.metric_values import MetricValues as MetricValues
 from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT as MOST_DISAGREEMENT
 from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy as ModelDiscrepancy
 from textassay.meta_evaluation.model_discrepancy import Side as Side
-from textassay.meta_evaluation.model_discrepancy import as_drawn_discrepancy as as_drawn_discrepancy
 from textassay.meta_evaluation.model_discrepancy import exact_model_discrepancy as exact_model_discrepancy
 from textassay.meta_evaluation.model_discrepancy import model_discrepancy as model_discrepancy
 from textassay.meta_evaluation.neural_pairs import NETWORKS as NETWORKS

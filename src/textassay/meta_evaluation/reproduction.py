@@ -245,10 +245,10 @@ class Reproduction(Displayed):
             ),
             notes=tuple(data["notes"]),
             seconds=data["seconds"],
-            figures=tuple(TableFigure.from_dict(figure) for figure in data.get("figures", ())),
+            figures=tuple(TableFigure.from_dict(figure) for figure in data["figures"]),
             samples={
                 title: tuple(SwitchedSample(**sample) for sample in samples)
-                for title, samples in data.get("samples", {}).items()
+                for title, samples in data["samples"].items()
             },
         )
 

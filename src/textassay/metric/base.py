@@ -64,8 +64,6 @@ _TEXTS = {  # parameters that are texts
     "prompts": "prompts",
 }
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
-# Settings that came later: where they are None, they are no part of a key, so that older results are found
-_LATER = (DRAWN, "fit_real", "prior", "trained_on", "unit")
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
 _COMMON = """All metrics take `level`, of the confidence interval, inside (0, 1); `seed`, at least 0; `independent`,
@@ -215,8 +213,7 @@ class Metric:
     @property
     def key(self) -> str:
         """Everything that decides the value beside the texts and the seed, for keys of stored results."""
-        given = {name: value for name, value in self.settings.items() if value is not None or name not in _LATER}
-        parts = [f"{name}={_identity(name, value)}" for name, value in given.items()]
+        parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
         if self.declaration.identity is not None:
             parts.append(self.declaration.identity(self.settings))
         if not str(self.declaration.compute.__module__).startswith("textassay."):

@@ -89,7 +89,7 @@ class Training:
         """Return what `to_dict` gave, read back."""
         try:
             document = parse_json(text)
-            parts = {name: document[name] for name in cls.__dataclass_fields__ if name != "ends" or name in document}
+            parts = {name: document[name] for name in cls.__dataclass_fields__}
             parts["train"], parts["valid"] = TrainedText(**parts["train"]), TrainedText(**parts["valid"])
             parts["epochs"] = tuple(Epoch(**{k: e[k] for k in Epoch.__dataclass_fields__}) for e in parts["epochs"])
             parts["readings"] = tuple(Reading(**reading) for reading in parts["readings"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-FORMAT = 2
+FORMAT = 1
 _DOCUMENT = "textassay"  # the keys of the file's metadata
 _FORMAT = "format"
 _CHECKSUM = "checksum"
@@ -59,8 +59,8 @@ def load_checkpoint(path: Path) -> tuple[dict[str, "Tensor"], dict[str, Any]]:
                 raise InputError(f"{path} is not a textassay checkpoint: move it away, or use another folder")
             if metadata.get(_FORMAT) != str(FORMAT):
                 raise InputError(
-                    f"the checkpoint {path} has format {metadata.get(_FORMAT, '1')}, this version of textassay reads "
-                    f"{FORMAT}: continue with the version that wrote it, or delete it to start again"
+                    f"the checkpoint {path} is of another version of textassay: continue with that version, "
+                    "or delete it to start again"
                 )
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:

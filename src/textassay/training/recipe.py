@@ -9,8 +9,8 @@ ICLR 2019 (`DecayRecipe`); Tieleman, Hinton, Coursera lecture 6.5, 2012 (RMSProp
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from textassay.errors import OptionError
 
@@ -60,11 +60,6 @@ class Recipe:
         for name, (what, holds) in allowed.items():
             if not holds:
                 raise OptionError(f"{name} must be {what}, got {getattr(self, name)}")
-
-    def settings(self) -> dict[str, Any]:
-        """Return all settings, those that came later than saved models only where they are not as they were before."""
-        later = {"rule": "adam", "max_value": None}
-        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
 
     def rate(self, passed: float, step: int) -> float:
         """Return the learning rate of step `step`, from 1, after the fraction `passed`, in [0, 1), of all epochs."""

@@ -52,7 +52,7 @@ class RunState:
         self.rng = torch.Generator(self.device)  # of the epoch
         decisive = {
             "weights": {name: list(weight.shape) for name, weight in weights.items()},
-            "recipe": recipe.settings(),
+            "recipe": asdict(recipe),
             "version": version("textassay"),
             **settings,
         }

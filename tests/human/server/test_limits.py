@@ -256,7 +256,7 @@ def test_files_are_for_the_owner_alone(tmp_path: Path) -> None:
             assert {file.name: mode(file) for file in folder.iterdir()} == dict.fromkeys(
                 (STUDY_FILE, DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm"), 0o600
             )
-        for file in folder.iterdir():  # as an earlier version left them
+        for file in folder.iterdir():  # as their owner may have set them
             file.chmod(0o644)
         with open_database(database_url(folder)) as database:
             database.run_now(lambda connection: connection.exec_driver_sql("delete from answers"))

@@ -88,7 +88,7 @@ def test_what_was_acknowledged_survives_being_killed(folder: Path) -> None:
 
 
 def test_ctrl_c_ends_it_cleanly_and_nothing_personal_is_written(folder: Path) -> None:
-    (folder / "study.json").chmod(0o644)  # as an earlier version wrote it
+    (folder / "study.json").chmod(0o644)  # as its owner may have set it
     server = Server(folder)
     with httpx.Client(base_url=server.address) as client:
         address, _ = join(client)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from made_up_generators import WRITERS, made_up_world
+from made_up_generators import WRITERS, made_up_generators
 from textassay.execution import workers
-from textassay.meta_evaluation import correlation, draw_goodness
+from textassay.meta_evaluation import correlation
 from textassay.metric import bleu_nearest, bleu_train
 from textassay.study import Done, Stage, Stages
 from textassay.study.generators import (
@@ -17,15 +17,11 @@ from textassay.study.generators import (
     EVALUATORS,
     FLOOR,
     OTHER_DOMAIN,
-    REAL,
-    JudgedWorld,
-    World,
+    GeneratorStages,
+    JudgedWriters,
     drawn_values,
-    exact_orders,
-    judged_by_orders,
-    judged_world,
+    judged_writers,
     judging_stages,
-    order_by_volume,
 )
 from textassay.study.judges import ALL, BLEU_TRAIN, DIVERSITY, GENERATED, INDIVIDUAL, SELF_BLEU, JudgesScale
 from textassay.study.judges import REAL as OF_REAL
@@ -34,37 +30,37 @@ N = 100
 SCALE = JudgesScale(networks=False, partitions=1)
 
 
-def judged(world: World, folder: Path, scale: JudgesScale = SCALE) -> JudgedWorld:
-    judges, stages = judging_stages(world, scale), Stages(folder)
+def judged(writers: GeneratorStages, folder: Path, scale: JudgesScale = SCALE) -> JudgedWriters:
+    judges, stages = judging_stages(writers, scale), Stages(folder)
     with workers(2):
-        stages.compute([*world.targets, *judges.targets])
+        stages.compute([*writers.targets, *judges.targets])
 
     def done(stage: Stage) -> Done:
         found = stages.done(stage)
         assert found is not None
         return found
 
-    return judged_world(judges, done)
+    return judged_writers(judges, done)
 
 
-def value(found: JudgedWorld, evaluator: str, writer: str) -> float:
+def value(found: JudgedWriters, evaluator: str, writer: str) -> float:
     known = found.values[evaluator][writer][0]
     assert known is not None
     return known
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return made_up_world(REAL, N)
+def writers() -> GeneratorStages:
+    return made_up_generators(N)
 
 
 @pytest.fixture(scope="module")
-def found(world: World, tmp_path_factory: pytest.TempPathFactory) -> JudgedWorld:
-    return judged(world, tmp_path_factory.mktemp("judged"))
+def found(writers: GeneratorStages, tmp_path_factory: pytest.TempPathFactory) -> JudgedWriters:
+    return judged(writers, tmp_path_factory.mktemp("judged"))
 
 
 @pytest.mark.slow
-def test_every_evaluator_is_asked_of_every_writer(found: JudgedWorld) -> None:
+def test_every_evaluator_is_asked_of_every_writer(found: JudgedWriters) -> None:
     assert found.writers == found.ranked == (FLOOR, *WRITERS)
     assert set(found.evaluations) == {*EVALUATORS, *SCALE.classifiers}
     for name, evaluation in found.evaluations.items():
@@ -84,14 +80,14 @@ def test_every_evaluator_is_asked_of_every_writer(found: JudgedWorld) -> None:
 
 
 @pytest.mark.slow
-def test_the_known_order_comes_out(found: JudgedWorld) -> None:
+def test_the_order_of_the_damage_comes_out(found: JudgedWriters) -> None:
     """Ever more shuffled sentences; the floor is as real text is, another domain is not."""
-    words = ("Word LSTM 1.0", "MLE SeqGAN", "SeqGAN", "LSTM 60 %", "LSTM 20 %")
+    words = ("Word LSTM 1.0", "MLE SeqGAN", "SeqGAN", "CoT", "bigram")
     values = found.evaluations[DD].select(words).values
     assert correlation(values, np.arange(len(words))).value > 0.7
     assert value(found, DD, OTHER_DOMAIN) > 0.9
     for name in ("SVM", "RF", "NB", "XGBoost"):
-        assert value(found, name, OTHER_DOMAIN) > value(found, name, FLOOR) + 0.3
+        assert value(found, name, OTHER_DOMAIN) > value(found, name, FLOOR) + 0.2
     low, high = found.values[DD][FLOOR][1:]
     assert low is not None
     assert high is not None
@@ -100,7 +96,7 @@ def test_the_known_order_comes_out(found: JudgedWorld) -> None:
 
 
 @pytest.mark.slow
-def test_repetition_shows(found: JudgedWorld) -> None:
+def test_repetition_shows(found: JudgedWriters) -> None:
     hot, mild, cold = (f"Word LSTM {temperature}" for temperature in ("1.0", "0.7", "0.5"))
     for name, rises in ((SELF_BLEU, True), (DIVERSITY, False), ("distinct-1", False)):
         values = [value(found, name, writer) for writer in (hot, mild, cold)]
@@ -110,10 +106,10 @@ def test_repetition_shows(found: JudgedWorld) -> None:
 
 
 @pytest.mark.slow
-def test_references_are_where_they_belong(found: JudgedWorld, world: World) -> None:
+def test_references_are_where_they_belong(found: JudgedWriters, writers: GeneratorStages) -> None:
     """Word overlap is with the 20 % of real text that classifiers judge; BLEU G-train with what generators learnt."""
-    floor, train = world.texts.floor.corpus, world.texts.train.corpus
-    real = world.texts.real.corpus
+    floor, train = writers.texts.floor.corpus, writers.texts.train.corpus
+    real = writers.texts.real.corpus
     assert floor is not None
     assert train is not None
     assert real is not None
@@ -125,8 +121,8 @@ def test_references_are_where_they_belong(found: JudgedWorld, world: World) -> N
 
 
 @pytest.mark.slow
-def test_texts_dealt_again_are_others_and_all_count(world: World, tmp_path: Path) -> None:
-    few = replace(world, generated={name: world.generated[name] for name in ("SeqGAN", OTHER_DOMAIN)})
+def test_texts_dealt_again_are_others_and_all_count(writers: GeneratorStages, tmp_path: Path) -> None:
+    few = replace(writers, generated={name: writers.generated[name] for name in ("SeqGAN", OTHER_DOMAIN)})
     one, three = (judged(few, tmp_path, replace(SCALE, partitions=n)) for n in (1, 3))
     terms = [each.evaluations["NB"].terms or {} for each in (one, three)]
     assert [len(of["SeqGAN"]) for of in terms] == [N // 5, 3 * N // 5]
@@ -141,7 +137,7 @@ def test_a_generator_of_two_words_is_in_the_tables_and_in_no_rank(tmp_path: Path
         "SeqGAN": WRITERS["SeqGAN"],
         "ScratchGAN": lambda n: [" ".join(line.split()[:2]) for line in sentences(n, 30)],
     }
-    found = judged(made_up_world(REAL, N, writers=writers), tmp_path)
+    found = judged(made_up_generators(N, writers=writers), tmp_path)
     assert found.writers == (FLOOR, *writers)
     assert found.ranked == (FLOOR, "Word LSTM 1.0", "SeqGAN")
     assert set(found.undefined) == {"ScratchGAN"}
@@ -152,34 +148,7 @@ def test_a_generator_of_two_words_is_in_the_tables_and_in_no_rank(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_known_orders(found: JudgedWorld, world: World) -> None:
-    volume = order_by_volume(world, found.ranked)
-    assert [one.order for one in volume] == [("Word LSTM 1.0", "LSTM 60 %", "LSTM 20 %")]
-    assert order_by_volume(world, ("SeqGAN", "LSTM 60 %")) == []
-    told = judged_by_orders(volume, found.evaluations, n_resamples=50, seed=0)
-    assert told is not None
-    assert told.agreement("share of the training text", DD).value == 1.0
-    assert judged_by_orders([], found.evaluations, n_resamples=50, seed=0) is None
-
-
-def test_exact_values_are_drawn_with_their_error() -> None:
-    exact = {
-        name: {
-            key: {"value": value, "low": value - 1.96 * error, "high": value + 1.96 * error}
-            for key in ("discrepancy", "jensen_shannon")
-        }
-        for name, value, error in (("a", 0.2, 0.01), ("b", 0.5, 0.03))
-    }
-    total, divergence = exact_orders(exact)
-    assert total.order == divergence.order == ("a", "b")
-    drawn = draw_goodness([total], n_resamples=4000, seed=0)[0]
-    assert drawn.mean(axis=0) == pytest.approx([-0.2, -0.5], abs=0.002)
-    assert drawn.std(axis=0) == pytest.approx([0.01, 0.03], rel=0.05)
-    assert exact_orders({"a": exact["a"]}) == []
-
-
-@pytest.mark.slow
-def test_drawn_values_are_told_in_one_direction(found: JudgedWorld) -> None:
+def test_drawn_values_are_told_in_one_direction(found: JudgedWriters) -> None:
     values = drawn_values("made up", found.evaluations, found.ranked, n_resamples=20)
     assert values.values[DD].shape == (21, len(found.ranked))
     assert set(values.better.values()) == {"higher", "lower"}

@@ -1,38 +1,28 @@
-"""The two worlds of the study ``generators`` as graphs of stages that train, draw and judge.
-
-The exact distance between a generator and the oracle, total variation and Jensen-Shannon, comes from both models'
-probabilities. A conditional generator draws x with probability sum over c of p(c) p(x | c), where p(c) is the share of
-context c; there are few different contexts, so the sum is computed.
+"""The study ``generators`` as a graph of stages that train, draw and judge.
 
 Every evaluator scores the same writers: `FLOOR`, which is unseen real text, and all generators. Metrics read all texts
 of a writer; classifiers train on 70 %, validate on 10 % and test on 20 %. The references of word overlap are the real
 test texts of classifiers; discrepancies are from as many other real texts as a generator wrote.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
-Online Review Generation", EMNLP 2019, sections 2, 3 and 5; Cai et al., "Distributional Discrepancy: A Metric for
-Unconditional Text Generation", equation (2); Lin, "Divergence measures based on the Shannon entropy", 1991.
-Departs from it: generators of known order are added: some trained on less text, some on samples of a model.
-Nearest texts are by TF-IDF; discrepancies, Fréchet distance, MAUVE and the scores by language models are ours.
+Online Review Generation", EMNLP 2019, sections 2, 3 and 5.
+Departs from it: nearest texts are by TF-IDF; discrepancies, Fréchet distance, MAUVE and the scores by language models
+are ours.
 """
 
-import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
-from scipy.special import logsumexp
 
-from textassay.corpus import COLUMN, DISCRIMINATOR_SHARES, Corpus, TextForm, context_numbers, random_split
+from textassay.corpus import DISCRIMINATOR_SHARES, Corpus, TextForm, random_split
 from textassay.discriminator import Accuracy, Parts, clustered_interval, meta_evaluate_parts
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution import workers
-from textassay.generator import AsDrawn, ScoredGenerator, load_generator, load_model
-from textassay.meta_evaluation import Evaluation, Number, as_drawn_discrepancy
+from textassay.generator import load_generator
+from textassay.meta_evaluation import Evaluation, Number
 from textassay.metric import parse_metric
 from textassay.seeding import stream
 from textassay.study.draws import as_written, save_draws
@@ -40,18 +30,13 @@ from textassay.study.generators.texts import (
     DRAWN,
     FLOOR,
     GENERATORS,
-    LESS_TEXT,
-    ORACLE,
     OTHER_DOMAIN,
-    REAL,
     Generated,
     GeneratorsScale,
+    GeneratorStages,
     GeneratorsTexts,
-    World,
-    WorldScale,
-    WorldTexts,
+    WrittenTexts,
     in_context,
-    stage_kind,
     written,
 )
 from textassay.study.generators.training import Trainings
@@ -74,185 +59,55 @@ from textassay.study.network_stages import (
     drawn_statistics,
     numbered,
     processor_seconds,
-    sampling,
     seed_for,
-    training,
 )
 from textassay.study.stages import Done, Stage, Work
 from textassay.training import single_threaded
-
-FloatArray = npt.NDArray[np.float64]
-
-_LEVEL = 0.95
-
-
-class AnswersAsDrawn:
-    """A conditional generator as the mixture over the contexts of a corpus; a `ScoredGenerator`."""
-
-    def __init__(self, model: Any, contexts: Corpus, *, temperature: float, max_length: int) -> None:
-        numbers = context_numbers(contexts, model.attributes)
-        _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-        self.model, self.contexts = model, contexts
-        self.temperature, self.max_length = temperature, max_length
-        self._different = contexts.take(first)
-        self._log_shares = np.log(counts / counts.sum())
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return f"{self.model.name} in {len(self._different)} contexts"
-
-    def sample(self, n: int, *, seed: int) -> Corpus:
-        """Return `n` sentences, each given a random context."""
-        rows = stream(seed, "contexts of answers").integers(len(self.contexts), size=n)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".* were cut at ", category=UserWarning)
-            drawn: Corpus = self.model.sample(
-                n, seed=seed, temperature=self.temperature, context=self.contexts.take(rows)
-            )
-        return drawn
-
-    def log_prob(self, corpus: Corpus) -> FloatArray:
-        """Return the log-probability of drawing each sentence, shape (N,), in nats; all words must be the model's."""
-        ends = corpus.offsets[1:] + np.arange(len(corpus))
-        begins = corpus.offsets[:-1] + np.arange(len(corpus))
-        cut, too_long = corpus.lengths == self.max_length, corpus.lengths > self.max_length
-        log_probs = np.full((len(self._different), len(corpus)), -np.inf)
-        for row in range(len(self._different)):
-            columns = {
-                name: np.full(len(corpus), values[row])
-                for name, values in self._different.columns.items()
-                if name.startswith(COLUMN)
-            }
-            with_context = Corpus(
-                corpus.tokens, corpus.offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer,
-                columns=columns,
-            )  # fmt: skip
-            scores = self.model.token_log_probs(with_context, temperature=self.temperature)
-            scores[ends[cut]] = 0.0  # the end of a cut sentence is not drawn
-            log_probs[row] = np.add.reduceat(scores, begins)
-        mixture = logsumexp(log_probs + self._log_shares[:, None], axis=0)
-        return np.where(too_long, -np.inf, mixture)
-
-
-def jensen_shannon(log_ratios: tuple[FloatArray, FloatArray], *, level: float = _LEVEL) -> dict[str, float]:
-    """Return the Jensen-Shannon divergence in bits, ``value``, ``low`` and ``high``, all in [0, 1].
-
-    `log_ratios`: log p(x) - log q(x) of sentences drawn from p and from q, in nats, at least two each.
-    """
-    terms = [1 - np.logaddexp(0, -sign * ratio) / math.log(2) for sign, ratio in zip((1, -1), log_ratios, strict=True)]
-    value = sum(float(side.mean()) for side in terms) / 2
-    arm = float(stats.norm.ppf((1 + level) / 2)) * math.sqrt(sum(float(side.var(ddof=1)) / len(side) for side in terms))
-    return {
-        name: min(max(each, 0.0), 1.0)
-        for name, each in zip(("value", "low", "high"), (value, value - arm / 2, value + arm / 2), strict=True)
-    }
-
 
 _TEMPERATURES: Mapping[str, float] = {"Word LSTM 1.0": 1.0, "Word LSTM 0.7": 0.7, "Word LSTM 0.5": 0.5}
 _CONDITIONAL: Mapping[str, str] = {"Att2Seq": "att2seq", "C2S": "c2s", "gC2S": "gc2s"}
 
 
-def build_worlds(texts: GeneratorsTexts, scale: GeneratorsScale, *, precision: str, seed: int) -> tuple[World, World]:
-    """Return both worlds; nothing is computed yet.
+def build_generators(
+    texts: GeneratorsTexts, scale: GeneratorsScale, *, precision: str, seed: int
+) -> GeneratorStages:  # fmt: skip
+    """Return the texts and generators; nothing is computed yet.
 
     `precision`: ``float32`` or ``bfloat16``: in which networks learn by maximum likelihood.
     """
-    people = _people(texts, scale)
-    oracle, original = _oracle(texts, scale, precision=precision, seed=seed)
-    return (
-        _Plan(people, scale, scale.of_people, texts, precision, seed, None).world(),
-        _Plan(oracle, scale, scale.of_oracle, texts, precision, seed, original).world(),
-    )
-
-
-def _people(texts: GeneratorsTexts, scale: GeneratorsScale) -> WorldTexts:
-    form, longest = _form(texts.train, scale)
+    form = TextForm.learn(list(texts.train), min_count=scale.min_count)
+    longest = int(form.corpus(list(texts.train)).lengths.max())
+    if longest == 0:
+        raise EmptyCorpusError(f"the training text has no token in its {len(texts.train)} sentences")
     parts = {
         name: Part(written(getattr(texts, name), form, longest))
         for name in ("train", "valid", "real", "floor", "contexts")
     }
     sizes = {name: len(getattr(texts, name)) for name in parts}
-    return WorldTexts(name=REAL, form=form, longest=longest, sizes=sizes, **parts)
-
-
-def _oracle(
-    texts: GeneratorsTexts, scale: GeneratorsScale, *, precision: str, seed: int
-) -> tuple[WorldTexts, Stage]:  # fmt: skip
-    """Return the text of the oracle's samples, and the stage that trains it."""
-    form, longest = _form(texts.original, scale)
-    world = scale.of_oracle
-    original = training(
-        "oracle",
-        "lstm",
-        preset=scale.original.preset,
-        changes=scale.original.changes,
-        precision=precision,
-        text=Part(written(texts.original, form, longest)),
-        valid=Part(written(texts.valid, form, longest)),
-        form=form,
-        longest=longest,
-        seed=seed_for(seed, ORACLE, "original"),
-        cost=float(scale.n_original) / 10,
-        stage_kind=stage_kind("train", ORACLE),
-    )
-    sizes = {
-        "train": world.n_train,
-        "valid": scale.n_valid,
-        "real": scale.n_real(world),
-        "floor": world.n_drawn,
-        "contexts": world.n_drawn,
-    }
-    drawn = sampling(
-        "oracle",
-        original,
-        sizes,
-        seed=seed_for(seed, ORACLE, "text"),
-        longest=longest,
-        stage_kind=stage_kind("draw", ORACLE),
-    )
-    parts = {name: Part(stage=drawn, file=name) for name in sizes}
-    return WorldTexts(name=ORACLE, form=form, longest=longest, sizes=sizes, **parts), original
-
-
-def _form(lines: tuple[str, ...], scale: GeneratorsScale) -> tuple[TextForm, int]:
-    """Return how text is written, and how long its longest sentence is."""
-    form = TextForm.learn(list(lines), min_count=scale.min_count)
-    longest = int(form.corpus(list(lines)).lengths.max())
-    if longest == 0:
-        raise EmptyCorpusError(f"the training text has no token in its {len(lines)} sentences")
-    return form, longest
+    return _Plan(WrittenTexts(form=form, longest=longest, sizes=sizes, **parts), scale, texts, precision, seed).stages()
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Makes the stages of one world; `original` is the stage of its oracle, if it has one."""
+    """Makes the stages."""
 
-    texts: WorldTexts
+    texts: WrittenTexts
     scale: GeneratorsScale
-    size: WorldScale
     read: GeneratorsTexts
     precision: str
     seed: int
-    original: Stage | None
 
-    def world(self) -> World:
-        """Return it."""
+    def stages(self) -> GeneratorStages:
+        """Return them."""
         trained = self._trained()
         generated = {name: self._generated(name, trained[name]) for name in GENERATORS if name in trained}
-        volume = {"Word LSTM 1.0": 1.0, **LESS_TEXT}
-        return World(self.texts, generated, volume, self.size.n_drawn)
-
-    @property
-    def _sentiment(self) -> Mapping[str, tuple[str, ...]]:
-        """Part to labels: no one labels what a model writes."""
-        return self.read.sentiment if self.original is None else {}
+        return GeneratorStages(self.texts, generated, self.scale.n_drawn)
 
     def _trained(self) -> dict[str, Stage]:
         """Return generator to the stage that trained it."""
-        recipes = self.size.recipes
+        recipes = self.scale.recipes
         make = Trainings(
-            self.texts, self.size.context_count, self.precision, self.seed, self._sentiment, self.read.news
+            self.texts, self.scale.context_count, self.precision, self.seed, self.read.sentiment, self.read.news
         )
         lstm = make.likely("Word LSTM 1.0", "lstm", recipes.lstm)
         before = make.likely("MLE SeqGAN", "lstm", recipes.before_rounds)
@@ -275,46 +130,18 @@ class _Plan:
             "CoT": make.adversarial("CoT", *recipes.cot),
             "ScratchGAN": make.adversarial("ScratchGAN", *recipes.scratchgan),
             "bigram": make.counted("bigram", order=2),
-            **{name: make.likely(name, "lstm", recipes.lstm, share=share) for name, share in LESS_TEXT.items()},
         }
 
     def _generated(self, name: str, trained: Stage) -> Generated:
         conditional = name in _CONDITIONAL
         temperature = self.scale.temperature if conditional else _TEMPERATURES.get(name, 1.0)
         contexts = self.texts.contexts if conditional else None
-        drawn = self._drawn(name, trained, temperature, contexts)
-        return Generated(trained, drawn, self._exact(name, trained, temperature, contexts))
-
-    def _exact(self, name: str, trained: Stage, temperature: float, contexts: Part | None) -> Stage | None:
-        """Return the stage of the distance from the oracle; its result is as `Generated.exact` says."""
-        original, texts, n = self.original, self.texts, self.scale.n_exact
-        if original is None:
-            return None
-        seed = seed_for(self.seed, texts.name, "exact", name)
-
-        def run(work: Work) -> dict[str, Any]:
-            truth, model = (load_model(work.inputs[stage].folder / MODEL).model for stage in (original, trained))
-            words, longest = texts.form.vocabulary, texts.longest
-            q: ScoredGenerator = AsDrawn(model, words, temperature=temperature, max_length=longest)
-            if contexts is not None:
-                attributes = model.attributes  # type: ignore[attr-defined]
-                context_corpus = in_context(contexts.load(work, texts.form), None, attributes)
-                q = AnswersAsDrawn(model, context_corpus, temperature=temperature, max_length=longest)
-            with workers(1), single_threaded():
-                p = AsDrawn(truth, words, max_length=longest)
-                discrepancy = as_drawn_discrepancy(p, q, n=n, max_length=longest, level=_LEVEL, seed=seed)
-            return {**discrepancy.to_dict(), "jensen_shannon": jensen_shannon(discrepancy.log_ratios)}
-
-        settings: dict[str, Any] = {"temperature": temperature, "n": n, "seed": seed, "longest": texts.longest}
-        settings |= {} if contexts is None else {"contexts": contexts.settings}
-        inputs = tuple(dict.fromkeys((original, trained, *(() if contexts is None else contexts.inputs))))
-        cost = 1.0 if contexts is None else 50.0
-        return Stage(stage_kind("exact", texts.name), name, settings, run, inputs, cost)
+        return Generated(trained, self._drawn(name, trained, temperature, contexts))
 
     def _drawn(self, name: str, trained: Stage, temperature: float, contexts: Part | None) -> Stage:
         """Return the stage that draws the sentences for evaluation."""
-        texts, n, sentiment = self.texts, self.size.n_drawn, self._sentiment.get("contexts")
-        seed = seed_for(self.seed, texts.name, "draw", name)
+        texts, n, sentiment = self.texts, self.scale.n_drawn, self.read.sentiment.get("contexts")
+        seed = seed_for(self.seed, "draw", name)
 
         def run(work: Work) -> dict[str, Any]:
             model: Any = load_generator(work.inputs[trained].folder / MODEL).model
@@ -328,11 +155,9 @@ class _Plan:
             return {**drawn_statistics(corpus, texts.longest), "seconds": seconds(), "temperature": temperature}
 
         settings: dict[str, Any] = {"n": n, "seed": seed, "temperature": temperature, "longest": texts.longest}
-        inputs: tuple[Stage, ...] = (trained,)
         if contexts is not None:
             settings |= {"contexts": contexts.settings, "labelled": sentiment is not None}
-            inputs = (trained, *contexts.inputs)
-        return Stage(stage_kind("draw", texts.name), name, settings, run, inputs)
+        return Stage("draw", name, settings, run, (trained,))
 
 
 DD = "DD"
@@ -354,9 +179,9 @@ Bounded = tuple[Number, Number, Number]  # a value with its interval
 
 @dataclass(frozen=True)
 class Judges:
-    """The stages that judge a world."""
+    """The stages that judge."""
 
-    world: World  # Its texts and generators
+    writers: GeneratorStages  # Who is judged
     # Writer to what metrics say of it; discrepancies stand alone, since they take longest
     metrics: Mapping[str, Stage]
     discrepancies: Mapping[str, Stage]
@@ -371,8 +196,8 @@ class Judges:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedWorld:
-    """The evaluations of all writers of a world, the floor first."""
+class JudgedWriters:
+    """The evaluations of all writers, the floor first."""
 
     # By evaluator, each of the floor and of all generators for which everything is defined
     evaluations: Mapping[str, Evaluation]
@@ -400,26 +225,28 @@ class JudgedWorld:
         return tuple(writer for writer in self.of_text if writer not in self.undefined)
 
 
-def judging_stages(world: World, scale: JudgesScale, *, seed: int = 0) -> Judges:
-    """Return the stages that judge a world."""
+def judging_stages(writers: GeneratorStages, scale: JudgesScale, *, seed: int = 0) -> Judges:
+    """Return the stages that judge all writers."""
     names = {name: metric for name, metric in EVALUATORS.items() if name != DD}
     return Judges(
-        world,
-        {writer: _metric_stage(world, "metric", writer, names, seed) for writer in world.parts},
-        {writer: _metric_stage(world, "discrepancy", writer, {DD: DISTANCES[DD]}, seed) for writer in world.parts},
+        writers,
+        {writer: _metric_stage(writers, "metric", writer, names, seed) for writer in writers.parts},
+        {writer: _metric_stage(writers, "discrepancy", writer, {DD: DISTANCES[DD]}, seed) for writer in writers.parts},
         {
-            name: tuple(_classifier_stage(world, name, scale.trials, place, seed) for place in range(scale.partitions))
+            name: tuple(
+                _classifier_stage(writers, name, scale.trials, place, seed) for place in range(scale.partitions)
+            )
             for name in scale.classifiers
         },
     )
 
 
-def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
+def judged_writers(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWriters:
     """Return the results of the stages; `done` gives the result of one."""
-    world = judges.world
+    writers = judges.writers
     estimates: dict[str, dict[str, Estimate]] = {name: {} for name in EVALUATORS}
     of_text: dict[str, Mapping[str, float]] = {}
-    for writer in world.parts:
+    for writer in writers.parts:
         for stage in (judges.discrepancies[writer], judges.metrics[writer]):
             outcome = done(stage)
             for name, estimate in load_estimates(outcome.folder / ESTIMATES, outcome.result["estimates"]).items():
@@ -428,7 +255,7 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
     answers = {name: [done(stage).result for stage in stages] for name, stages in judges.classifiers.items()}
     undefined = {
         writer: names
-        for writer in world.generated
+        for writer in writers.generated
         if (names := tuple(name for name, of in estimates.items() if not np.isfinite(of[writer].value)))
     }
     evaluations = {
@@ -437,7 +264,7 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
         if np.isfinite(of[FLOOR].value)
     }
     for name, answer in answers.items():
-        called = {w: np.concatenate([one["called_real"][w] for one in answer]) for w in world.parts}
+        called = {w: np.concatenate([one["called_real"][w] for one in answer]) for w in writers.parts}
         terms = {w: 1.0 - real for w, real in called.items() if w not in undefined}
         shares = np.array([fake.mean() for fake in terms.values()])
         evaluations[name] = Evaluation(name, "lower", tuple(terms), shares, terms=terms)
@@ -445,11 +272,11 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
         name: {row: _mean_of([one["accuracies"][row] for one in answer]) for row in answer[0]["accuracies"]}
         for name, answer in answers.items()
     }
-    return JudgedWorld(
+    return JudgedWriters(
         evaluations=evaluations,
         values={
             **{name: {writer: _bounded(one) for writer, one in of.items()} for name, of in estimates.items()},
-            **{name: {writer: rows[writer] for writer in world.parts} for name, rows in accuracies.items()},
+            **{name: {writer: rows[writer] for writer in writers.parts} for name, rows in accuracies.items()},
         },
         accuracies=accuracies,
         undefined=undefined,
@@ -462,9 +289,9 @@ def judged_world(judges: Judges, done: Callable[[Stage], Done]) -> JudgedWorld:
     )
 
 
-def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str], seed: int) -> Stage:
+def _metric_stage(writers: GeneratorStages, kind: str, writer: str, names: Mapping[str, str], seed: int) -> Stage:
     """Return the stage of some metrics of one writer."""
-    texts, part = world.texts, world.parts[writer]
+    texts, part = writers.texts, writers.parts[writer]
     others = (texts.real, texts.train) if BLEU_TRAIN in names else (texts.real,)
 
     def run(work: Work) -> dict[str, Any]:
@@ -489,18 +316,18 @@ def _metric_stage(world: World, kind: str, writer: str, names: Mapping[str, str]
         "metrics": dict(names), "level": LEVEL, "texts": [one.settings for one in (part, *others)],
         "form": texts.form.hash, "seed": seed,
     }  # fmt: skip
-    return Stage(stage_kind(kind, world.name), writer, settings, run, _inputs(part, *others))
+    return Stage(kind, writer, settings, run, _inputs(part, *others))
 
 
-def _classifier_stage(world: World, name: str, trials: int, place: int, seed: int) -> Stage:
+def _classifier_stage(writers: GeneratorStages, name: str, trials: int, place: int, seed: int) -> Stage:
     """Return the stage of one classifier: it learns from all generators, or each in turn, and judges the floor too.
 
     The first one judges, of real text, what is the reference of word overlap; others, by `place`, deal texts anew.
     """
-    texts, seed = world.texts, seed + place
+    texts, seed = writers.texts, seed + place
 
     def run(work: Work) -> dict[str, Any]:
-        dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in world.parts.items()}
+        dealt = {writer: _dealt(part.load(work, texts.form), writer, seed) for writer, part in writers.parts.items()}
         real = _dealt(texts.real.load(work, texts.form), _REAL_TEXT, seed)
         classifier = make_classifier(name, trials=trials, seed=seed)
         if name == INDIVIDUAL:  # the floor's own classifier learns to tell real text from real text
@@ -531,13 +358,13 @@ def _classifier_stage(world: World, name: str, trials: int, place: int, seed: in
             "signature": str(meta_evaluation.signature),
         }
 
-    parts = [*world.parts.values(), texts.real]
+    parts = [*writers.parts.values(), texts.real]
     settings = {
         "classifier": name, "trials": trials, "level": LEVEL, "texts": [part.settings for part in parts],
         "form": texts.form.hash, "seed": seed,
     }  # fmt: skip
     cost = 100 * SECONDS.get(name, 1.0) * max(1, trials)
-    return Stage(stage_kind("classifier", world.name), numbered(name, place), settings, run, _inputs(*parts), cost)
+    return Stage("classifier", numbered(name, place), settings, run, _inputs(*parts), cost)
 
 
 def _dealt(corpus: Corpus, writer: str, seed: int) -> Parts:

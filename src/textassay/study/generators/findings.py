@@ -1,7 +1,7 @@
-"""Findings about trained generators: those of "Judge the Judges" that need no people, and our own.
+"""Findings about trained generators: those of "Judge the Judges" that need no people, and one of our own.
 
 K are findings of `textassay.study.judges.findings`, G those of the paper without people, both about its twelve
-generators; O are our own, about the floor and the known orders.
+generators; O1 is our own, about the floor.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
@@ -9,8 +9,8 @@ Departs from it: verdicts account for the sampling of texts (`textassay.study.dr
 of the same generators.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
 from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
 from textassay.study.generators.experiment import DD
-from textassay.study.generators.texts import FLOOR, TOTAL_VARIATION, VOLUME
+from textassay.study.generators.texts import FLOOR
 from textassay.study.judges.findings import RULES as JUDGES_RULES
 from textassay.study.judges.published import CLASSIFIERS, DIVERSITY, INDIVIDUAL, OVERLAPS, SELF_BLEU
 
@@ -36,14 +36,9 @@ def check_paper(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFin
     return check_rules((*kept, *_RULES), values, level=level)
 
 
-def check_orders(values: Mapping[str, DrawnValues], about: str, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
-    """Return the verdicts on the floor and on known orders."""
-    nothing = DrawnValues(about, (), {}, {})
-    return tuple(
-        finding
-        for order, rules in _ORDER_RULES.items()
-        for finding in check_rules(rules, values.get(order, nothing), level=level)
-    )
+def check_floor(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
+    """Return the verdict on the floor; `values` are of it and of generators."""
+    return check_rules(_FLOOR_RULES, values, level=level)
 
 
 def _classifiers(values: DrawnValues) -> list[str]:
@@ -154,41 +149,6 @@ def _none_reaches_the_floor(values: DrawnValues) -> Outcome:
     return parts, {FLOOR: float(floor[0]), f"closest, {closest}": float(others[closest][0])}
 
 
-def _pairs_by(values: DrawnValues, order: str) -> Iterator[tuple[str, str]]:
-    """Yield neighbours by a known order, the better first; KeyError where it is not known of two."""
-    goodness = values.goodness(order)[0]
-    known = [values.generators[place] for place in np.argsort(-goodness, kind="stable")]
-    yield from pairwise(known)
-
-
-def _volume_by_dd(values: DrawnValues) -> Outcome:
-    parts = {
-        f"{better} is closer than {worse}": values.of(DD, better) < values.of(DD, worse)
-        for better, worse in _pairs_by(values, VOLUME)
-    }
-    return parts, {name: float(values.of(DD, name)[0]) for name in values.generators}
-
-
-def _dd_is_a_lower_bound(values: DrawnValues) -> Outcome:
-    estimated, exact = values.values[DD], values.values[TOTAL_VARIATION]
-    parts = {f"{name}": estimated[:, place] <= exact[:, place] for place, name in enumerate(values.generators)}
-    shares = estimated[0] / exact[0]
-    return parts, {"smallest share that is found": float(shares.min()), "largest": float(shares.max())}
-
-
-def _classifiers_follow_exact(values: DrawnValues) -> Outcome:
-    names = (DD, *_classifiers(values))
-    taus = {name: _tau(values, name, TOTAL_VARIATION) for name in names}
-    return {f"{name} above 0": rows > 0 for name, rows in taus.items()}, {n: float(t[0]) for n, t in taus.items()}
-
-
-def _overlap_follows_less(values: DrawnValues) -> Outcome:
-    dd = _tau(values, DD, TOTAL_VARIATION)
-    taus = {name: _tau(values, name, TOTAL_VARIATION) for name in OVERLAPS}
-    numbers: dict[str, Number] = {DD: float(dd[0]), **{name: float(rows[0]) for name, rows in taus.items()}}
-    return {f"{name} below {DD}": rows < dd for name, rows in taus.items()}, numbers
-
-
 _RULES: Sequence[Rule] = (
     Rule("G1", "The meta-evaluators order generators alike.", "tau of two of the seven .76 to .97",
          f"tau of each two at least {_ALIKE:g}.", _classifiers_agree),
@@ -216,21 +176,7 @@ _RULES: Sequence[Rule] = (
          "Each classifier finds it out less often than the mean of SeqGAN, RankGAN and LeakGAN.", _lstm_rivals_gans),
 )  # fmt: skip
 
-_ORDER_RULES: Mapping[str, Sequence[Rule]] = {
-    FLOOR: (
-        Rule("O1", "No generator is as close to real text as real text is.", "not asked",
-             "DD of each generator above the floor's.", _none_reaches_the_floor),
-    ),
-    VOLUME: (
-        Rule("O2", "More training text brings a generator closer, by DD.", "not asked",
-             "Each two neighbours by the share of the training text.", _volume_by_dd),
-    ),
-    TOTAL_VARIATION: (
-        Rule("O3", "DD finds no more than there is.", "not asked",
-             "DD of each generator at most its exact total variation.", _dd_is_a_lower_bound),
-        Rule("O4", "DD and the meta-evaluators follow the exact order.", "not asked",
-             "tau of each with exact total variation above 0.", _classifiers_follow_exact),
-        Rule("O5", "Word overlap follows the exact order less than DD does.", "not asked",
-             "tau of each with exact total variation below DD's.", _overlap_follows_less),
-    ),
-}  # fmt: skip
+_FLOOR_RULES: Sequence[Rule] = (
+    Rule("O1", "No generator is as close to real text as real text is.", "not asked",
+         "DD of each generator above the floor's.", _none_reaches_the_floor),
+)  # fmt: skip

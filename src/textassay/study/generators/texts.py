@@ -1,17 +1,8 @@
 """Texts, generators and sizes of the study ``generators``: reviews in parts that share no line, and news.
 
-There are two worlds, with the same generators. In `REAL` they are trained on human text; in `ORACLE` on samples of a
-language model, so that the distance of each from the truth is known. The kinds of stages are ``train-WORLD``,
-``draw-WORLD`` and ``exact-WORLD``; evaluation adds its own.
-
 Scale ``tiny`` shows in minutes that everything works. ``paper`` draws as many sentences as the paper and has the
-networks of the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 37 minutes of one core.
-Measured of its trainings (width 128, 3,427 words, 9 tokens a sentence), in seconds of a processor:
-
-- of people: LSTMs of all shares of the text 158, scheduled sampling 129, conditional 167, SeqGAN and RankGAN with what
-  goes before 154, LeakGAN 231, CoT 114, ScratchGAN 272: 1,226;
-- of the oracle, with half the text: the oracle 150, LSTMs 76, scheduled sampling 63, conditional 82, SeqGAN and RankGAN
-  114, LeakGAN 156, CoT 87, ScratchGAN 265: 993.
+networks of the papers, as far as they say; it wants a GPU and more text. ``laptop`` trains for 20 to 30 minutes of one
+core (width 128, 3,427 words, 9 tokens a sentence).
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 2 and 3.
@@ -45,9 +36,9 @@ from textassay.study.stages import Stage
 
 @dataclass(frozen=True)
 class Recipes:
-    """How generators of a world are trained."""
+    """How generators are trained."""
 
-    lstm: Network  # The word LSTM, of all shares of text
+    lstm: Network  # The word LSTM
     scheduled: Network  # Scheduled sampling
     conditional: Network  # Att2Seq, C2S and gC2S
     before_rounds: Network  # The LSTM that SeqGAN and RankGAN go on from
@@ -61,31 +52,17 @@ class Recipes:
 
 
 @dataclass(frozen=True)
-class WorldScale:
-    """Sizes of a world."""
-
-    # Sentences that generators learn from, and that each draws
-    n_train: int
-    n_drawn: int
-    context_count: int  # How often a category of a context must stand in the training text to be one of its own
-    recipes: Recipes  # How its generators are trained
-
-
-@dataclass(frozen=True)
 class GeneratorsScale:
     """Sizes of the study."""
 
     name: str  # Such as ``laptop``
-    # The two worlds
-    of_people: WorldScale
-    of_oracle: WorldScale
+    # Sentences that generators learn from, and that each draws
+    n_train: int
+    n_drawn: int
+    context_count: int  # How often a category of a context must stand in the training text to be one of its own
+    recipes: Recipes  # How generators are trained
     n_valid: int  # Sentences that choose epochs
-    # How often a word must stand in the training text (of the oracle, in that world) to be in the vocabulary
-    min_count: int
-    # The oracle, and the sentences that it learns from
-    original: Network
-    n_original: int
-    n_exact: int  # Sentences that each side draws for the exact discrepancy
+    min_count: int  # How often a word must stand in the training text to be in the vocabulary
     network_judges: bool  # Whether the three networks are among the classifiers
     partitions: int  # How often texts are dealt to classifiers anew
     other_order: int  # Of the n-gram model of news
@@ -95,9 +72,10 @@ class GeneratorsScale:
     # In which networks learn by maximum likelihood; see `Recipe`. All draw and are measured in float32.
     precision: str = "auto"
 
-    def n_real(self, world: WorldScale) -> int:
-        """Return the number of unseen real sentences for evaluation: as many as all generators draw."""
-        return world.n_drawn * len(GENERATORS)
+    @property
+    def n_real(self) -> int:
+        """Number of unseen real sentences for evaluation: as many as all generators draw."""
+        return self.n_drawn * len(GENERATORS)
 
 
 _SEQGAN, _RANKGAN = SEQGAN_PRESETS["tiny"][1], RANKGAN_PRESETS["tiny"][1]
@@ -114,7 +92,7 @@ def _recipes(
     """
     lstm = {"width": width, "dropout": 0.2, "batch_size": 64, "max_epochs": epochs, "learning_rate": 5e-3}
     half = max(epochs * n_train // (2 * 64), 1)  # steps after which every second word is the model's own
-    rate = 1e-2 * min(1.0, 32 / width)  # at 1e-2, 60 rounds moved one of width 128 from 0.69 to 0.92 of the oracle
+    rate = 1e-2 * min(1.0, 32 / width)  # at 1e-2, rounds make a generator of width 128 much worse
     first = max(2, rounds // 10)
     return Recipes(
         lstm=Network("small", lstm),
@@ -153,35 +131,24 @@ def _of_paper() -> Recipes:
     )
 
 
-_TINY = WorldScale(3000, 200, 30, _recipes(3000, 32, 4, rounds=4, leakgan=(1, 1), cot=4, scratchgan=4))
-
 GENERATORS_SCALES: Mapping[str, GeneratorsScale] = scales(
     GeneratorsScale,
-    of_people=(
-        _TINY,
-        WorldScale(30_000, 1200, 100, _recipes(30_000, 128, 5, rounds=60, leakgan=(2, 1), cot=40, scratchgan=70)),
-        WorldScale(300_000, 32_500, 100, _of_paper()),
-    ),
-    of_oracle=(
-        _TINY,
-        WorldScale(15_000, 1000, 150, _recipes(15_000, 128, 5, rounds=60, leakgan=(2, 1), cot=30, scratchgan=60)),
-        WorldScale(300_000, 32_500, 3000, _of_paper()),
+    n_train=(3000, 30_000, 300_000),
+    n_drawn=(200, 1200, 32_500),
+    context_count=(30, 100, 100),
+    recipes=(
+        _recipes(3000, 32, 4, rounds=4, leakgan=(1, 1), cot=4, scratchgan=4),
+        _recipes(30_000, 128, 5, rounds=60, leakgan=(2, 1), cot=40, scratchgan=70),
+        _of_paper(),
     ),
     n_valid=(300, 2000, 10_000),
     min_count=(3, 4, 5),
-    original=(Network("small", {"width": 64, "max_epochs": 4}), Network("small", {"max_epochs": 6}), Network("paper")),
-    n_original=(3000, 30_000, 300_000),
-    n_exact=(300, 1000, 10_000),
     network_judges=(False, True, True),
     partitions=(1, 1, 3),
     other_order=(3, 3, 5),
 )
 
 
-REAL, ORACLE = "real", "oracle"
-WORLDS = (REAL, ORACLE)
-VOLUME = "share of the training text"
-TOTAL_VARIATION, DIVERGENCE = "exact total variation", "exact Jensen-Shannon"
 FLOOR = "real text (floor)"
 OTHER_DOMAIN = "other domain"  # in the place of Google LM
 DRAWN = "drawn"  # the file, in the folder of a stage ``draw``, of what was drawn
@@ -190,21 +157,14 @@ PAPER_NAMES: Mapping[str, str] = {  # of the study to that of `published_judges`
     OTHER_DOMAIN: "Google LM",
     **{name: name for name in ("Att2Seq", "C2S", "gC2S", "MLE SeqGAN", "SeqGAN", "RankGAN", "LeakGAN")},
 }
-LESS_TEXT: Mapping[str, float] = {  # share of the training text; the word LSTM itself has all of it
-    "LSTM 80 %": 0.8,
-    "LSTM 60 %": 0.6,
-    "LSTM 40 %": 0.4,
-    "LSTM 20 %": 0.2,
-}
-BEYOND = ("CoT", "ScratchGAN", "bigram", *LESS_TEXT)
-GENERATORS = (*PAPER_NAMES, *BEYOND)  # in the order of tables; a world may lack `OTHER_DOMAIN`
+BEYOND = ("CoT", "ScratchGAN", "bigram")
+GENERATORS = (*PAPER_NAMES, *BEYOND)  # in the order of tables; without news there is no `OTHER_DOMAIN`
 
 
 @dataclass(frozen=True)
-class WorldTexts:
-    """The text of a world, all in one form; no two parts share a line of the file, or a draw."""
+class WrittenTexts:
+    """The text, all in one form; no two parts share a line of the file."""
 
-    name: str  # One of `WORLDS`
     # How text is written, and tokens of the longest sentence there can be
     form: TextForm
     longest: int
@@ -229,37 +189,21 @@ class Generated:
     # Keeps `DRAWN`, as many sentences as all others draw. Its result: ``n``, ``seconds`` (of a processor),
     # ``unk_rate``, ``cut_share`` (of sentences as long as the longest), ``mean_length`` and ``temperature``.
     drawn: Stage
-    # How far it is from the truth, by both models' probabilities; None where that is not known. Its result is that of
-    # `textassay.meta_evaluation.model_discrepancy.ModelDiscrepancy.to_dict` (``discrepancy`` is the total variation)
-    # with ``jensen_shannon`` beside, in bits: each of these has ``value``, ``low`` and ``high``.
-    exact: Stage | None = None
 
     @property
     def part(self) -> Part:
         """What it drew."""
         return Part(stage=self.drawn, file=DRAWN)
 
-    @property
-    def targets(self) -> tuple[Stage, ...]:
-        """Its last stages."""
-        return (self.drawn,) if self.exact is None else (self.drawn, self.exact)
-
 
 @dataclass(frozen=True)
-class World:
-    """A world."""
+class GeneratorStages:
+    """The texts, and the stages that train generators and draw from them."""
 
-    texts: WorldTexts  # Its text
+    texts: WrittenTexts
     # Generator to its stages, in the order of `GENERATORS`; `FLOOR` is not among them: it is `texts.floor`
     generated: Mapping[str, Generated]
-    # Generator to the share of the training text it learnt from, of those that differ in nothing else
-    volume: Mapping[str, float]
     n: int  # Sentences that each generator draws
-
-    @property
-    def name(self) -> str:
-        """One of `WORLDS`."""
-        return self.texts.name
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -269,12 +213,7 @@ class World:
     @property
     def targets(self) -> list[Stage]:
         """All that has to be computed for what this class promises."""
-        return [stage for one in self.generated.values() for stage in one.targets]
-
-
-def stage_kind(what: str, world: str) -> str:
-    """Return the kind of a stage, such as ``train-real``."""
-    return f"{what}-{world}"
+        return [one.drawn for one in self.generated.values()]
 
 
 REVIEWS, NEWS = "yelp", "emnlp_news"
@@ -295,8 +234,6 @@ class GeneratorsTexts:
     real: tuple[str, ...]
     floor: tuple[str, ...]
     contexts: tuple[str, ...]
-    # Lines that the model of the oracle world learns from; `train` may hold some of them, it is another world
-    original: tuple[str, ...]
     # Part to the label of each of its lines; empty where there are none
     sentiment: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     news: tuple[str, ...] = ()  # Lines of another domain, lower-cased; empty where there are none
@@ -323,13 +260,12 @@ def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTex
     lines = {name: read_texts(reviews / f"{name}.txt").texts for name in ("train", "valid")}
     labels = {name: _labels(reviews / f"{name}.sentiment", len(texts)) for name, texts in lines.items()}
     sizes = {
-        "train": scale.of_people.n_train,
-        "real": scale.n_real(scale.of_people),
-        "floor": scale.of_people.n_drawn,
-        "contexts": scale.of_people.n_drawn,
+        "train": scale.n_train,
+        "real": scale.n_real,
+        "floor": scale.n_drawn,
+        "contexts": scale.n_drawn,
     }
-    n_original = scale.n_original
-    for name, needed in (("train", max(sum(sizes.values()), n_original)), ("valid", scale.n_valid)):
+    for name, needed in (("train", sum(sizes.values())), ("valid", scale.n_valid)):
         if len(lines[name]) < needed:
             smaller = "" if scale.name == "tiny" else "; give more text, or --scale tiny"
             raise TooFewSentencesError(
@@ -342,9 +278,7 @@ def read_generators_texts(folder: Path, scale: GeneratorsScale) -> GeneratorsTex
         begin += count
     parts["valid"], sentiment["valid"] = tuple(lines["valid"][: scale.n_valid]), labels["valid"][: scale.n_valid]
     known = sentiment if labels["train"] and labels["valid"] else {}
-    return GeneratorsTexts(
-        **parts, original=tuple(lines["train"][:n_original]), sentiment=known, news=_news(folder / NEWS)
-    )
+    return GeneratorsTexts(**parts, sentiment=known, news=_news(folder / NEWS))
 
 
 def clauses(lines: Sequence[str], longest: int) -> list[str]:
@@ -363,7 +297,7 @@ def clauses(lines: Sequence[str], longest: int) -> list[str]:
 
 
 def learnt_attributes(train: Corpus, sentiment: Sequence[str] | None, *, min_count: int) -> Attributes:
-    """Return the contexts that a world has: `sentiment` where it is known, class of length, first content word."""
+    """Return the contexts that there are: `sentiment` where it is known, class of length, first content word."""
     return learn_attributes(_contexts(train, sentiment), min_count=min_count)
 
 

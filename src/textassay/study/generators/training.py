@@ -9,15 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from textassay.adversarial import LeakGanRecipe, RoundsHistory, SeqGanRecipe
 from textassay.corpus import Corpus
 from textassay.generator import make_generator, presets_of, save_model
 from textassay.generators import Rounds
 from textassay.study.adversarial_stages import adversarial_stage
-from textassay.study.generators.texts import WorldTexts, clauses, in_context, learnt_attributes, stage_kind, written
-from textassay.study.network_stages import MODEL, first_share, fitted, processor_seconds, seed_for
+from textassay.study.generators.texts import WrittenTexts, clauses, in_context, learnt_attributes, written
+from textassay.study.network_stages import MODEL, fitted, processor_seconds, seed_for
 from textassay.study.presets import Network
 from textassay.study.stages import Stage, Work
 
@@ -26,11 +24,10 @@ _SHOWN, _ROLLED_OUT = 250.0, 40.0  # sentences for a unit of `Stage.cost`, an ei
 
 @dataclass(frozen=True)
 class Trainings:
-    """Makes the stages that train the generators of a world; their results are as `Generated.trained` says."""
+    """Makes the stages that train the generators; their results are as `Generated.trained` says."""
 
-    # Of the world
-    texts: WorldTexts
-    context_count: int  # See `textassay.study.generators.texts.WorldScale`
+    texts: WrittenTexts
+    context_count: int  # See `textassay.study.generators.texts.GeneratorsScale`
     precision: str  # In which networks learn by maximum likelihood
     seed: int  # Of everything random; each stage has one of its own
     sentiment: Mapping[str, Sequence[str]] = field(default_factory=dict)  # Part to labels; empty where there are none
@@ -56,14 +53,13 @@ class Trainings:
             source: Any = Corpus.from_texts(clauses(self.news, texts.longest)).fingerprint
         else:
             source = texts.train.settings
-        inputs = () if of_news else texts.train.inputs
-        return Stage(self._kind, name, {"order": order, "train": source}, run, inputs, cost=0.1)
+        return Stage("train", name, {"order": order, "train": source}, run, cost=0.1)
 
-    def likely(self, name: str, kind: str, network: Network, *, share: float = 1.0, conditional: bool = False) -> Stage:
-        """Return the stage of a network that learns by maximum likelihood, from the first `share` of the text."""
+    def likely(self, name: str, kind: str, network: Network, *, conditional: bool = False) -> Stage:
+        """Return the stage of a network that learns by maximum likelihood."""
         texts = self.texts
-        n = first_share(texts.sizes["train"], share)
-        seed = seed_for(self.seed, texts.name, name)
+        n = texts.sizes["train"]
+        seed = seed_for(self.seed, name)
 
         def run(work: Work) -> dict[str, Any]:
             parts = {"train": texts.train.load(work, texts.form), "valid": texts.valid.load(work, texts.form)}
@@ -82,7 +78,7 @@ class Trainings:
                 **network.changes,
                 **more,
             )
-            result = fitted(work, model, parts["train"].take(np.arange(n)), parts["valid"], texts.form)
+            result = fitted(work, model, parts["train"], parts["valid"], texts.form)
             return {**result, "trained_as": name, "n_seen": n * len(model.history.epochs), "stopped": None}
 
         settings = {
@@ -92,19 +88,16 @@ class Trainings:
             "changes": dict(network.changes),
             "precision": self.precision,
             "seed": seed,
-            "n": n,
             "valid": texts.valid.settings,
         }
         if conditional:
             labels = {part: Corpus.from_texts(list(values)).fingerprint for part, values in self.sentiment.items()}
             settings |= {"context count": self.context_count, "sentiment": labels}
-        inputs = tuple(dict.fromkeys((*texts.train.inputs, *texts.valid.inputs)))
-        cost = float(n) * network.changes.get("max_epochs", 8) / _SHOWN
-        return Stage(self._kind, name, settings, run, inputs, cost)
+        return Stage("train", name, settings, run, cost=float(n) * network.changes.get("max_epochs", 8) / _SHOWN)
 
     def adversarial(self, name: str, start: Network | Stage, recipe: Any) -> Stage:
         """Return the stage of a generator that learns against a discriminator, from nothing or after another stage."""
-        texts, inputs = self.texts, self.texts.train.inputs
+        texts = self.texts
         begins = start if isinstance(start, Stage) else dict(start.changes)
 
         def watch(work: Work, rounds: Rounds) -> Callable[[RoundsHistory], Mapping[str, Any]]:
@@ -117,7 +110,7 @@ class Trainings:
             return results
 
         return adversarial_stage(
-            self._kind,
+            "train",
             name,
             name.lower(),
             begins,
@@ -125,16 +118,12 @@ class Trainings:
             texts.train,
             texts.form,
             settings=self._text | ({} if isinstance(start, Stage) else {"network": begins}),
-            inputs=(*inputs, start) if isinstance(start, Stage) else inputs,
-            seed=seed_for(self.seed, texts.name, name),
+            inputs=(start,) if isinstance(start, Stage) else (),
+            seed=seed_for(self.seed, name),
             cost=_cost(recipe, texts.sizes["train"]),
             longest=texts.longest,
             watch=watch,
         )
-
-    @property
-    def _kind(self) -> str:
-        return stage_kind("train", self.texts.name)
 
     @property
     def _text(self) -> dict[str, Any]:
