@@ -84,6 +84,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.execution import workers
     from textassay.inspection import Examined, inspect
     from textassay.metric import check_effort, default_metrics, fed, parse_metrics
+    from textassay.settings import Judging
 
     name, *kinds = stage.split()
     effort = check_effort(kinds[0] if kinds else "default")
@@ -95,7 +96,8 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         corpora = corpora_from_texts(files)
         full = None
         if name == "explanation":
-            full = judge(*corpora.values(), effort=effort, prior=prior, folds=5, level=0.95, seed=0)
+            metric = Judging(effort=effort, prior=prior).of_dd()
+            full = judge(corpora["real"], corpora["generated"], metric, seed=0)
         unit = unit_of(corpora["real"])
         if name in OF_VECTORS:
             fed(corpora["generated"], corpora["real"])  # so that the vectors are there

@@ -37,6 +37,7 @@ ROOMS = (
     "adversarial",
     "generators",
     "metric",
+    "settings",
     "exposure",
     "approximation",
     "comparison",

@@ -27,7 +27,6 @@ from textassay.comparison import (
     Progress,
     compare,
     estimate_key,
-    metric_settings,
 )
 from textassay.corpus import (
     Corpus,
@@ -94,6 +93,7 @@ from textassay.meta_evaluation import (
 )
 from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse_metrics
 from textassay.metric import exact_discrepancy as discrepancy_of_probabilities
+from textassay.settings import Comparing
 
 Model = TextGenerator | str | os.PathLike[str]
 Probabilities = Mapping[Any, float] | npt.ArrayLike
@@ -373,7 +373,7 @@ def judge(
     finished = isinstance(kept, KeptComparison)
     if finished and real is not None:
         raise OptionError("give generated and real texts, or a finished comparison alone")
-    settings = metric_settings(effort=effort, encoder=encoder, has_features=False, folds=5, level=level, paper=False)
+    settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
     chosen = judged_metrics(has_train=train is not None) if metrics is None else list(metrics)
     full_names = [metric.name for metric in parse_metrics(chosen, **settings)]
     from_items = not finished and not generated

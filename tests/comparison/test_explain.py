@@ -17,6 +17,7 @@ from textassay.discriminator import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.inspection import Examined
 from textassay.metric import dd
+from textassay.settings import Judging
 
 REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)
 
@@ -202,7 +203,7 @@ def test_dd_is_kept_before_its_explanation_is_done(tmp_path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     module = import_module("textassay.comparison.explain")
-    monkeypatch.setattr(module, "explain", killed)
+    monkeypatch.setattr(module, "_explanation", killed)
     with pytest.raises(KeyboardInterrupt):
         compare({"far": FAR[:200]}, REAL[:200], metrics=["dd"], folds=2, effort="quick", out=tmp_path)
     [kept] = (tmp_path / "estimates").glob("*.npz")
@@ -215,8 +216,7 @@ def test_too_little_text_has_no_explanation_but_a_reason() -> None:
     corpora = corpora_from_texts({"real": REAL, "few": FAR[:20]})
     found, reasons = explain_generators(
         {"few": Examined.unexamined(corpora["few"], corpora["real"])},
-        folds=5,
-        level=0.95,
+        Judging().of_dd(),
         seed=0,
         store=EstimateStore(None),
         version="1",
@@ -255,7 +255,7 @@ def test_one_length_has_the_interval_of_dd(folds: int) -> None:
 
 def test_the_learning_curve_is_that_of_the_effort(pair: tuple[Corpus, Corpus]) -> None:
     for effort in ("quick", "default"):
-        curve = learning_curve(*pair, effort=effort, folds=2, halvings=1)
+        curve = learning_curve(*pair, Judging(effort=effort, folds=2).of_dd(), halvings=1)
         assert explain(*pair[::-1], effort=effort, folds=2, halvings=1).curve == curve.points
 
 
@@ -270,9 +270,7 @@ def test_explanations_with_other_log_probabilities_are_kept_apart(tmp_path: Path
         )
         (found,), _ = explain_generators(
             {"far": Examined.unexamined(far, real)},
-            effort="quick",
-            folds=2,
-            level=0.95,
+            Judging(effort="quick", folds=2).of_dd(),
             seed=0,
             store=store,
             version="1",
@@ -289,9 +287,7 @@ def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
     def high(level: float, halvings: int) -> tuple[float | None, int]:
         (found,), _ = explain_generators(
             {"far": Examined.unexamined(corpora["far"], corpora["real"])},
-            effort="quick",
-            folds=2,
-            level=level,
+            Judging(effort="quick", folds=2, level=level).of_dd(),
             seed=0,
             halvings=halvings,
             store=store,

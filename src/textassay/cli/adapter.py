@@ -8,7 +8,7 @@ has a range, and a `Check` where the library has a function that raises for a wr
 import inspect
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
 from pkgutil import resolve_name
@@ -20,37 +20,21 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from textassay.addresses import is_address, place_of
 from textassay.corpus import check_exists, local_file
-from textassay.errors import InputError, OptionError, check_range
+from textassay.errors import InputError, OptionError
+from textassay.settings import Between as Between
+from textassay.settings import Check as Check
+from textassay.settings import Judging, Option, Parse
 from textassay.storage import output_folder
 
+# In which order help lists options of commands that use dd; dots: those of the command alone
+ORDER = (
+    "generators", "real", "draw", "real_heldout", "train", "fit_real", "prompt_column", "features", "log_probs",
+    "no_log_probs", "ratings", "...", "metrics", "effort", "encoder", "paper", "prior", "unit", "explain", "folds",
+    "level", "device", "fail_if", "summary", "all", "column", "max_input", "max_text", "tokenizer", "lowercase",
+    "normalize", "max_tokens", "group_column", "independent", "workers", "quiet", "config", "seed", "cluster", "json",
+    "out",
+)  # fmt: skip
 BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is
-
-
-@dataclass(frozen=True)
-class Between:
-    """The range of an option's number, ends included; of each number where the option may be repeated."""
-
-    low: float
-    high: float | None = None
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise an OptionError that names the option unless `value` is absent or in range."""
-        for number in value if isinstance(value, list | tuple) else [value]:
-            check_range(name, number, self.low, self.high)
-
-
-@dataclass(frozen=True)
-class Check:
-    """A function that raises unless it may be called with the option's value, as ``package.module:function``.
-
-    It is imported only where the option is not at its default.
-    """
-
-    function: str
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise what the function raises."""
-        resolve_name(self.function)(value)
 
 
 def option(
@@ -172,9 +156,10 @@ def answer_help(
 
 def add_command(app: typer.Typer, command: type[Command], name: str, **settings: Any) -> None:
     """Add `command` to `app` under `name`; its docstring is the help. `settings` go to Typer's own decorator."""
-    hints = get_type_hints(command, include_extras=True)
+    hints = {key: _for_typer(hint) for key, hint in get_type_hints(command, include_extras=True).items()}
     declared = {one.name: one for one in fields(command)}  # type: ignore[arg-type]
     checks = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Between | Check)]
+    words = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Parse)]
 
     def run(**values: Any) -> None:
         with ExitStack() as open_folders:
@@ -184,6 +169,9 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
             for key, part in checks:
                 if values[key] not in (None, declared[key].default):
                     part.check(_spelling(key, hints[key]), values[key])
+            for key, word in words:
+                if values[key] is not None:
+                    values[key] = resolve_name(word.function)(values[key])
             status = command(**values).run()
         raise typer.Exit(status)
 
@@ -225,10 +213,29 @@ def _types(hint: Any) -> set[Any]:
 
 
 def _in_order(command: type) -> list[str]:
-    """Return the fields as help lists them: a command's own first, then those of its mixins as they are listed."""
+    """Return the fields as help lists them: a command's own first, then those of its mixins as they are listed.
+
+    Where these are settings of the library, those of `ORDER` stand in that order, the others where it has dots.
+    """
     own = list(vars(command).get("__annotations__", {}))
     inherited = [one.name for base in command.__bases__ if is_dataclass(base) for one in fields(base)]
-    return list(dict.fromkeys(own + inherited))
+    names = list(dict.fromkeys(own + inherited))
+    if issubclass(command, Judging):
+        names.sort(key=lambda name: ORDER.index(name if name in ORDER else "..."))
+    return names
+
+
+def _for_typer(hint: Any) -> Any:
+    """Return an annotation where a setting's `Option` is one of Typer."""
+    if not any(isinstance(part, Option) for part in _metadata(hint)):
+        return hint
+    parts = [
+        option(part.help, part.metavar, part.panel, names=part.names, show_default=part.show_default)
+        if isinstance(part, Option)
+        else part
+        for part in _metadata(hint)
+    ]
+    return Annotated[(get_args(hint)[0], *parts)]
 
 
 def _metadata(hint: Any) -> tuple[Any, ...]:

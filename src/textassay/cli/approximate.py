@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Computing,
-    Files,
-    Json,
-    Level,
-    Precision,
-    Seed,
-)
+from textassay.cli.declarations import Computing, Files, Json, Precision
 from textassay.cli.options import check_writable
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, TooFewSentencesError
+from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
     from textassay.corpus import Corpus

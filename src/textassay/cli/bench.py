@@ -3,15 +3,16 @@
 import re
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Clustered, Device, Level, Output, Prior, Tokens, Unseeded
+from textassay.cli.declarations import Clustered, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
+from textassay.settings import Device, Level, Prior
 
 MAX_SEEDS = 10_000
 _SEEDS = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?")
@@ -86,7 +87,7 @@ class Bench(Tokens, Unseeded, Clustered, Output):
                 n_answers=self.answers,
                 n_truth=self.truth,
                 seeds=seeds,
-                prior=cast(Any, self.prior),  # checked by `parse_estimators`
+                prior=self.prior,
                 level=self.level,
                 folder=None if self.out is None else self.out / CELLS,
                 progress=progress,

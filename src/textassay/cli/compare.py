@@ -3,29 +3,18 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textassay.cli.declarations import (
     All,
     Clustered,
-    Device,
-    Draw,
     Drawable,
-    Effort,
-    Encoder,
-    Explain,
     FailIf,
     Features,
     FitReal,
-    Folds,
     Heldout,
-    Level,
     LogProbs,
-    Metrics,
-    NoLogProbs,
     Output,
-    Paper,
-    Prior,
     PromptColumn,
     Ratings,
     Reading,
@@ -33,7 +22,6 @@ from textassay.cli.declarations import (
     Running,
     Summary,
     Train,
-    Unit,
 )
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
@@ -48,6 +36,7 @@ from textassay.cli.options import (
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
+from textassay.settings import Comparing
 from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
@@ -64,30 +53,18 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Reading, Running, Clustered, Output):
+class Compare(Comparing, Reading, Running, Clustered, Output):
     """Compare generated text with real text: how far it is, which generator is closer, and how sure that is."""
 
     generators: Drawable = None
     real: Real
-    draw: Draw = None
     real_heldout: Heldout = None
     train: Train = None
     fit_real: FitReal = None
     prompt_column: PromptColumn = None
     features: Features = None
     log_probs: LogProbs = None
-    no_log_probs: NoLogProbs = False
     ratings: Ratings = None
-    metrics: Metrics = None
-    effort: Effort = "default"
-    encoder: Encoder = None
-    paper: Paper = False
-    prior: Prior = None
-    unit: Unit = "auto"
-    explain: Explain = True
-    folds: Folds = None
-    level: Level = 0.95
-    device: Device = "auto"
     fail_if: FailIf = None
     summary: Summary = None
     all: All = False
@@ -95,68 +72,44 @@ class Compare(Reading, Running, Clustered, Output):
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""
         generators = parse_generators(self.generators or [])
-        named_files = {"--features": self.features, "--log-probs": self.log_probs, "--ratings": self.ratings}
-        beside = {option: parse_files(option, files or []) for option, files in named_files.items()}
+        named_files = {"features": self.features, "log_probs": self.log_probs, "ratings": self.ratings}
+        beside = {key: parse_files(f"--{key.replace('_', '-')}", files or []) for key, files in named_files.items()}
         if self.paper and self.folds is not None:
             raise OptionError("--paper and --folds cannot go together: the paper has one split; leave one of them out")
         conditions = [parse_condition(text) for text in self.fail_if or ()]
         optional = {"--real-heldout": self.real_heldout, "--train": self.train, "--fit-real": self.fit_real}
         named = {name: source for name, source in optional.items() if source is not None}
 
-        from textassay.comparison import check_beside
-
         models, written = split_models(generators, self.draw)
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.endpoints import say_answers, say_requests
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FOLDS, check_names, compare
+        from textassay.comparison import FIT_REAL, TRAIN, check_beside, check_names, compare_texts
         from textassay.corpus import read_features
-        from textassay.metric import check_effort, split_names
 
-        check_names(
-            list(generators),
-            ["real", *(option.removeprefix("--") for option in named)],
-            features=beside["--features"],
-            log_probs=beside["--log-probs"],
-            ratings=beside["--ratings"],
-        )
-        check_beside(models, {option[2:].replace("-", "_"): files for option, files in beside.items()})
-        metrics = None if self.metrics is None else split_names(self.metrics)
-        measured = self._metrics_of(conditions, metrics, beside)
+        check_names(list(generators), ["real", *(option.removeprefix("--") for option in named)], **beside)
+        check_beside(models, beside)
+        measured = self._metrics_of(conditions, beside)
         with show_progress(quiet=self.quiet) as progress, self.on_cluster():
             files = self._read(written)
-            self._metrics_of(conditions, metrics, beside, files[FLOOR])
+            self._metrics_of(conditions, beside, files[FLOOR])
             others = say_answers(models, files[FLOOR].prompts, seed=self.seed, quiet=self.quiet, out=self.out)
             say_requests(others, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
-            comparison = compare(
+            comparison = compare_texts(
                 {name: files.get(name, source) for name, source in generators.items()},
-                files[FLOOR],
-                real_heldout=files.get(HELDOUT),
-                train=files.get("--train"),
-                fit_real=files.get("--fit-real"),
-                features={name: read_features(path) for name, path in beside["--features"].items()} or None,
-                log_probs=_side_columns(beside["--log-probs"], files),
-                own_log_probs=not self.no_log_probs,
-                ratings=_side_columns(beside["--ratings"], files),
-                metrics=metrics,
-                effort=check_effort(self.effort),
-                encoder=self.encoder,
-                paper=self.paper,
-                prior=cast(Any, self.prior),  # checked by `_metrics_of`
-                unit=self.unit,
-                explain=self.explain,
-                draw=self.draw,
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
-                normalize=self.normalize,
-                max_tokens=self.max_tokens,
-                folds=FOLDS if self.folds is None else self.folds,
-                level=self.level,
-                independent=self.independent,
-                seed=self.seed,
-                workers=self.workers,
-                device=self.device,
+                {
+                    FLOOR: files[FLOOR],
+                    HELDOUT: files.get(HELDOUT),
+                    TRAIN: files.get("--train"),
+                    FIT_REAL: files.get("--fit-real"),
+                },
+                self,
+                beside={
+                    "features": {name: read_features(path) for name, path in beside["features"].items()} or None,
+                    "log_probs": _side_columns(beside["log_probs"], files),
+                    "ratings": _side_columns(beside["ratings"], files),
+                },
                 out=self.out,
                 progress=progress,
             )
@@ -204,7 +157,6 @@ class Compare(Reading, Running, Clustered, Output):
     def _metrics_of(
         self,
         conditions: Sequence[Condition],
-        metrics: Sequence[str] | None,
         beside: Mapping[str, Any],
         real: "TextFile | None" = None,
     ) -> list[str]:
@@ -212,18 +164,9 @@ class Compare(Reading, Running, Clustered, Output):
 
         Before the real texts are read, they may be anything.
         """
-        from textassay.comparison import FOLDS, metric_settings
         from textassay.metric import default_metrics, parse_metric, parse_metrics
 
-        settings = metric_settings(
-            effort=self.effort,
-            encoder=self.encoder,
-            has_features=bool(beside["--features"]),
-            folds=FOLDS if self.folds is None else self.folds,
-            level=self.level,
-            paper=self.paper,
-            prior=self.prior,
-        )
+        settings = self.of_metrics(has_features=bool(beside["features"]))
         extras = {
             "train": self.train,
             "log-probs": self.log_probs,
@@ -231,6 +174,7 @@ class Compare(Reading, Running, Clustered, Output):
             "prompts": self.prompt_column or real is None or real.prompts is not None,
         }
         unit = self.unit if real is None else self._unit_of(real.texts)
+        metrics = self.metrics
         if metrics is None:
             available = [name for name, value in extras.items() if value]
             metrics = default_metrics(available, unit="document" if unit == "document" else "sentence")

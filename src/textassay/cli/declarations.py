@@ -12,14 +12,19 @@ import typer
 from textassay.cli.adapter import Between, Check, option
 from textassay.corpus import local_file, set_limits
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import MAX_WORKERS
+from textassay.settings import OUTPUT, RUNNING, Workers
+from textassay.settings import TEXTS as TEXTS
+from textassay.settings import Computing as ComputingSettings
+from textassay.settings import Lowercase as Lowercase
+from textassay.settings import Reading as ReadingSettings
+from textassay.settings import Seed as Seed
+from textassay.settings import Tokenizer as Tokenizer
+from textassay.settings import Tokens as TokenSettings
 
 if TYPE_CHECKING:
     from textassay.corpus import TextFile
 
 Progress = Callable[[str, int, int], None]
-
-TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
 
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -63,8 +68,6 @@ Real = Annotated[str, option("Real text to compare with; '-' is standard input."
 Heldout = Annotated[str | None, option("More real text: a second row that shows how real text scores.", "FILE")]
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
 FitReal = Annotated[str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")]
-Unit = Annotated[str, option("What a text is: sentence, document, or auto (as it looks).", "UNIT")]
-Prior = Annotated[str | None, option("What dd knows of a language: english (needs the extra prior).", "NAME")]
 PromptColumn = Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)]
 Features = Annotated[
     list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
@@ -72,63 +75,17 @@ Features = Annotated[
 LogProbs = Annotated[
     list[str] | None, option("Log-probabilities (nats) under generator NAME; may be repeated.", "NAME=FILE")
 ]
-NoLogProbs = Annotated[
-    bool, option("Do not use those of generators that are models.", names=("--no-log-probs",), show_default=False)
-]
-Draw = Annotated[int | None, option("Texts to draw from each model; as many as real ones by default.", "N"), Between(2)]
 Ratings = Annotated[
     list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")]
 
 # How texts are read
-Tokenizer = Annotated[
-    str,
-    option(
-        "auto (whitespace; mixed for unspaced text), whitespace, words, mixed, segment, chars or 13a.", "NAME", TEXTS
-    ),
-    Check("textassay.corpus.tokenizer:check_tokenizer"),
-]
-Lowercase = Annotated[bool, option("Lower-case all texts.", panel=TEXTS, show_default=False)]
-Normalize = Annotated[
-    bool, option("Undo differences of case, quotes and spacing in all texts.", panel=TEXTS, show_default=False)
-]
-MaxTokens = Annotated[int | None, option("Cut all texts after N tokens.", "N", TEXTS), Between(1)]
 MaxInput = Annotated[str, option("Largest file that is read, decompressed.", "SIZE", TEXTS, callback=_set_max_input)]
 MaxText = Annotated[int, option("Most characters that one text may have.", "N", TEXTS, callback=_set_max_text)]
 
-# How it is measured
-Metrics = Annotated[str | None, option("Such as 'dd,bleu(order=4)'; all of them by default.", "LIST", MEASURING)]
-Effort = Annotated[
-    str,
-    option("Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.", "HOW", MEASURING),
-    Check("textassay.metric.base:check_effort"),
-]
-Encoder = Annotated[
-    str | None,
-    option(
-        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL.",
-        "NAME",
-        MEASURING,
-    ),
-]
-Paper = Annotated[
-    bool, option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
-]
-Explain = Annotated[bool, option("Show what gives each generator away; takes a while.", panel=MEASURING)]
-Folds = Annotated[int | None, option("Folds of cross-fitting; 5 by default.", "K", MEASURING), Between(1)]
-Level = Annotated[
-    float,
-    option("Level of confidence intervals and tests.", "L", MEASURING),
-    Check("textassay.metric.base:check_level"),
-]
-
 # How the work is done
-Seed = Annotated[int, option("Random seed: the same seed gives the same numbers.", "N", RUNNING), Between(0)]
 Precision = Annotated[str, option("Of networks: float32 or bfloat16.", "P", RUNNING)]
-Device = Annotated[
-    str, option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING), Check("textassay.execution:check_device")
-]
 OnCluster = Annotated[
     str | None, option("Run on a Ray cluster: its address, or auto (RAY_ADDRESS, or this machine).", "ADDRESS", RUNNING)
 ]
@@ -158,12 +115,6 @@ All = Annotated[bool, option("Print every metric, pair and note, not one screen.
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 
 
-Independent = Annotated[
-    bool,
-    option("Take texts for independent draws; by default they are examined.", panel=TEXTS, names=("--independent",)),
-]
-
-
 # Mixins: what several commands take. Each field is one option; `cli/adapter.py` turns them into the command line.
 @dataclass(frozen=True, kw_only=True)
 class Files:
@@ -184,38 +135,24 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokens(Files):
+class Tokens(TokenSettings, Files):
     """How files are read and split into tokens."""
-
-    tokenizer: Tokenizer = "auto"
-    lowercase: Lowercase = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Tokens):
+class Reading(ReadingSettings, Tokens):
     """How texts are read."""
 
-    normalize: Normalize = False
-    max_tokens: MaxTokens = None
     group_column: Annotated[
         str | None, option("Column of groups, such as documents, that cross-fitting does not split.", "NAME", TEXTS)
     ] = None
-    independent: Independent = False
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How all texts are prepared."""
-        names = ("tokenizer", "lowercase", "normalize", "max_tokens")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unseeded:
     """How work is done that has no seed of its own."""
 
-    workers: Annotated[
-        int | None, option("Threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)
-    ] = None
+    workers: Workers = None
     quiet: Quiet = False
     config: Config = None
 
@@ -265,18 +202,8 @@ class Output(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Computing(Unseeded):
+class Computing(ComputingSettings, Unseeded):
     """How networks compute, on how many threads and where."""
-
-    device: Device = "auto"
-
-    @contextmanager
-    def computing(self) -> Iterator[None]:
-        """Compute with these threads and on this device inside the ``with`` block."""
-        from textassay.execution import default_workers, device, workers
-
-        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
-            yield
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from textassay.cli.adapter import Between, Check, option
 from textassay.cli.compare import Compare
-from textassay.cli.declarations import Quiet, Seed
+from textassay.cli.declarations import Quiet
+from textassay.settings import Seed
 
 if TYPE_CHECKING:
     from textassay.generator import Generator

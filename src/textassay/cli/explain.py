@@ -9,26 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Clustered,
-    Device,
-    Draw,
-    Drawable,
-    Effort,
-    Folds,
-    Level,
-    NoLogProbs,
-    Output,
-    Prior,
-    Reading,
-    Real,
-    Running,
-    Unit,
-)
+from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators, split_models
 from textassay.cli.results import print_result
 from textassay.errors import TooFewSentencesError
+from textassay.settings import Explaining
 
 if TYPE_CHECKING:
     from textassay.report import Document
@@ -37,37 +23,28 @@ _WIDTH_OF_FILE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Reading, Running, Clustered, Output):
+class Explain(Explaining, Reading, Running, Clustered, Output):
     """Show what gives each generator away: words, lengths, positions, sentences, and whether more text would help."""
 
     generators: Drawable = None
     real: Real
-    draw: Draw = None
-    no_log_probs: NoLogProbs = False
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
-    effort: Effort = "default"
-    prior: Prior = None
-    unit: Unit = "auto"
-    folds: Folds = None
-    level: Level = 0.95
-    device: Device = "auto"
 
     def run(self) -> int:
         """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
         models, written = split_models(generators, self.draw)
         check_sources(self.real, written, {})
-        prior = None
         if self.prior is not None:
             from textassay.discriminator import check_prior
 
-            prior = check_prior(self.prior)
+            check_prior(self.prior)
 
         from textassay.cli.endpoints import say_requests
         from textassay.cli.options import read_sources
+        from textassay.cli.progress import show_progress
         from textassay.comparison import (
             FLOOR,
-            FOLDS,
             TOP,
             EstimateStore,
             RealText,
@@ -75,26 +52,18 @@ class Explain(Reading, Running, Clustered, Output):
             read_and_draw,
         )
         from textassay.corpus import unit_of
-        from textassay.execution import device
         from textassay.inspection import Independence
-        from textassay.metric import check_effort
         from textassay.report import explanation_document
 
         version = installed_version("textassay")
-        folds = FOLDS if self.folds is None else self.folds
-        with self.on_cluster(), self.work() as progress, device(self.device):
+        with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
             sources = {FLOOR: self.real, **written}
             files = read_sources(sources, column=self.column, group_column=self.group_column)
             say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
             corpora, drawn = read_and_draw(
                 {name: files.get(name, source) for name, source in generators.items()},
                 files[FLOOR],
-                folds=folds,
-                seed=self.seed,
-                independent=self.independent,
-                reading=self.reading,
-                draw=self.draw,
-                own_log_probs=not self.no_log_probs,
+                self,
                 out=self.out,
                 progress=progress,
             )
@@ -106,16 +75,12 @@ class Explain(Reading, Running, Clustered, Output):
                 print_line(f"warning {finding.generator}: {finding.message} {finding.remedy}")
             explanations, reasons = explain_generators(
                 examined.texts,
+                self.of_dd(unit=unit),
                 top=max(TOP, self.top),
-                effort=check_effort(self.effort),
-                folds=folds,
-                level=self.level,
                 seed=self.seed,
                 store=EstimateStore(None if self.out is None else self.out / "estimates"),
                 version=version,
                 progress=progress,
-                prior=prior,
-                unit=unit,
             )
         if reasons:
             raise TooFewSentencesError(reasons[0])
@@ -125,9 +90,9 @@ class Explain(Reading, Running, Clustered, Output):
             "real": real_text.to_dict(),
             "level": self.level,
             "seed": self.seed,
-            "folds": folds,
+            "folds": self.n_folds,
             "effort": self.effort,
-            **({} if prior is None else {"prior": prior}),
+            **({} if self.prior is None else {"prior": self.prior}),
             **({"unit": unit} if unit == "document" else {}),
             "tokenizer": real.tokenizer,
             **({"findings": [finding.to_dict() for finding in findings]} if findings else {}),

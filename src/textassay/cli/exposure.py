@@ -4,18 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Computing,
-    Files,
-    Json,
-    Level,
-    Model,
-    Out,
-    Precision,
-    Seed,
-)
+from textassay.cli.declarations import Computing, Files, Json, Model, Out, Precision
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
+from textassay.settings import Level, Seed
 
 VALUES = "values"  # the folder under --out
 _BLEU_RUNS, _ORACLE_RUNS = 10, 5

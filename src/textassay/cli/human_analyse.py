@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Level, MaxInput, MaxText, Printing, Seed
+from textassay.cli.declarations import MaxInput, MaxText, Printing
 from textassay.cli.human_next_word import Database
 from textassay.cli.messages import print_line
 from textassay.cli.results import print_result, save_result
 from textassay.errors import OptionError
+from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
     from textassay.human import Judgements

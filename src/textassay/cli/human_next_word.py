@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Config, Files, Level, Output, Printing, Seed
+from textassay.cli.declarations import Config, Files, Output, Printing
 from textassay.cli.human_study import NewStudy, PerPage, check_no_study, show_study
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
+from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
     from textassay.human import Prefix

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Level, Output
+from textassay.cli.declarations import Output
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
+from textassay.settings import Level
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Config,
-    Files,
-    Generators,
-    Lowercase,
-    MaxInput,
-    MaxText,
-    Normalize,
-    Printing,
-    Seed,
-)
+from textassay.cli.declarations import Config, Files, Generators, MaxInput, MaxText, Printing
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
+from textassay.settings import Lowercase, Normalize, Seed
 
 if TYPE_CHECKING:
     from textassay.human import Accepted, Study, StudyPage

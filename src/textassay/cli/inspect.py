@@ -3,9 +3,10 @@
 import warnings
 from dataclasses import dataclass
 
-from textassay.cli.declarations import Config, Generators, MaxTokens, Normalize, Output, Real, Tokens, Train
+from textassay.cli.declarations import Config, Generators, Output, Real, Tokens, Train
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_and_save
+from textassay.settings import MaxTokens, Normalize
 
 TRAIN = "--train"
 

@@ -6,23 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Clustered,
-    Device,
-    Effort,
-    Encoder,
-    Generators,
-    Independent,
-    Level,
-    Normalize,
-    Output,
-    Running,
-    Tokens,
-)
+from textassay.cli.declarations import Clustered, Generators, Output, Running, Tokens
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
 from textassay.inspection import REAL
+from textassay.settings import Device, Effort, Encoder, Independent, Level, Normalize
 
 if TYPE_CHECKING:
     from textassay.one_call import KeptComparison
@@ -82,7 +71,7 @@ class Judge(Tokens, Running, Clustered, Output):
         self._check()
 
         from textassay.execution import device
-        from textassay.metric import check_effort, split_names
+        from textassay.metric import split_names
         from textassay.one_call import judge
         from textassay.report import judge_document
 
@@ -103,7 +92,7 @@ class Judge(Tokens, Running, Clustered, Output):
                 metrics=None if self.metrics is None else split_names(self.metrics),
                 discriminators=split_names(self.discriminators or ""),
                 votes=self.votes,
-                effort=check_effort(self.effort),
+                effort=self.effort,
                 encoder=self.encoder,
                 n_resamples=self.resamples,
                 level=self.level,

@@ -3,34 +3,21 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import (
-    Device,
-    Draw,
-    Drawable,
-    Effort,
-    Folds,
-    Level,
-    NoLogProbs,
-    Output,
-    Prior,
-    Reading,
-    Running,
-)
+from textassay.cli.declarations import Drawable, Output, Reading, Running
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
+from textassay.settings import Judging
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Reading, Running, Output):
+class Plan(Judging, Reading, Running, Output):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Drawable = None
     real: Annotated[str | None, option("Real text of a pilot.", "FILE", show_default=False)] = None
-    draw: Draw = None
-    no_log_probs: NoLogProbs = False
     pilot: Annotated[Path | None, option("A folder written by 'compare --out', as a pilot.", "DIR")] = None
     margin: Annotated[list[float] | None, option("Bound dd within plus or minus E; may be repeated.", "E")] = None
     detect: Annotated[list[float] | None, option("Tell a dd of D from 0; may be repeated.", "D")] = None
@@ -39,20 +26,14 @@ class Plan(Reading, Running, Output):
     ] = None
     power: Annotated[float, option("Chance of finding a difference that exists.", "P")] = 0.8
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
-    effort: Effort = "default"
-    prior: Prior = None
-    folds: Folds = None
-    level: Level = 0.95
-    device: Device = "auto"
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
         from textassay.cli.endpoints import say_requests
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
-        from textassay.comparison import FLOOR, plan
+        from textassay.cli.progress import show_progress
+        from textassay.comparison import FLOOR, measure_pilot, plan
         from textassay.discriminator import check_prior
-        from textassay.execution import device
-        from textassay.metric import check_effort
         from textassay.report import plan_document, read_comparison
 
         planned = partial(
@@ -63,7 +44,7 @@ class Plan(Reading, Running, Output):
             dd=self.dd,
             level=self.level,
             power=self.power,
-            folds=self.folds or 5,
+            folds=self.n_folds,
         )
         result = planned()  # raises for what is out of range before a pilot is run
         generators = parse_generators(self.generators) if self.generators else {}
@@ -80,23 +61,18 @@ class Plan(Reading, Running, Output):
             result = planned(pilot=read_comparison(self.pilot))
         elif self.real is not None:
             check_sources(self.real, written, {})
-            with self.work() as progress, device(self.device):
+            with show_progress(quiet=self.quiet) as progress, self.computing():
                 sources = {FLOOR: self.real, **written}
                 files = read_sources(sources, column=self.column, group_column=self.group_column)
                 say_requests(models, self.draw or len(files[FLOOR].texts), quiet=self.quiet)
-                result = planned(
+                pilot = measure_pilot(
                     {name: files.get(name, source) for name, source in generators.items()},
                     files[FLOOR],
-                    effort=check_effort(self.effort),
-                    prior=cast(Any, self.prior),  # checked above
-                    draw=self.draw,
-                    own_log_probs=not self.no_log_probs,
-                    independent=self.independent,
-                    seed=self.seed,
+                    self,
                     out=self.out if models else None,
                     progress=progress,
-                    **self.reading,
                 )
+                result = planned(pilot=pilot)
         document = plan_document(result)
         print_and_save(document, result.to_dict(), "plan", out=self.out, as_json=self.json, quiet=self.quiet)
         return 0

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Clustered, Device, Effort, Encoder, Level, Metrics, Output, Real, Running, Tokens
+from textassay.cli.declarations import Clustered, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
+from textassay.settings import Device, Effort, Encoder, Level, Metrics
 
 VALUES = "values"  # the folder under --out
 _REMEDY = "give other text there"
@@ -45,7 +46,7 @@ class Stress(Tokens, Running, Clustered, Output):
         from textassay.cli.options import read_sources
         from textassay.comparison import FLOOR
         from textassay.execution import device
-        from textassay.metric import check_effort, split_names
+        from textassay.metric import split_names
         from textassay.one_call import stress
         from textassay.report import stress_document
 
@@ -56,12 +57,12 @@ class Stress(Tokens, Running, Clustered, Output):
                 files[FLOOR],
                 train=files.get("--train"),
                 other=files.get("--other"),
-                metrics=None if self.metrics is None else split_names(self.metrics),
+                metrics=self.metrics,
                 damages=None if self.damages is None else split_names(self.damages),
                 strengths=strengths,
                 n_sentences=self.sentences,
                 n_draws=self.draws,
-                effort=check_effort(self.effort),
+                effort=self.effort,
                 encoder=self.encoder,
                 level=self.level,
                 seed=self.seed,

@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import (
-    Computing,
-    Files,
-    Json,
-    Precision,
-    Seed,
-)
+from textassay.cli.declarations import Computing, Files, Json, Precision
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.errors import InputError, OptionError, OutputError, unknown_name
+from textassay.settings import Seed
 
 if TYPE_CHECKING:
     from textassay.corpus import Corpus

@@ -6,6 +6,7 @@ from textassay.comparison.caveats import unlike_clusters as unlike_clusters
 from textassay.comparison.columns import SideColumns as SideColumns
 from textassay.comparison.columns import attach_columns as attach_columns
 from textassay.comparison.columns import check_names as check_names
+from textassay.comparison.comparison import FIT_REAL as FIT_REAL
 from textassay.comparison.comparison import FLOOR as FLOOR
 from textassay.comparison.comparison import TRAIN as TRAIN
 from textassay.comparison.comparison import Comparison as Comparison
@@ -54,6 +55,7 @@ from textassay.comparison.planning import PilotCurve as PilotCurve
 from textassay.comparison.planning import PilotGenerator as PilotGenerator
 from textassay.comparison.planning import Plan as Plan
 from textassay.comparison.planning import Requirement as Requirement
+from textassay.comparison.planning import measure_pilot as measure_pilot
 from textassay.comparison.planning import pilot_of as pilot_of
 from textassay.comparison.planning import plan as plan
 from textassay.comparison.planning import run_pilot as run_pilot
@@ -61,9 +63,8 @@ from textassay.comparison.prefix_curve import first_tokens as first_tokens
 from textassay.comparison.prefix_curve import half_length as half_length
 from textassay.comparison.prefix_curve import prefix_curve as prefix_curve
 from textassay.comparison.prefix_curve import prefix_lengths as prefix_lengths
-from textassay.comparison.run import FOLDS as FOLDS
 from textassay.comparison.run import compare as compare
-from textassay.comparison.run import metric_settings as metric_settings
+from textassay.comparison.run import compare_texts as compare_texts
 from textassay.comparison.sources import check_beside as check_beside
 from textassay.comparison.sources import is_source as is_source
 from textassay.comparison.sources import names_model as names_model

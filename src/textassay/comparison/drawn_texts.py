@@ -13,6 +13,7 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, is_source, open_source
 from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts, with_shared_ids
 from textassay.errors import OptionError, TooFewSentencesError, check_range
+from textassay.settings import Judging
 from textassay.storage import ENCODED_TEXTS
 
 
@@ -44,22 +45,20 @@ def encode_all(texts: Mapping[str, Texts], reading: Mapping[str, Any], out: Path
 def draw_beside(
     sources: Mapping[str, Source],
     encoded: EncodedTexts,
+    settings: Judging,
     *,
     named: Mapping[str, Any],
     real: Sequence[str],
-    draw: int | None,
     least: int,
-    own_log_probs: bool,
     with_log_probs: Sequence[str] = (),
-    seed: int,
     out: Path | str | None,
     progress: Progress | None,
 ) -> Drawn:
     """Return what the generators drew, and their log-probabilities where all have them; `encoded` gets the draws.
 
-    `draw`: how many texts; None: as many as real ones. `least`: how many are needed.
+    `least`: how many are needed.
     """
-    n = len(real) if draw is None else draw
+    n = len(real) if settings.draw is None else settings.draw
     if n < least:
         raise OptionError(f"draw must be at least {least} texts, which dd needs, got {n}")
     drawn = draw_all(
@@ -68,9 +67,9 @@ def draw_beside(
         real=real,
         n=n,
         least=least,
-        seed=seed,
+        seed=settings.seed,
         folder=None if out is None else Path(out) / DRAWS,
-        scored=own_log_probs,
+        scored=not settings.no_log_probs,
         with_log_probs=with_log_probs,
         progress=progress,
     )
@@ -82,14 +81,9 @@ def draw_beside(
 def read_and_draw(
     generated: Mapping[str, Texts | Source],
     real: Texts,
+    settings: Judging,
     *,
-    folds: int,
-    seed: int,
-    independent: bool,
-    reading: Mapping[str, Any],
     more: Mapping[str, Texts] | None = None,
-    draw: int | None = None,
-    own_log_probs: bool = True,
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> tuple[dict[str, Corpus], Drawn]:
@@ -97,24 +91,23 @@ def read_and_draw(
 
     `more`: sets of texts that dd learns from. Texts of generators have their log-probabilities where all have them.
     """
-    sources = open_sources(generated, draw)
+    sources = open_sources(generated, settings.draw)
     given = {name: texts for name, texts in generated.items() if name not in sources}
     more = more or {}
     if not sources:
         texts = {FLOOR: real, **given, **more}
         read = {name: each if isinstance(each, Corpus) else as_texts(each, name) for name, each in texts.items()}
-        if not independent:
+        if not settings.independent:
             read, _ = with_shared_ids(read, FLOOR, given)
-        return corpora_from_texts(read, **reading), Drawn((), {}, {}, ())
+        return corpora_from_texts(read, **settings.text), Drawn((), {}, {}, ())
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR)
-    encoded = encode_all({FLOOR: real, **more, **given}, reading, out)
-    least = least_for_dd(folds)
+    encoded = encode_all({FLOOR: real, **more, **given}, settings.text, out)
+    least = least_for_dd(settings.n_folds)
     for name, corpus in encoded.corpora([FLOOR, *given]).items():
         if len(corpus) < least:
             raise TooFewSentencesError(f"{name}: dd needs at least {least} texts a side, got {len(corpus)}")
     drawn = draw_beside(
-        sources, encoded, named=generated, real=real.texts, draw=draw, least=least, own_log_probs=own_log_probs,
-        seed=seed, out=out, progress=progress,
-    )  # fmt: skip
+        sources, encoded, settings, named=generated, real=real.texts, least=least, out=out, progress=progress
+    )
     corpora = encoded.corpora([FLOOR, *generated, *more])
     return attach_columns(corpora, generated, log_probs=drawn.log_probs), drawn

@@ -8,7 +8,7 @@ from logistic regression over n-grams alone, on the same folds: its evidence add
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,12 @@ from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN
 from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
 from textassay.comparison.drawn_texts import read_and_draw
 from textassay.comparison.explanation import Example, Explanation, LengthBin, PositionBin
-from textassay.comparison.learning_curve import HALVINGS, Judgement, Untested, judge, learning_curve
+from textassay.comparison.learning_curve import HALVINGS, Judgement, judge, learning_curve
 from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_key, estimate_key
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.sources import Source
 from textassay.comparison.structural_differences import structural_differences
-from textassay.corpus import Corpus, TextOptions, Texts, TextUnit, unit_of
+from textassay.corpus import AUTO_UNIT, Corpus, TextOptions, Texts, TextUnit, unit_of
 from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
@@ -35,12 +35,12 @@ from textassay.metric import (
     alike_share,
     at_least_guessing,
     check_level,
-    dd,
     guessing_variance,
     variance_factor,
 )
 from textassay.resampling import newcombe_interval
 from textassay.seeding import stream
+from textassay.settings import Explaining
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -123,30 +123,43 @@ def explain(
     check_range("top", top, 0)
     if halvings is not None:
         check_range("halvings", halvings, 1)
+    settings = Explaining(
+        effort=effort,
+        folds=folds,
+        level=level,
+        seed=seed,
+        prior=prior,
+        draw=draw,
+        no_log_probs=not own_log_probs,
+        unit=unit or AUTO_UNIT,
+        independent=independent,
+        **text,
+    )
     check_level(level)
     more = {key: texts for key, texts in ((FIT_REAL, fit_real), (TRAIN, trained_on)) if texts is not None}
-    corpora, drawn = read_and_draw(
-        {name: generated}, real, folds=folds, seed=seed, independent=independent, reading=text, more=more, draw=draw,
-        own_log_probs=own_log_probs,
-    )  # fmt: skip
-    generated, real = corpora[name], corpora[FLOOR]
+    corpora, drawn = read_and_draw({name: generated}, real, settings, more=more)
+    of_generator, of_people = corpora[name], corpora[FLOOR]
     if full is None:
-        generated, real = independent_units(generated, real, independent=independent)
-    seen_as = unit_of(real, unit)
-    if halvings is None:
-        halvings = HALVINGS[effort] if seen_as == "sentence" else 1
-    untested: Untested = {
-        "fit_real": corpora.get(FIT_REAL),
-        "trained_on": corpora.get(TRAIN),
-        "prior": prior,
-        "unit": seen_as,
-    }
-    if full is None:
-        full = judge(real, generated, effort=effort, folds=folds, level=level, seed=seed, **untested)
-    ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
-    curve = learning_curve(
-        real, generated, effort=effort, folds=folds, level=level, seed=seed, halvings=halvings, full=full, **untested
+        of_generator, of_people = independent_units(of_generator, of_people, independent=independent)
+    metric = settings.of_dd(
+        fit_real=corpora.get(FIT_REAL), trained_on=corpora.get(TRAIN), unit=unit_of(of_people, settings.unit)
     )
+    if full is None:
+        full = judge(of_people, of_generator, metric, seed=seed)
+    found = _explanation(of_people, of_generator, metric, full, top=top, halvings=halvings, seed=seed)
+    notes = [f"{draw.n:,} texts were drawn from {name}." for draw in drawn.draws]
+    return replace(found, generator=name, notes=(*found.notes, *notes))
+
+
+def _explanation(
+    real: Corpus, generated: Corpus, metric: Metric, full: Judgement, *, top: int, halvings: int | None, seed: int
+) -> Explanation:
+    """Explain what dd with its settings found, of a generator without a name."""
+    level, folds, seen_as = metric.level, metric.settings["folds"], metric.settings["unit"]
+    if halvings is None:
+        halvings = HALVINGS[metric.settings["effort"]] if seen_as == "sentence" else 1
+    ngrams = find_discriminative_ngrams(real, generated, level=level, top=top)
+    curve = learning_curve(real, generated, metric, seed=seed, halvings=halvings, full=full)
     rise = curve.rise
     of_real, of_generated = stream(seed, "explanation", "real"), stream(seed, "explanation", "generated")
     parts = real.drawn(MOST_LINEAR, of_real), generated.drawn(MOST_LINEAR, of_generated)
@@ -154,7 +167,7 @@ def explain(
     real_scores, generated_scores = full.fit.real_scores, full.fit.generated_scores
     mistaken = np.where(full.fit.correct()[0] == 0, real_scores, np.nan)
     return Explanation(
-        generator=name,
+        generator="",
         value=full.estimate.value,
         more_generated=ngrams.more_generated,
         more_real=ngrams.more_real,
@@ -170,7 +183,7 @@ def explain(
         rise=None if rise is None else rise.value,
         rise_low=None if rise is None else rise.low,
         rise_high=None if rise is None else rise.high,
-        notes=(*_notes(real, generated), *(f"{draw.n:,} texts were drawn from {name}." for draw in drawn.draws)),
+        notes=_notes(real, generated),
         prefixes=prefixes.points,
         half_length=prefixes.half_length,
         half_low=prefixes.half_low,
@@ -182,22 +195,19 @@ def explain(
 
 def explain_generators(
     texts: Mapping[str, Examined],
+    metric: Metric,
     *,
     top: int = TOP,
-    effort: Effort = "default",
-    folds: int,
-    level: float,
     seed: int,
     halvings: int | None = None,
     store: EstimateStore,
     version: str,
     progress: Progress | None = None,
-    **untested: Unpack[Untested],
 ) -> tuple[tuple[Explanation, ...], tuple[str, ...]]:
     """Return the explanations of all generators with enough text, and a message for each of the others.
 
-    `texts`: generator to its texts beside real text; `store`: keeps explanations, and the estimates of ``dd`` computed
-    for them, by content.
+    `texts`: generator to its texts beside real text; `metric`: dd with its settings; `store`: keeps explanations, and
+    the estimates of ``dd`` computed for them, by content.
     """
     explanations: dict[str, Explanation] = {}
     reasons: dict[str, str] = {}
@@ -215,7 +225,7 @@ def explain_generators(
                 reasons[name] = f"{name}: no explanation of what gives it away, since dd is not valid"
                 continue
             both = sides.texts.real, sides.texts.generated
-            keys[name] = _key(metric, *both, top, folds, level, seed, halvings, version)
+            keys[name] = _key(metric, *both, top, metric.settings["folds"], metric.level, seed, halvings, version)
             kept = _kept(store, keys[name])
             if kept is None:
                 yield sides
@@ -223,11 +233,9 @@ def explain_generators(
                 tell(sides)
                 explanations[name] = replace(kept, generator=name)
 
-    of_dd: Any = {"effort": effort, "folds": folds, "level": level, **untested}
-    metric = dd.declaration.with_settings(**of_dd)
-    settings: Any = {**of_dd, "metric": metric, "top": top, "seed": seed, "halvings": halvings}
     threads = at_once(side for of_name in texts.values() for side in (of_name.generated, of_name.real))
-    for sides, found in stream_tasks(partial(_explained, **settings), missing(), tell=tell, threads=threads):
+    work = partial(_explained, metric=metric, top=top, halvings=halvings, seed=seed)
+    for sides, found in stream_tasks(work, missing(), tell=tell, threads=threads):
         if isinstance(found, str):
             reasons[sides.name] = f"{sides.name}: no explanation of what gives it away: {found}"
         elif isinstance(found, Explanation):
@@ -254,16 +262,16 @@ class _Sides:
 
 
 def _explained(
-    sides: _Sides, *, metric: Metric, top: int, halvings: int | None, seed: int, **settings: Any
+    sides: _Sides, *, metric: Metric, top: int, halvings: int | None, seed: int
 ) -> Iterator[tuple[Estimate, tuple[str, ...]] | Explanation | str]:
     """Yield dd of a generator with its warnings, then its explanation; or why there is none."""
     generated, real = sides.texts.generated, sides.texts.real
     try:
         with recorded_warnings() as messages:
-            full = judge(real, generated, seed=seed, **settings)
+            full = judge(real, generated, metric, seed=seed)
             estimate = metric.annotated(full.estimate, sides.texts, seed=seed)
         yield estimate, tuple(dict.fromkeys(map(str, messages)))
-        yield explain(generated, real, full=full, top=top, halvings=halvings, seed=seed, **settings)
+        yield _explanation(real, generated, metric, full, top=top, halvings=halvings, seed=seed)
     except (EmptyCorpusError, TooFewSentencesError) as error:
         yield str(error)
 

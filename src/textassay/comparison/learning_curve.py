@@ -12,18 +12,17 @@ else t/n. The rule says nothing about larger samples.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
 from textassay.comparison.explanation import FLAT, CurvePoint
-from textassay.corpus import Corpus, TextUnit
-from textassay.discriminator import CrossFit, Prior
+from textassay.corpus import Corpus
+from textassay.discriminator import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric import Effort, dd, dd_and_fits, guessing_variance, variance_factor
+from textassay.metric import Effort, Metric, dd, dd_and_fits, guessing_variance, variance_factor
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -33,15 +32,6 @@ Rows = npt.NDArray[np.bool_]
 # How often the sample is halved at each effort: with 4, the smallest point has a sixteenth of the texts.
 HALVINGS: Mapping[Effort, int] = {"quick": 1, "default": 4, "max": 1}
 _FAR = 1 << 40  # offset that keeps group numbers apart from those of single texts
-
-
-class Untested(TypedDict, total=False):
-    """What dd learns from and is not tested on, and how it sees the texts; see `textassay.metric.dd`."""
-
-    fit_real: Corpus | None
-    trained_on: Corpus | None
-    prior: Prior | None
-    unit: TextUnit | None
 
 
 @dataclass(frozen=True)
@@ -74,18 +64,8 @@ class LearningCurve:
     rise: Rise | None
 
 
-def judge(
-    real: Corpus,
-    generated: Corpus,
-    *,
-    effort: Effort = "default",
-    folds: int,
-    level: float,
-    seed: int,
-    **untested: Unpack[Untested],
-) -> Judgement:
-    """Return dd and its cross-fit."""
-    metric = dd.declaration.with_settings(folds=folds, level=level, effort=effort, **untested)
+def judge(real: Corpus, generated: Corpus, metric: Metric, *, seed: int) -> Judgement:
+    """Return dd and its cross-fit; `metric` is dd with its settings."""
     estimate, fits = dd_and_fits(metric, generated, real, seed=seed)
     return Judgement(estimate, fits[0])
 
@@ -93,44 +73,33 @@ def judge(
 def learning_curve(
     real: Corpus,
     generated: Corpus,
+    metric: Metric | None = None,
     *,
-    effort: Effort = "default",
-    folds: int = 5,
-    level: float = 0.95,
     seed: int = 0,
     halvings: int | None = None,
     full: Judgement | None = None,
-    **untested: Unpack[Untested],
 ) -> LearningCurve:
     """Return dd with all texts of both sides, a half, a quarter, and so on, the smallest sample first."""
-    settings: Any = {"effort": effort, "folds": folds, "level": level, "seed": seed, **untested}
-    judged = full or judge(real, generated, **settings)
+    metric = metric or dd.declaration.with_settings()
+    judged = full or judge(real, generated, metric, seed=seed)
     order = _ranks(real, generated, seed)
     points = [_point(judged, len(real), len(generated))]
     rise = None
-    for halving in range(1, (HALVINGS[effort] if halvings is None else halvings) + 1):
+    for halving in range(1, (HALVINGS[metric.settings["effort"]] if halvings is None else halvings) + 1):
         row_masks = [rank < 0.5**halving for rank in order]
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = judge(parts[0], parts[1], **settings)
+            part = judge(parts[0], parts[1], metric, seed=seed)
         except TooFewSentencesError:
             break
         points.append(_point(part, len(parts[0]), len(parts[1])))
         if halving == 1:
-            rise = rise_of(judged, part, row_masks, (real.groups, generated.groups), level)
+            rise = rise_of(judged, part, row_masks, (real.groups, generated.groups), metric.level)
     return LearningCurve(tuple(reversed(points)), rise)
 
 
 def side_rises(
-    real: Corpus,
-    generated: Corpus,
-    *,
-    effort: Effort = "default",
-    folds: int = 5,
-    level: float = 0.95,
-    seed: int = 0,
-    full: Judgement,
-    **untested: Unpack[Untested],
+    real: Corpus, generated: Corpus, metric: Metric, *, seed: int, full: Judgement
 ) -> dict[str, Rise | None]:
     """Return what the last doubling of one side alone added to dd: of ``generated`` text and of ``real`` text.
 
@@ -142,12 +111,12 @@ def side_rises(
         row_masks[halved] = _ranks(real, generated, seed)[halved] < 0.5
         parts = [corpus.take(np.flatnonzero(rows)) for corpus, rows in zip((real, generated), row_masks, strict=True)]
         try:
-            part = judge(parts[0], parts[1], effort=effort, folds=folds, level=level, seed=seed, **untested)
+            part = judge(parts[0], parts[1], metric, seed=seed)
         except TooFewSentencesError:
             rises[side] = None
             continue
         shares = (0.5, 1.0) if side == "real" else (1.0, 0.5)
-        rises[side] = rise_of(full, part, row_masks, (real.groups, generated.groups), level, shares=shares)
+        rises[side] = rise_of(full, part, row_masks, (real.groups, generated.groups), metric.level, shares=shares)
     return rises
 
 

@@ -32,6 +32,7 @@ from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection import independent_units
 from textassay.metric import Effort, check_level, variance_factor
 from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
+from textassay.settings import Judging
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
 TIMES_REAL = 5  # so many times the real texts of each generator: real texts are what there is
@@ -213,23 +214,18 @@ def plan(
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        corpora, drawn = read_and_draw(
-            generated,
-            real,
+        settings = Judging(
+            effort=effort,
+            prior=prior,
             folds=folds,
-            seed=seed,
-            independent=independent,
-            reading=text,
+            level=level,
             draw=draw,
-            own_log_probs=own_log_probs,
-            out=out,
-            progress=progress,
+            no_log_probs=not own_log_probs,
+            independent=independent,
+            seed=seed,
+            **text,
         )
-        pilot = run_pilot(
-            corpora.pop(FLOOR), corpora, effort=effort, folds=folds, level=level, prior=prior,
-            independent=independent, seed=seed, progress=progress,
-        )  # fmt: skip
-        pilot = replace(pilot, draws=drawn.draws)
+        pilot = measure_pilot(generated, real, settings, out=out, progress=progress)
     factor = variance_factor(folds)
     closest = None if pilot is None else min(pilot.generators, key=lambda found: abs(found.value))
     shares, assumed, dd_assumption = _shares(dd, closest)
@@ -282,29 +278,33 @@ def _with_more(question: str, variances: Sequence[float], correlation: float) ->
     return (real + variances[1] / TIMES_REAL) / (real + variances[1])
 
 
-def run_pilot(
-    all_real: Corpus,
-    generated: Mapping[str, Corpus],
+def measure_pilot(
+    generated: Mapping[str, Texts | Source],
+    real: Texts,
+    settings: Judging,
     *,
-    effort: Effort = "default",
-    folds: int = 5,
-    level: float = 0.95,
-    prior: Literal["english"] | None = None,
-    independent: bool = False,
-    seed: int = 0,
+    out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Pilot:
-    """Measure dd of every generator, its learning curve, and what each side added to it; settings as in ``dd``."""
+    """Return the pilot with these texts, and those that are drawn for it."""
+    corpora, drawn = read_and_draw(generated, real, settings, out=out, progress=progress)
+    return replace(run_pilot(corpora.pop(FLOOR), corpora, settings, progress=progress), draws=drawn.draws)
+
+
+def run_pilot(
+    all_real: Corpus, generated: Mapping[str, Corpus], settings: Judging, *, progress: Progress | None = None
+) -> Pilot:
+    """Measure dd of every generator, its learning curve, and what each side added to it."""
     from textassay.comparison.learning_curve import judge, learning_curve, side_rises  # loads the classifiers
 
-    settings: Any = {"effort": effort, "folds": folds, "level": level, "prior": prior, "seed": seed}
+    metric, independent = settings.of_dd(), settings.independent
     generators, answers = [], []
     for number, (name, texts) in enumerate(generated.items()):
         corpus, real = independent_units(columns_of(texts, name), columns_of(all_real, name), independent=independent)
         if progress is not None:
             progress(f"pilot with {name}", number, len(generated))
-        judged = judge(real, corpus, **settings)
-        curve = learning_curve(real, corpus, full=judged, **settings)
+        judged = judge(real, corpus, metric, seed=settings.seed)
+        curve = learning_curve(real, corpus, metric, seed=settings.seed, full=judged)
         rise = curve.rise
         pilot_curve = PilotCurve(
             curve.points,
@@ -315,13 +315,13 @@ def run_pilot(
         )
         details = judged.estimate.details
         shares = (details["accuracy_real"], details["accuracy_generated"])
-        rises = side_rises(real, corpus, full=judged, **settings)
+        rises = side_rises(real, corpus, metric, seed=settings.seed, full=judged)
         more = _more_text(
             shares,
             (len(real), len(corpus)),
             {side: None if found is None else (found.value, found.low, found.high) for side, found in rises.items()},
-            level=level,
-            factor=variance_factor(folds),
+            level=settings.level,
+            factor=variance_factor(settings.n_folds),
         )
         sizes = (len(real), len(corpus))
         generators.append(PilotGenerator(name, judged.estimate.value, *shares, *sizes, pilot_curve, more))
@@ -331,7 +331,7 @@ def run_pilot(
         float(np.corrcoef(one, other)[0, 1]) if one.std() > 0 and other.std() > 0 else 0.0
         for one, other in itertools.combinations(answers, 2)
     ]
-    return Pilot(tuple(generators), min(correlations, default=None), prior)
+    return Pilot(tuple(generators), min(correlations, default=None), settings.prior)
 
 
 def pilot_of(comparison: Comparison) -> Pilot:

@@ -64,11 +64,8 @@ from textassay.corpus import (
     with_prompts,
     with_shared_ids,
 )
-from textassay.embedding import DEFAULT_ENCODER, Encoder, feature_store, resolve_encoder
+from textassay.embedding import Encoder, feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
-from textassay.execution import default_workers
-from textassay.execution import device as use_device
-from textassay.execution import workers as use_workers
 from textassay.inspection import (
     HELDOUT,
     REAL,
@@ -84,7 +81,6 @@ from textassay.metric import (
     Effort,
     Metric,
     MetricLike,
-    check_effort,
     check_level,
     default_metrics,
     drawn_where_large,
@@ -92,9 +88,9 @@ from textassay.metric import (
     size_sensitive_of,
 )
 from textassay.seeding import stream
+from textassay.settings import FOLDS, Comparing
 from textassay.storage import ENCODED_TEXTS, with_output_folder
 
-FOLDS = 5
 _REMEDIES = {
     HELDOUT: "give real text of another draw, or leave it out",
     TRAIN: "compare with real text that the generators have not seen",
@@ -102,7 +98,6 @@ _REMEDIES = {
 
 
 @with_output_folder
-@no_texts_of_refused_input()
 def compare(
     generated: Mapping[str, Texts | Source],
     real: Texts,
@@ -222,40 +217,66 @@ def compare(
     OptionError
         If a setting is unknown or out of range.
     """
-    _check_options(generated, metrics, level=level)
-    check_unit(unit)
-    seed = _whole("seed", seed, at_least=0)
-    folds = _whole("folds", folds, at_least=1)
-    draw = None if draw is None else _whole("draw", draw, at_least=2)
-    max_tokens = None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1)
+    settings = Comparing(
+        tokenizer=tokenizer,
+        lowercase=lowercase,
+        normalize=normalize,
+        max_tokens=None if max_tokens is None else _whole("max_tokens", max_tokens, at_least=1),
+        independent=independent,
+        draw=None if draw is None else _whole("draw", draw, at_least=2),
+        no_log_probs=not own_log_probs,
+        metrics=metrics,
+        encoder=encoder,
+        effort=effort,
+        paper=paper,
+        prior=prior,
+        unit=unit,
+        explain=explain,
+        folds=_whole("folds", folds, at_least=1),
+        level=level,
+        seed=_whole("seed", seed, at_least=0),
+        workers=workers,
+        device=device,
+    )
+    return compare_texts(
+        generated,
+        {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real},
+        settings,
+        prompts=prompts,
+        beside={"features": features, "log_probs": log_probs, "ratings": ratings},
+        out=None if out is None else Path(out),
+        progress=progress,
+    )
+
+
+@no_texts_of_refused_input()
+def compare_texts(
+    generated: Mapping[str, Texts | Source],
+    given: Mapping[str, Texts],
+    settings: Comparing,
+    *,
+    prompts: Texts | Mapping[str, Texts] = None,
+    beside: Mapping[str, Any],
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare as `compare` does.
+
+    `given`: the texts that are not generated, by the names of `textassay.comparison.comparison`; `beside`: the
+    ``features``, ``log_probs`` and ``ratings``.
+    """
+    _check_options(generated, settings)
+    real = given[FLOOR]
     real = real if isinstance(real, Corpus) else as_texts(real, FLOOR, progress=progress)  # read once
-    reading: dict[str, Any] = {
-        "tokenizer": tokenizer,
-        "lowercase": lowercase,
-        "normalize": normalize,
-        "max_tokens": max_tokens,
-    }
-    given: dict[str, Any] = {FLOOR: real, HELDOUT: real_heldout, TRAIN: train, FIT_REAL: fit_real}
-    measuring = {
-        "encoder": encoder,
-        "effort": effort,
-        "folds": folds,
-        "level": level,
-        "paper": paper,
-        "prior": prior,
-        "unit": unit,
-        "independent": independent,
-        "seed": seed,
-    }
-    beside = {"features": features, "log_probs": log_probs, "ratings": ratings}
+    given = {**given, FLOOR: real}
     told_of_answers: list[str] = []
     if isinstance(real, TextFile):
         real, prompts = split_prompts(prompts, real, generated)
         endpoints = asked_endpoints(generated, real.prompts, out)
-        answers, told_of_answers = answered(endpoints, seed=seed, progress=progress)
+        answers, told_of_answers = answered(endpoints, seed=settings.seed, progress=progress)
         generated = {name: answers.get(name, source) for name, source in generated.items()}
         given[FLOOR] = real
-    sources = open_sources(generated, draw)
+    sources = open_sources(generated, settings.draw)
     check_beside(sources, beside)
     order = (FLOOR, HELDOUT, TRAIN, *generated, FIT_REAL, PROMPTS)
     files = {name: source for name, source in generated.items() if name not in sources}
@@ -264,34 +285,34 @@ def compare(
     texts |= {name: as_texts(source, name, progress=progress) for name, source in streams.items()}
     texts = _prompted(texts, prompts, sources)
     shared_id = ""
-    if not independent:
+    if not settings.independent:
         texts, shared_id = with_shared_ids(texts, FLOOR, (HELDOUT, *files))
     real = texts[FLOOR]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpacingWarning)  # the findings say it
         if sources:
-            encoded = encode_all(texts, reading, out)
+            encoded = encode_all(texts, settings.text, out)
             corpora = encoded.corpora(texts)
         else:
-            with kept_texts(None if out is None else Path(out) / ENCODED_TEXTS):
-                corpora = corpora_from_texts(texts, **reading)
-    prepared = _prepare(corpora, real, files, beside, metrics, measuring, out)  # refuses before anything is drawn
+            with kept_texts(None if out is None else out / ENCODED_TEXTS):
+                corpora = corpora_from_texts(texts, **settings.text)
+    prepared = _prepare(corpora, real, files, beside, settings, out)  # refuses before anything is drawn
     drawn = Drawn((), {}, {}, ())
     if sources:
         if FIT_REAL in corpora:
             _check_fit_real(inspect({}, prepared.real, fit_real=corpora[FIT_REAL], independent=True))
         has_dd = any(metric.declaration.name == "dd" for metric in prepared.metrics)
-        least = least_for_dd(folds) if has_dd else 2
-        with use_workers(default_workers() if workers is None else workers), use_device(device):
+        least = least_for_dd(settings.n_folds) if has_dd else 2
+        with settings.computing():
             drawn = draw_beside(
-                sources, encoded, named=generated, real=real.texts, draw=draw,
-                least=least if len(real.texts) >= least else 2, own_log_probs=own_log_probs,
-                with_log_probs=tuple(log_probs or ()), seed=seed, out=out, progress=progress,
+                sources, encoded, settings, named=generated, real=real.texts,
+                least=least if len(real.texts) >= least else 2, with_log_probs=tuple(beside["log_probs"] or ()),
+                out=out, progress=progress,
             )  # fmt: skip
-        beside["log_probs"] = {**(log_probs or {}), **drawn.log_probs} or None
+        beside = {**beside, "log_probs": {**(beside["log_probs"] or {}), **drawn.log_probs} or None}
         corpora = encoded.corpora([name for name in order if name in texts or name in sources])
-        prepared = _prepare(corpora, real, generated, beside, metrics, measuring, out)
-    chosen, corpora, real_text, settings = prepared.metrics, prepared.corpora, prepared.real_text, prepared.settings
+        prepared = _prepare(corpora, real, generated, beside, settings, out)
+    chosen, corpora = prepared.metrics, prepared.corpora
     real_corpus, heldout, train_corpus = corpora[FLOOR], corpora.get(HELDOUT), corpora.get(TRAIN)
     rows = {name: corpora[name] for name in generated}
     references = {name: corpora[name] for name in (HELDOUT, TRAIN) if name in corpora}
@@ -303,8 +324,8 @@ def compare(
     elif unused := [name for name, source in texts.items() if isinstance(source, TextFile) and source.prompts]:
         findings.append(prompts_unused(unused, list(texts)))
     if train_corpus is not None:
-        references[TRAIN] = part_of_train(train_corpus, len(real_corpus), seed)
-    examined = Independence.of(real_corpus, {**references, **rows}, independent=independent)
+        references[TRAIN] = part_of_train(train_corpus, len(real_corpus), settings.seed)
+    examined = Independence.of(real_corpus, {**references, **rows}, independent=settings.independent)
     findings = [*examined.findings(rows), *([shared_ids(shared_id)] if shared_id else []), *findings]
     trained_on, not_learnt_from = train_corpus, []
     why_not = (
@@ -319,40 +340,32 @@ def compare(
         chosen = [metric.without("trained_on") for metric in chosen]
         not_learnt_from.append(f"dd did not learn from the training text, since {why_not}")
     drawn_from = {name: len(corpora[name]) for name, part in references.items() if len(part) < len(corpora[name])}
-    tasks, floors = tasks_of(real_corpus, examined, seed, metrics=chosen, by_prompt=PROMPTS in corpora)
+    tasks, floors = tasks_of(real_corpus, examined, settings.seed, metrics=chosen, by_prompt=PROMPTS in corpora)
     version = installed_version("textassay")
-    kept = None if out is None else Path(out)
     with (
-        use_workers(default_workers() if workers is None else workers),
-        use_device(device),
-        feature_store(None if kept is None else kept / "features"),
-        EstimateStore(None if kept is None else kept / "estimates") as store,
+        settings.computing(),
+        feature_store(None if out is None else out / "features"),
+        EstimateStore(None if out is None else out / "estimates") as store,
     ):
         explanations: tuple[Explanation, ...] = ()
         unexplained: tuple[str, ...] = ()
-        if explain and any(metric.declaration.name == "dd" for metric in chosen):
+        if settings.explain and any(metric.declaration.name == "dd" for metric in chosen):
             from textassay.comparison.explain import explain_generators  # loads the classifiers
 
             explanations, unexplained = explain_generators(
                 {name: examined.texts[name] for name in rows},
-                effort=effort,
-                folds=folds,
-                level=level,
-                seed=seed,
+                settings.of_dd(fit_real=corpora.get(FIT_REAL), trained_on=trained_on, unit=prepared.unit),
+                seed=settings.seed,
                 store=store,
                 version=version,
                 progress=progress,
-                fit_real=corpora.get(FIT_REAL),
-                trained_on=trained_on,
-                prior=prior,
-                unit=prepared.unit,
             )
         cells = measure_cells(
             chosen,
             tasks,
-            seed=seed,
+            seed=settings.seed,
             store=store,
-            strict=metrics is not None,
+            strict=settings.metrics is not None,
             version=version,
             progress=progress,
         )
@@ -362,13 +375,13 @@ def compare(
             _result(metric, name, cells, floors, drawn_from.get(name)) for name in (FLOOR, *references, *generated)
         ]
         of_generators = rows_of_metric[-len(generated) :]
-        of_pairs = pair_differences(of_generators, level=level)
+        of_pairs = pair_differences(of_generators, level=settings.level)
         results += rows_of_metric
         pairs += of_pairs
-        ranks += rank_intervals(of_generators, of_pairs, level=level)
+        ranks += rank_intervals(of_generators, of_pairs, level=settings.level)
     return Comparison(
         version=version,
-        real=real_text,
+        real=prepared.real_text,
         generators=tuple(generated),
         metrics=tuple(metric.name for metric in chosen),
         results=tuple(results),
@@ -377,7 +390,8 @@ def compare(
         findings=tuple(findings),
         warnings=(
             *supported(
-                _warnings(cells, results, tasks, alpha=1 - level, size_sensitive=size_sensitive_of(chosen)), results
+                _warnings(cells, results, tasks, alpha=1 - settings.level, size_sensitive=size_sensitive_of(chosen)),
+                results,
             ),
             *prepared.warnings,
             *not_learnt_from,
@@ -385,10 +399,10 @@ def compare(
             *drawn.warnings,
             *told_of_answers,
         ),
-        level=level,
-        seed=seed,
+        level=settings.level,
+        seed=settings.seed,
         explanations=explanations,
-        settings=settings,
+        settings=prepared.recorded,
         texts={name: corpus.texts for name, corpus in corpora.items() if name != PROMPTS},
         draws=drawn.draws,
         floor_groups=_floor_groups(tasks[0]),
@@ -397,12 +411,12 @@ def compare(
 
 @dataclass(frozen=True)
 class _Prepared:
-    """The texts of a comparison as corpora, its metrics and settings."""
+    """The texts of a comparison as corpora, its metrics, and what results say of its settings."""
 
     corpora: dict[str, Corpus]
     metrics: list[Metric]
     real_text: RealText
-    settings: dict[str, Any]
+    recorded: dict[str, Any]
     unit: TextUnit
     warnings: tuple[str, ...]
 
@@ -417,50 +431,42 @@ def _prepare(
     real: Corpus | TextFile,
     generated: Iterable[str],
     beside: Mapping[str, Any],
-    metrics: Sequence[MetricLike] | None,
-    measuring: Mapping[str, Any],
-    out: Path | str | None,
+    settings: Comparing,
+    out: Path | None,
 ) -> _Prepared:
     """Return the corpora with their columns, and the metrics; raise for what cannot be compared."""
     corpora = attach_columns(corpora, generated, **beside)
-    unit = unit_of(corpora[FLOOR], measuring["unit"])
+    unit = unit_of(corpora[FLOOR], settings.unit)
     extras = {
         "train": corpora.get(TRAIN),
         "log-probs": beside["log_probs"],
         "ratings": beside["ratings"],
         "prompts": corpora.get(PROMPTS),
     }
-    of_metrics = {key: measuring[key] for key in ("effort", "encoder", "folds", "level", "paper", "prior")}
     has_features = bool(beside["features"])
     available = [name for name, value in extras.items() if value is not None]
     chosen = parse_metrics(
-        default_metrics(available, unit=unit) if metrics is None else metrics,
+        default_metrics(available, unit=unit) if settings.metrics is None else settings.metrics,
         train=corpora.get(TRAIN),
         trained_on=corpora.get(TRAIN),
         fit_real=corpora.get(FIT_REAL),
         prompts=corpora.get(PROMPTS),
         unit=unit,
-        **metric_settings(**of_metrics, has_features=has_features),
+        **settings.of_metrics(has_features=has_features),
     )
     if unit == "document" and any(metric.declaration.name == "dd" for metric in chosen):
         from textassay.discriminator import with_structure  # loads the classifiers
 
         corpora = {name: with_structure(corpus) for name, corpus in corpora.items()}  # once for all its parts
-    if metrics is None:
+    if settings.metrics is None:
         chosen = drawn_where_large(chosen, max(map(len, corpora.values())))
     real_corpus = corpora[FLOOR]
     names = [name for name in (HELDOUT, TRAIN, *generated) if name in corpora]
     _check_corpora(real_corpus, {name: corpora[name] for name in names})
     real_text = RealText.of(real_corpus, _name_of(real))
-    settings = {
+    recorded = {
         "tokenizer": real_corpus.tokenizer,
-        "effort": measuring["effort"],
-        "encoder": _encoder_name(measuring["encoder"], has_features=has_features),
-        "folds": measuring["folds"],
-        "paper": measuring["paper"],
-        **({} if measuring["prior"] is None else {"prior": measuring["prior"]}),
-        **({"independent": True} if measuring["independent"] else {}),
-        **({"unit": unit} if unit == "document" else {}),
+        **settings.recorded(unit=unit, has_features=has_features),
         **{
             name: corpora[source].fingerprint
             for name, source in (("fit_real", FIT_REAL), ("prompts", PROMPTS), ("train", TRAIN))
@@ -468,49 +474,12 @@ def _prepare(
         },
     }
     if out is not None:
-        kept = {"level": measuring["level"], "seed": measuring["seed"], "settings": settings}
-        check_same_settings(Path(out), real=real_text, **kept)
-    warned = of_documents(chosen, left_out=metrics is None) if unit == "document" else []
-    return _Prepared(corpora, chosen, real_text, settings, unit, tuple(warned))
+        check_same_settings(out, real=real_text, level=settings.level, seed=settings.seed, settings=recorded)
+    warned = of_documents(chosen, left_out=settings.metrics is None) if unit == "document" else []
+    return _Prepared(corpora, chosen, real_text, recorded, unit, tuple(warned))
 
 
-def metric_settings(
-    *,
-    effort: str,
-    encoder: str | Encoder | None,
-    has_features: bool,
-    folds: int,
-    level: float,
-    paper: bool,
-    prior: str | None = None,
-) -> dict[str, Any]:
-    """Return the settings for `parse_metrics` that follow from those of `compare`."""
-    if paper and folds != FOLDS:
-        raise OptionError(f"paper has one split: leave folds out, got {folds}")
-    check_effort(effort)
-    if prior is not None:
-        if paper:
-            raise OptionError("paper has no prior: leave one of them out")
-        from textassay.discriminator import check_prior  # loads the classifiers
-
-        check_prior(prior)
-    if encoder is not None:
-        resolve_encoder(encoder)
-        if has_features and encoder != "given":
-            raise OptionError("features and an encoder cannot go together: leave one of them out")
-    encoder_name = encoder or ("given" if has_features else DEFAULT_ENCODER)
-    of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
-    of_dd = of_paper if paper else {"folds": folds, **({} if prior is None else {"prior": prior})}
-    return {"effort": effort, "encoder": encoder_name, "level": level, **of_dd}
-
-
-def _encoder_name(encoder: str | Encoder | None, *, has_features: bool) -> str:
-    if encoder is None:
-        return "given" if has_features else DEFAULT_ENCODER
-    return str(encoder) if isinstance(encoder, str | Path) else encoder.name
-
-
-def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] | None, *, level: float) -> None:
+def _check_options(generated: Mapping[str, Any], settings: Comparing) -> None:
     if not isinstance(generated, Mapping):
         kind = type(generated).__name__
         raise OptionError(f"generated must map generator names to texts, such as {{'lstm': [...]}}, got a {kind}")
@@ -521,9 +490,10 @@ def _check_options(generated: Mapping[str, Any], metrics: Sequence[MetricLike] |
             raise OptionError(f"a generator's name must be a str, got {name!r}")
         if name in ("", HELDOUT, TRAIN, FIT_REAL) or name.startswith(FLOOR) or name.endswith(MATCHED):
             raise OptionError(f"a generator may not be called '{name}'")
-    check_level(level)
-    if isinstance(metrics, str):
-        raise OptionError(f"metrics must be a list of names, such as [{metrics!r}], got a str")
+    check_level(settings.level)
+    check_unit(settings.unit)
+    if isinstance(settings.metrics, str):
+        raise OptionError(f"metrics must be a list of names, such as [{settings.metrics!r}], got a str")
 
 
 def _whole(name: str, value: Any, *, at_least: int) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.comparison import FOLDS, EstimateStore, Progress, metric_settings
+from textassay.comparison import EstimateStore, Progress
 from textassay.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
@@ -26,6 +26,7 @@ from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
 from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, drawn_where_large, parse_metrics
+from textassay.settings import Comparing
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)
 N_SENTENCES = 2_000
@@ -94,9 +95,7 @@ def run_stress(
 ) -> Stress:
     """Measure every metric on real text with growing damage."""
     strengths = _check(strengths, damages, n_sentences=n_sentences, n_draws=n_draws, level=level, seed=seed)
-    settings = metric_settings(
-        effort=effort, encoder=encoder, has_features=False, folds=FOLDS, level=level, paper=False
-    )
+    settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
     parse_metrics(metrics or ["dd"], **settings)  # raises before anything is computed
     texts = {name: text for name, text in (("real", real), ("train", train), ("other", other)) if text is not None}
     left_out: dict[str, str] = {}

@@ -1,0 +1,263 @@
+"""The settings of a job, each once: its name, default, line of help and range.
+
+A job's settings are one frozen dataclass, which the library takes whole. A command inherits it, and `cli/adapter.py`
+makes its fields options. Keywords are spelt on the public face only, which builds the dataclass and has checked them.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+from textassay.errors import OptionError, check_range
+from textassay.execution import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from textassay.corpus import TextOptions
+    from textassay.discriminator import Prior as _Prior
+    from textassay.metric import Effort as _Effort
+    from textassay.metric import Metric, MetricLike
+
+    _Metrics = Sequence[MetricLike]
+    _Encoder: TypeAlias = Any  # objects of the library, which has a keyword of its own type for each
+    _Tokenizer: TypeAlias = Any
+else:  # on the command line they are words
+    _Effort = _Encoder = _Metrics = _Prior = _Tokenizer = str
+
+TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Option:
+    """How a setting is shown on the command line: its line of help, what stands for its value there, the panel."""
+
+    help: str
+    metavar: str | None = None
+    panel: str | None = None
+    names: Sequence[str] = ()
+    show_default: bool = True
+
+
+@dataclass(frozen=True)
+class Between:
+    """The range of a setting's number, ends included; of each number where there may be several."""
+
+    low: float
+    high: float | None = None
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an OptionError that names the setting unless `value` is absent or in range."""
+        for number in value if isinstance(value, list | tuple) else [value]:
+            check_range(name, number, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A function that raises unless it may be called with the setting, as ``package.module:function``.
+
+    It is imported only where the option is not at its default.
+    """
+
+    function: str
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise what the function raises."""
+        resolve_name(self.function)(value)
+
+
+@dataclass(frozen=True)
+class Parse:
+    """The function that makes a setting of an option's word, as ``package.module:function``."""
+
+    function: str
+
+
+# Settings of several jobs
+Tokenizer = Annotated[
+    str | _Tokenizer,
+    Option(
+        "auto (whitespace; mixed for unspaced text), whitespace, words, mixed, segment, chars or 13a.", "NAME", TEXTS
+    ),
+    Check("textassay.corpus.tokenizer:check_tokenizer"),
+]
+Lowercase = Annotated[bool, Option("Lower-case all texts.", panel=TEXTS, show_default=False)]
+Normalize = Annotated[
+    bool, Option("Undo differences of case, quotes and spacing in all texts.", panel=TEXTS, show_default=False)
+]
+MaxTokens = Annotated[int | None, Option("Cut all texts after N tokens.", "N", TEXTS), Between(1)]
+Independent = Annotated[
+    bool,
+    Option("Take texts for independent draws; by default they are examined.", panel=TEXTS, names=("--independent",)),
+]
+Metrics = Annotated[
+    _Metrics | None,
+    Option("Such as 'dd,bleu(order=4)'; all of them by default.", "LIST", MEASURING),
+    Parse("textassay.metric:split_names"),
+]
+Effort = Annotated[
+    _Effort,
+    Option("Of dd's classifiers: quick, default or max; 3 s, 20 s or 5 min for 20,000 sentences.", "HOW", MEASURING),
+    Check("textassay.metric.base:check_effort"),
+]
+Encoder = Annotated[
+    str | _Encoder | None,
+    Option(
+        "Sentence embedding: lsa+lm (the default), lsa, minilm, a sentence-transformers model or openai:MODEL@URL.",
+        "NAME",
+        MEASURING,
+    ),
+]
+Prior = Annotated[_Prior | None, Option("What dd knows of a language: english (needs the extra prior).", "NAME")]
+Level = Annotated[
+    float,
+    Option("Level of confidence intervals and tests.", "L", MEASURING),
+    Check("textassay.metric.base:check_level"),
+]
+Device = Annotated[
+    str, Option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING), Check("textassay.execution:check_device")
+]
+Workers = Annotated[int | None, Option("Threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)]
+Seed = Annotated[int, Option("Random seed: the same seed gives the same numbers.", "N", RUNNING), Between(0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens:
+    """How texts are split into tokens."""
+
+    tokenizer: Tokenizer = "auto"
+    lowercase: Lowercase = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Tokens):
+    """How texts are read."""
+
+    normalize: Normalize = False
+    max_tokens: MaxTokens = None
+    independent: Independent = False
+
+    @property
+    def text(self) -> "TextOptions":
+        """How all texts are prepared."""
+        return {
+            "tokenizer": self.tokenizer,
+            "lowercase": self.lowercase,
+            "normalize": self.normalize,
+            "max_tokens": self.max_tokens,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computing:
+    """How networks compute, on how many threads and where."""
+
+    device: Device = "auto"
+    workers: Workers = None
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Use the threads and the device inside the ``with`` block."""
+        from textassay.execution import default_workers, device, workers
+
+        with workers(default_workers() if self.workers is None else self.workers), device(self.device):
+            yield
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging(Reading, Computing):
+    """How generated text is drawn, and told from real text by dd."""
+
+    draw: Annotated[
+        int | None, Option("Texts to draw from each model; as many as real ones by default.", "N"), Between(2)
+    ] = None
+    no_log_probs: Annotated[
+        bool,
+        Option("Do not use those of generators that are models.", names=("--no-log-probs",), show_default=False),
+    ] = False
+    effort: Effort = "default"
+    prior: Prior = None
+    folds: Annotated[int | None, Option("Folds of cross-fitting; 5 by default.", "K", MEASURING), Between(1)] = None
+    level: Level = 0.95
+    seed: Seed = 0
+
+    @property
+    def n_folds(self) -> int:
+        """Folds of cross-fitting."""
+        return FOLDS if self.folds is None else self.folds
+
+    def of_dd(self, **learnt_from: Any) -> "Metric":
+        """Return the metric with these settings; for `learnt_from`, what it sees besides, see `metric.dd`."""
+        from textassay.metric import dd
+
+        settings: dict[str, Any] = {
+            "effort": self.effort,
+            "folds": self.n_folds,
+            "level": self.level,
+            "prior": self.prior,
+        }
+        return dd.declaration.with_settings(**settings, **learnt_from)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explaining(Judging):
+    """How it is explained what gives generators away."""
+
+    unit: Annotated[str, Option("What a text is: sentence, document, or auto (as it looks).", "UNIT")] = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing(Explaining):
+    """How generators are compared by many metrics."""
+
+    metrics: Metrics = None
+    encoder: Encoder = None
+    paper: Annotated[
+        bool, Option("dd exactly as in its paper: one network, one split.", panel=MEASURING, show_default=False)
+    ] = False
+    explain: Annotated[bool, Option("Show what gives each generator away; takes a while.", panel=MEASURING)] = True
+
+    def of_metrics(self, *, has_features: bool = False) -> dict[str, Any]:
+        """Return the settings of whichever metrics have them; raise for those that cannot go together."""
+        from textassay.embedding import resolve_encoder
+        from textassay.metric import check_effort
+
+        if self.paper and self.n_folds != FOLDS:
+            raise OptionError(f"paper has one split: leave folds out, got {self.folds}")
+        check_effort(self.effort)
+        if self.prior is not None:
+            if self.paper:
+                raise OptionError("paper has no prior: leave one of them out")
+            from textassay.discriminator import check_prior  # loads the classifiers
+
+            check_prior(self.prior)
+        if self.encoder is not None:
+            resolve_encoder(self.encoder)
+            if has_features and self.encoder != "given":
+                raise OptionError("features and an encoder cannot go together: leave one of them out")
+        of_paper = {"discriminator": "cnn-paper", "folds": 1, "threshold": "half"}
+        of_dd = {"folds": self.n_folds, **({} if self.prior is None else {"prior": self.prior})}
+        encoder = self.encoder or self.encoder_name(has_features=has_features)
+        return {"effort": self.effort, "encoder": encoder, "level": self.level, **(of_paper if self.paper else of_dd)}
+
+    def encoder_name(self, *, has_features: bool) -> str:
+        """Return the name of the encoder, or of that which is taken by default."""
+        from textassay.embedding import DEFAULT_ENCODER
+
+        if self.encoder is None:
+            return "given" if has_features else DEFAULT_ENCODER
+        return str(self.encoder) if isinstance(self.encoder, str | Path) else self.encoder.name
+
+    def recorded(self, *, unit: str, has_features: bool) -> dict[str, Any]:
+        """Return the settings that results name; those that came later are left out at their default."""
+        return {
+            "effort": self.effort,
+            "encoder": self.encoder_name(has_features=has_features),
+            "folds": self.n_folds,
+            "paper": self.paper,
+            **({} if self.prior is None else {"prior": self.prior}),
+            **({"independent": True} if self.independent else {}),
+            **({"unit": unit} if unit == "document" else {}),
+        }
