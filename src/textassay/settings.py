@@ -110,7 +110,11 @@ Encoder = Annotated[
         MEASURING,
     ),
 ]
-Prior = Annotated[_Prior | None, Option("What dd knows of a language: english (needs the extra prior).", "NAME")]
+Prior = Annotated[
+    _Prior | None,
+    Option("What dd knows of a language: english (needs the extra prior).", "NAME"),
+    Check("textassay.discriminator.prior:check_prior"),
+]
 Level = Annotated[
     float,
     Option("Level of confidence intervals and tests.", "L", MEASURING),

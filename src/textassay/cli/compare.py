@@ -3,26 +3,10 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from textassay.cli.declarations import (
-    All,
-    Clustered,
-    Drawable,
-    FailIf,
-    Features,
-    FitReal,
-    Heldout,
-    LogProbs,
-    Output,
-    PromptColumn,
-    Ratings,
-    Reading,
-    Real,
-    Running,
-    Summary,
-    Train,
-)
+from textassay.cli.adapter import Check, option
+from textassay.cli.declarations import Clustered, Drawable, Output, Reading, Real, Running, Train
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import (
     Condition,
@@ -36,7 +20,7 @@ from textassay.cli.options import (
 from textassay.errors import OptionError
 from textassay.inspection import HELDOUT
 from textassay.inspection import REAL as FLOOR
-from textassay.settings import Comparing
+from textassay.settings import OUTPUT, TEXTS, Comparing
 from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
@@ -58,16 +42,34 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
     generators: Drawable = None
     real: Real
-    real_heldout: Heldout = None
+    real_heldout: Annotated[
+        str | None, option("More real text: a second row that shows how real text scores.", "FILE")
+    ] = None
     train: Train = None
-    fit_real: FitReal = None
-    prompt_column: PromptColumn = None
-    features: Features = None
-    log_probs: LogProbs = None
-    ratings: Ratings = None
-    fail_if: FailIf = None
-    summary: Summary = None
-    all: All = False
+    fit_real: Annotated[
+        str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")
+    ] = None
+    prompt_column: Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)] = None
+    features: Annotated[
+        list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
+    ] = None
+    log_probs: Annotated[
+        list[str] | None, option("Log-probabilities (nats) under generator NAME; may be repeated.", "NAME=FILE")
+    ] = None
+    ratings: Annotated[
+        list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
+    ] = None
+    fail_if: Annotated[
+        list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
+    ] = None
+    summary: Annotated[
+        str | None,
+        option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
+        Check("textassay.cli.options:summary_file"),
+    ] = None
+    all: Annotated[
+        bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))
+    ] = False
 
     def run(self) -> int:
         """Compare, print, write; return 0, or 1 where ``--fail-if`` holds."""

@@ -65,19 +65,7 @@ Drawable = Annotated[
     ),
 ]
 Real = Annotated[str, option("Real text to compare with; '-' is standard input.", "FILE")]
-Heldout = Annotated[str | None, option("More real text: a second row that shows how real text scores.", "FILE")]
 Train = Annotated[str | None, option("The generators' training text, to find copied sentences.", "FILE")]
-FitReal = Annotated[str | None, option("More real text, for dd to learn from; nothing is tested on it.", "FILE")]
-PromptColumn = Annotated[str | None, option("Column of the prompts that the texts answer.", "NAME", TEXTS)]
-Features = Annotated[
-    list[str] | None, option("Vectors of real, real-heldout or a generator; may be repeated.", "NAME=FILE.npy")
-]
-LogProbs = Annotated[
-    list[str] | None, option("Log-probabilities (nats) under generator NAME; may be repeated.", "NAME=FILE")
-]
-Ratings = Annotated[
-    list[str] | None, option("People's ratings of generator NAME's texts; may be repeated.", "NAME=FILE")
-]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A folder written by 'train', or pretrained:NAME_OR_PATH.")]
 
 # How texts are read
@@ -103,15 +91,6 @@ Out = Annotated[
     Check("textassay.cli.options:check_writable"),
 ]
 Json = Annotated[bool, option("Print one JSON document instead of tables.", panel=OUTPUT, show_default=False)]
-FailIf = Annotated[
-    list[str] | None, option("Exit with status 1 if a generator meets this; may be repeated.", "'dd>0.3'", OUTPUT)
-]
-Summary = Annotated[
-    str | None,
-    option("Append a screen of Markdown; without a file, to the page of a GitHub job.", "[FILE.md]", OUTPUT),
-    Check("textassay.cli.options:summary_file"),
-]
-All = Annotated[bool, option("Print every metric, pair and note, not one screen.", panel=OUTPUT, names=("--all",))]
 Quiet = Annotated[bool, option("No progress and no notes.", panel=OUTPUT, show_default=False)]
 
 

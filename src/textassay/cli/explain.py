@@ -35,10 +35,6 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
         generators = parse_generators(self.generators or [])
         models, written = split_models(generators, self.draw)
         check_sources(self.real, written, {})
-        if self.prior is not None:
-            from textassay.discriminator import check_prior
-
-            check_prior(self.prior)
 
         from textassay.cli.endpoints import say_requests
         from textassay.cli.options import read_sources

@@ -33,7 +33,6 @@ class Plan(Judging, Reading, Running, Output):
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.cli.progress import show_progress
         from textassay.comparison import FLOOR, measure_pilot, plan
-        from textassay.discriminator import check_prior
         from textassay.report import plan_document, read_comparison
 
         planned = partial(
@@ -53,10 +52,8 @@ class Plan(Judging, Reading, Running, Output):
         if (self.real is None) != (not generators):
             raise OptionError("a pilot needs both sides: give --real FILE and at least one NAME=FILE")
         models, written = split_models(generators, self.draw)
-        if self.prior is not None:
-            if self.real is None:
-                raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
-            check_prior(self.prior)
+        if self.prior is not None and self.real is None:
+            raise OptionError("--prior is for a pilot with texts: give --real and generated text, or leave it out")
         if self.pilot is not None:
             result = planned(pilot=read_comparison(self.pilot))
         elif self.real is not None:
