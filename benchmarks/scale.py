@@ -84,7 +84,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.execution import workers
     from textassay.inspection import Examined, inspect
     from textassay.metric import check_effort, default_metrics, fed, parse_metrics
-    from textassay.settings import Judging
+    from textassay.settings import Measuring
 
     name, *kinds = stage.split()
     effort = check_effort(kinds[0] if kinds else "default")
@@ -96,7 +96,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
         corpora = corpora_from_texts(files)
         full = None
         if name == "explanation":
-            metric = Judging(effort=effort, prior=prior).of_dd()
+            metric = Measuring(effort=effort, prior=prior).of_dd()
             full = judge(corpora["real"], corpora["generated"], metric, seed=0)
         unit = unit_of(corpora["real"])
         if name in OF_VECTORS:

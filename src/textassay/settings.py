@@ -171,7 +171,7 @@ class Computing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judging(Reading, Computing):
+class Measuring(Reading, Computing):
     """How generated text is drawn, and told from real text by dd."""
 
     draw: Annotated[
@@ -206,7 +206,7 @@ class Judging(Reading, Computing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explaining(Judging):
+class Explaining(Measuring):
     """How it is explained what gives generators away."""
 
     unit: Annotated[str, Option("What a text is: sentence, document, or auto (as it looks).", "UNIT")] = "auto"

@@ -17,7 +17,7 @@ from textassay.discriminator import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.inspection import Examined
 from textassay.metric import dd
-from textassay.settings import Judging
+from textassay.settings import Measuring
 
 REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)
 
@@ -216,7 +216,7 @@ def test_too_little_text_has_no_explanation_but_a_reason() -> None:
     corpora = corpora_from_texts({"real": REAL, "few": FAR[:20]})
     found, reasons = explain_generators(
         {"few": Examined.unexamined(corpora["few"], corpora["real"])},
-        Judging().of_dd(),
+        Measuring().of_dd(),
         seed=0,
         store=EstimateStore(None),
         version="1",
@@ -255,7 +255,7 @@ def test_one_length_has_the_interval_of_dd(folds: int) -> None:
 
 def test_the_learning_curve_is_that_of_the_effort(pair: tuple[Corpus, Corpus]) -> None:
     for effort in ("quick", "default"):
-        curve = learning_curve(*pair, Judging(effort=effort, folds=2).of_dd(), halvings=1)
+        curve = learning_curve(*pair, Measuring(effort=effort, folds=2).of_dd(), halvings=1)
         assert explain(*pair[::-1], effort=effort, folds=2, halvings=1).curve == curve.points
 
 
@@ -270,7 +270,7 @@ def test_explanations_with_other_log_probabilities_are_kept_apart(tmp_path: Path
         )
         (found,), _ = explain_generators(
             {"far": Examined.unexamined(far, real)},
-            Judging(effort="quick", folds=2).of_dd(),
+            Measuring(effort="quick", folds=2).of_dd(),
             seed=0,
             store=store,
             version="1",
@@ -287,7 +287,7 @@ def test_explanations_of_other_settings_are_kept_apart(tmp_path: Path) -> None:
     def high(level: float, halvings: int) -> tuple[float | None, int]:
         (found,), _ = explain_generators(
             {"far": Examined.unexamined(corpora["far"], corpora["real"])},
-            Judging(effort="quick", folds=2, level=level).of_dd(),
+            Measuring(effort="quick", folds=2, level=level).of_dd(),
             seed=0,
             halvings=halvings,
             store=store,

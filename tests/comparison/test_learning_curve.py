@@ -7,7 +7,7 @@ from made_up import sentences
 from textassay.comparison import FLAT, Rise, learning_curve
 from textassay.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError
-from textassay.settings import Judging
+from textassay.settings import Measuring
 
 
 def _corpora(real: list[str], generated: list[str]) -> tuple[Corpus, Corpus]:
@@ -55,7 +55,7 @@ def test_groups_stay_whole_and_on_the_same_side() -> None:
 def test_the_rise_is_the_difference_of_the_last_two_points() -> None:
     corpora = _corpora(sentences(400, 1), sentences(500, 2, shift=0.4))
     for folds in (1, 5):
-        found = learning_curve(*corpora, Judging(effort="quick", folds=folds).of_dd())
+        found = learning_curve(*corpora, Measuring(effort="quick", folds=folds).of_dd())
         assert found.rise is not None
         assert found.rise.value == found.points[-1].value - found.points[-2].value
         assert found.rise.low < found.rise.value < found.rise.high

@@ -12,7 +12,7 @@ from textassay.comparison import MARGINS, Pilot, PilotGenerator, Plan, compare, 
 from textassay.corpus import corpora_from_texts
 from textassay.errors import InputError, OptionError
 from textassay.metric import dd
-from textassay.settings import Judging
+from textassay.settings import Measuring
 
 REAL = sentences(500, 1)
 GENERATED = {"far": sentences(500, 3, shift=0.6), "shuffled": shuffled(sentences(500, 4), 0)}
@@ -67,7 +67,7 @@ def test_a_pilot_is_planned_from_its_hardest_generator() -> None:
 def test_a_pilot_measured_here_and_one_of_a_comparison_agree() -> None:
     real, generated = REAL[:250], {name: texts[:250] for name, texts in GENERATED.items()}
     corpora = corpora_from_texts({"real": real, **generated})
-    measured = run_pilot(corpora["real"], {name: corpora[name] for name in generated}, Judging(seed=1))
+    measured = run_pilot(corpora["real"], {name: corpora[name] for name in generated}, Measuring(seed=1))
     comparison = compare(generated, real, metrics=["dd"], seed=1)
     found = pilot_of(comparison)
     assert [replace(one, more=()) for one in found.generators] == [replace(one, more=()) for one in measured.generators]
@@ -141,7 +141,7 @@ def test_the_planned_sentences_do_what_was_asked(n_runs: int) -> None:
 def test_more_text_of_one_side_narrows_the_interval_as_far_as_the_other_lets() -> None:
     texts = {"real": REAL[:200], "far": GENERATED["far"][:400]}
     corpora = corpora_from_texts(texts)
-    pilot = run_pilot(corpora["real"], {"far": corpora["far"]}, Judging(effort="quick", seed=1))
+    pilot = run_pilot(corpora["real"], {"far": corpora["far"]}, Measuring(effort="quick", seed=1))
     generated, real = pilot.generators[0].more
     assert (generated.n, real.n) == (len(corpora["far"]), 200)
     assert generated.half_width == real.half_width > generated.half_width_doubled > real.half_width_doubled

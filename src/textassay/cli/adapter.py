@@ -23,7 +23,7 @@ from textassay.corpus import check_exists, local_file
 from textassay.errors import InputError, OptionError
 from textassay.settings import Between as Between
 from textassay.settings import Check as Check
-from textassay.settings import Judging, Option, Parse
+from textassay.settings import Measuring, Option, Parse
 from textassay.storage import output_folder
 
 # In which order help lists options of commands that use dd; dots: those of the command alone
@@ -220,7 +220,7 @@ def _in_order(command: type) -> list[str]:
     own = list(vars(command).get("__annotations__", {}))
     inherited = [one.name for base in command.__bases__ if is_dataclass(base) for one in fields(base)]
     names = list(dict.fromkeys(own + inherited))
-    if issubclass(command, Judging):
+    if issubclass(command, Measuring):
         names.sort(key=lambda name: ORDER.index(name if name in ORDER else "..."))
     return names
 

@@ -9,11 +9,11 @@ from textassay.cli.adapter import option
 from textassay.cli.declarations import Drawable, Output, Reading, Running
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
-from textassay.settings import Judging
+from textassay.settings import Measuring
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(Judging, Reading, Running, Output):
+class Plan(Measuring, Reading, Running, Output):
     """Say how many sentences are needed: to bound dd, to detect it, to tell two generators apart."""
 
     generators: Drawable = None

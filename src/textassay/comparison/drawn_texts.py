@@ -13,7 +13,7 @@ from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, is_source, open_source
 from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts, with_shared_ids
 from textassay.errors import OptionError, TooFewSentencesError, check_range
-from textassay.settings import Judging
+from textassay.settings import Measuring
 from textassay.storage import ENCODED_TEXTS
 
 
@@ -45,7 +45,7 @@ def encode_all(texts: Mapping[str, Texts], reading: Mapping[str, Any], out: Path
 def draw_beside(
     sources: Mapping[str, Source],
     encoded: EncodedTexts,
-    settings: Judging,
+    settings: Measuring,
     *,
     named: Mapping[str, Any],
     real: Sequence[str],
@@ -81,7 +81,7 @@ def draw_beside(
 def read_and_draw(
     generated: Mapping[str, Texts | Source],
     real: Texts,
-    settings: Judging,
+    settings: Measuring,
     *,
     more: Mapping[str, Texts] | None = None,
     out: Path | str | None = None,

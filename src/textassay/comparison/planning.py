@@ -32,7 +32,7 @@ from textassay.errors import InputError, OptionError, check_range
 from textassay.inspection import independent_units
 from textassay.metric import Effort, check_level, variance_factor
 from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
-from textassay.settings import Judging
+from textassay.settings import Measuring
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
 TIMES_REAL = 5  # so many times the real texts of each generator: real texts are what there is
@@ -214,7 +214,7 @@ def plan(
         plan(
             margins=margins, detectable=detectable, separable=separable, dd=dd, level=level, power=power, folds=folds
         )  # checks ranges before measuring
-        settings = Judging(
+        settings = Measuring(
             effort=effort,
             prior=prior,
             folds=folds,
@@ -281,7 +281,7 @@ def _with_more(question: str, variances: Sequence[float], correlation: float) ->
 def measure_pilot(
     generated: Mapping[str, Texts | Source],
     real: Texts,
-    settings: Judging,
+    settings: Measuring,
     *,
     out: Path | str | None = None,
     progress: Progress | None = None,
@@ -292,7 +292,7 @@ def measure_pilot(
 
 
 def run_pilot(
-    all_real: Corpus, generated: Mapping[str, Corpus], settings: Judging, *, progress: Progress | None = None
+    all_real: Corpus, generated: Mapping[str, Corpus], settings: Measuring, *, progress: Progress | None = None
 ) -> Pilot:
     """Measure dd of every generator, its learning curve, and what each side added to it."""
     from textassay.comparison.learning_curve import judge, learning_curve, side_rises  # loads the classifiers
