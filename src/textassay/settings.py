@@ -255,7 +255,7 @@ class Comparing(Explaining):
         return str(self.encoder) if isinstance(self.encoder, str | Path) else self.encoder.name
 
     def recorded(self, *, unit: str, has_features: bool) -> dict[str, Any]:
-        """Return the settings that results name; those that came later are left out at their default."""
+        """Return the settings that results name; some are left out at their default."""
         return {
             "effort": self.effort,
             "encoder": self.encoder_name(has_features=has_features),
