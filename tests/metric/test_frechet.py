@@ -115,7 +115,7 @@ def test_any_encoder() -> None:
     assert fitted_to == [made["real"].fingerprint]
     assert estimate.metric == "fed(encoder=lengths)"
     assert estimate.signature.settings["encoder"] == "lengths:1"
-    assert fed.declaration.with_settings(encoder=Lengths()).key == "fed(encoder=lengths)"
+    assert fed.declaration.with_settings(encoder=Lengths()).key == "fed(encoder=lengths, texts=None)"
     assert not parse_metric("fed").reads_columns
     assert parse_metric("fed(encoder=given)").reads_columns
     assert parse_metric("fed").name == "fed"
