@@ -18,7 +18,7 @@ Where texts come in groups, some that belong together may stand in different one
 on the other side, what columns say of the text is wrong, and a free regression would learn to turn them round: two
 samples of one distribution would look different. So a column that compares the sides speaks for the side that it names
 or not at all: its coefficient is at least 0, log-probabilities of both sides are one such column, their difference, and
-products are of what is pooled. On pairs of texts whose groups are right this loses nothing (docs/independence.md).
+products are of what is pooled: a sum of both sides' would still tell them apart by what their discounts differ.
 
 A few sentences that the generator finds all but impossible would stretch the scale of its log-probabilities until all
 others look alike, so these are cut, per token, far from what is usual in the training text; one more column says where.
