@@ -16,11 +16,12 @@ import numpy as np
 import torch
 
 from textassay.approximation.approximation import Approximation, approximate
-from textassay.corpus import Vocabulary, resolve_tokenizer
 from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.text_form import TextForm
-from textassay.execution import default_workers, workers
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.execution.threads import default_workers, workers
 from textassay.generator.catalog import make_generator
 from textassay.generator.lstm import LstmModel
 from textassay.generator.noise_gru import NoiseGru

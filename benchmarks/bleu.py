@@ -18,9 +18,12 @@ from typing import Any
 import numpy as np
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.execution import workers
-from textassay.metric import MetricFunction, Shared, bleu, self_bleu
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.execution.threads import workers
+from textassay.metric.base import MetricFunction
+from textassay.metric.bleu import bleu
+from textassay.metric.self_bleu import self_bleu
+from textassay.metric.sharing import Shared
 
 ORDERS = range(1, 6)
 WEIGHTS = [(1 / order,) * order for order in ORDERS]

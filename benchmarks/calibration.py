@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.stats import norm
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.execution import default_workers, workers
+from textassay.execution.threads import default_workers, workers
 from textassay.metric.discrepancy import dd
 
 N_WORDS = 60

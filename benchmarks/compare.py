@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from textassay.corpus import read_texts
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.texts import read_texts
 from textassay.generator.ngram import NgramModel
 
 CORPORA = {

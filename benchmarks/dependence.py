@@ -19,7 +19,7 @@ import numpy as np
 
 from dependence_reference import reference
 from layouts import INDEPENDENT, LAYOUTS, SOURCES, Layout, data_sources, layout
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.inspection.dependence import examine
 
 

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.execution import default_workers, workers
+from textassay.execution.threads import default_workers, workers
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.execution import workers
+from textassay.execution.threads import workers
 from textassay.metric.mauve import mauve
 from textassay.metric.precision_recall import coverage, density, precision, recall
 from textassay.metric.sharing import Shared

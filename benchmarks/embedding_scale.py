@@ -19,11 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
-from textassay.execution import default_workers, workers
-from textassay.generator import NgramModel
-from textassay.metric import fed, mauve, mmd, precision
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
+from textassay.execution.threads import default_workers, workers
+from textassay.generator.ngram import NgramModel
+from textassay.metric.frechet import fed
+from textassay.metric.mauve import mauve
+from textassay.metric.mmd import mmd
+from textassay.metric.precision_recall import precision
 
 METRICS = {"fed": fed, "mmd": mmd, "precision": precision, "mauve": mauve}
 N_DRAWS = 4

@@ -10,16 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import corpora_from_texts
-from textassay.embedding import (
-    Encoder,
-    JoinedEncoder,
-    LatentSemanticEncoder,
-    SurprisalEncoder,
-    feature_store,
-    resolve_encoder,
-)
-from textassay.metric import measure, parse_metric
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.embedding.base import Encoder
+from textassay.embedding.joined import JoinedEncoder
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
+from textassay.embedding.store import feature_store, resolve_encoder
+from textassay.embedding.surprisal import SurprisalEncoder
+from textassay.metric.base import measure
+from textassay.metric.catalog import parse_metric
 
 FILES = {
     "news": ("emnlp_news/test.txt", "emnlp_news/valid.txt"),

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import feature_store
-from textassay.generator import NgramModel
-from textassay.meta_evaluation import DAMAGES, damage, prepare_corpora
-from textassay.metric import measure, parse_metric
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.store import feature_store
+from textassay.generator.ngram import NgramModel
+from textassay.meta_evaluation.damage import DAMAGES, damage, prepare_corpora
+from textassay.metric.base import measure
+from textassay.metric.catalog import parse_metric
 
 # real text of one kind, of which disjoint parts are drawn
 FILES = {

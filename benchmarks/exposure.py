@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from textassay.corpus import Vocabulary
-from textassay.execution import device, workers
+from textassay.corpus.encoding import Vocabulary
+from textassay.execution.threads import device, workers
 from textassay.exposure.bleu import continuation_scores
 from textassay.exposure.distance import next_word_distances
 from textassay.generator.lstm import LstmModel

@@ -18,8 +18,11 @@ import numpy.typing as npt
 from scipy.linalg import sqrtm
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.execution import workers
-from textassay.metric import Metric, Shared, frechet_distance, parse_metric
+from textassay.execution.threads import workers
+from textassay.metric.base import Metric
+from textassay.metric.catalog import parse_metric
+from textassay.metric.frechet import frechet_distance
+from textassay.metric.sharing import Shared
 
 Array = npt.NDArray[np.float32]
 

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import textassay as ta
-from textassay.execution import device
+from textassay.execution.threads import device
 
 RATES = "sampling rate"
 

@@ -23,8 +23,9 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 from scipy.stats import beta
 
-from textassay.resampling import ShareDifference, certified_lower_bound
 from textassay.resampling.betting import N_ORDERS, stakes
+from textassay.resampling.proportion import certified_lower_bound
+from textassay.resampling.share_difference import ShareDifference
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import corpora_from_texts
-from textassay.metric import dd
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.metric.discrepancy import dd
 
 
 def main() -> None:

@@ -17,9 +17,10 @@ from pathlib import Path
 from statistics import fmean
 
 import textassay as ta
-from textassay.meta_evaluation import ALL, Bench, summarize
-from textassay.report import draw_svg
+from textassay.meta_evaluation.bench import Bench
+from textassay.meta_evaluation.bench_summary import ALL, summarize
 from textassay.report.document import Figure
+from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Colour, Curves, Point, Series
 
 SIZES = (1, 2, 5)  # generated sentences for each real one

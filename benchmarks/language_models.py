@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from textassay.corpus import SOS, UNK, Vocabulary
 from textassay.corpus.corpus import Corpus
-from textassay.execution import default_workers, workers
+from textassay.corpus.encoding import SOS, UNK, Vocabulary
+from textassay.execution.threads import default_workers, workers
 from textassay.generator.catalog import make_generator
 from textassay.generator.gpt2 import Gpt2Model
 from textassay.generator.network import NetworkLanguageModel

@@ -13,7 +13,7 @@ import numpy as np
 from babel import Locale
 
 import textassay as ta
-from textassay.corpus import SpacingWarning
+from textassay.corpus.tokenizer import SpacingWarning
 
 LANGUAGES = {"Chinese": "zh", "Japanese": "ja", "Thai": "th", "Lao": "lo", "Khmer": "km", "Burmese": "my"}
 TOKENIZERS = {"chars": "chars", "mixed": "mixed", "segment": "segment", "known": "whitespace"}

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import read_texts
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
-from textassay.execution import default_workers, workers
+from textassay.corpus.texts import read_texts
+from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
+from textassay.execution.threads import default_workers, workers
 from textassay.generator.ngram import NgramModel
 from textassay.metric.catalog import parse_metric
 from textassay.metric.sharing import Shared

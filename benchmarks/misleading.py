@@ -21,7 +21,9 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.generator.ngram import NgramModel
 from textassay.generator.simple import Copier, WordShuffler
 from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
-from textassay.report import Digest, draw_file, forest_figure
+from textassay.report.comparison_figures import forest_figure
+from textassay.report.digest import Digest
+from textassay.report.drawing import draw_file
 from textassay.report.words import slug
 from textassay.seeding import stream
 

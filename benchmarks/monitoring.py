@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import read_texts
 from textassay.corpus.text_form import TextForm
-from textassay.execution import default_workers, workers
-from textassay.generator import make_generator, presets_of
+from textassay.corpus.texts import read_texts
+from textassay.execution.threads import default_workers, workers
+from textassay.generator.catalog import make_generator
+from textassay.generator.settings import presets_of
 from textassay.monitoring.monitor import METRICS, TextMonitor
 from textassay.training.recipe import Recipe
 

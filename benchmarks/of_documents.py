@@ -24,10 +24,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from textassay.corpus import Corpus, TextUnit, corpora_from_texts, docstring_sentences
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.structure import TextUnit
 from textassay.estimate import Estimate
-from textassay.generator import NgramModel
-from textassay.metric import dd
+from textassay.generator.ngram import NgramModel
+from textassay.metric.discrepancy import dd
 
 WORKERS = 2
 Make = Callable[[list[str]], str]  # a document of its sentences

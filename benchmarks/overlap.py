@@ -26,9 +26,9 @@ from pycocoevalcap.cider.cider_scorer import CiderScorer
 from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
 from scipy import stats
 
-from textassay.corpus import read_texts
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.texts import read_texts
 from textassay.generator.ngram import NgramModel
 from textassay.human.judgements import Judgements
 from textassay.human.mechanical_turk import read_mechanical_turk

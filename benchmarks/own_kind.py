@@ -17,11 +17,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.corpus.corpus import corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.embedding import feature_store
-from textassay.execution import workers
+from textassay.embedding.store import feature_store
+from textassay.execution.threads import workers
 from textassay.generator.ngram import NgramModel
 from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metrics
 from textassay.metric.sharing import Shared

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.metric import dd
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.metric.discrepancy import dd
 
 
 def main() -> None:

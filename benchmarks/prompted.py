@@ -10,12 +10,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from textassay.corpus import Corpus, docstring_sentences
-from textassay.execution import default_workers, workers
-from textassay.meta_evaluation import prompted_worlds
-from textassay.metric import conditional_dd, parse_metric
-from textassay.report import draw_svg
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.execution.threads import default_workers, workers
+from textassay.meta_evaluation.prompted_worlds import prompted_worlds
+from textassay.metric.catalog import parse_metric
+from textassay.metric.conditional_discrepancy import conditional_dd
 from textassay.report.document import Figure
+from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Colour, Curves, Point, Series
 
 SEED = 100

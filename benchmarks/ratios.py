@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from textassay.corpus import Corpus, docstring_sentences
-from textassay.generator import AtTemperature, NgramModel
-from textassay.meta_evaluation import KnownTruthPair
-from textassay.metric import dd
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.generator.ngram import NgramModel
+from textassay.generator.scored import AtTemperature
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
+from textassay.metric.discrepancy import dd
 
 _OTHER = 10**6  # added to a seed for a draw of its own
 

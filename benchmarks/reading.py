@@ -94,7 +94,7 @@ def peak() -> float:
 
 
 def read(path: Path) -> float:
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
 
     start = time.process_time()
     read_texts(path)
@@ -102,8 +102,8 @@ def read(path: Path) -> float:
 
 
 def encode(path: Path, tokenizer: str) -> float:
-    from textassay.corpus import read_texts
     from textassay.corpus.corpus import Corpus
+    from textassay.corpus.texts import read_texts
 
     start = time.process_time()
     Corpus.from_texts(read_texts(path), tokenizer=tokenizer)
@@ -111,8 +111,8 @@ def encode(path: Path, tokenizer: str) -> float:
 
 
 def fingerprint(path: Path, tokenizer: str) -> float:
-    from textassay.corpus import read_texts
     from textassay.corpus.corpus import Corpus
+    from textassay.corpus.texts import read_texts
 
     start = time.process_time()
     len(Corpus.from_texts(read_texts(path), tokenizer=tokenizer).fingerprint)
@@ -120,15 +120,15 @@ def fingerprint(path: Path, tokenizer: str) -> float:
 
 
 def encode_part(path: Path, tokenizer: str, n_sentences: int) -> float:
-    from textassay.corpus import read_texts
     from textassay.corpus.corpus import Corpus
+    from textassay.corpus.texts import read_texts
 
     texts = read_texts(path).texts[:n_sentences]
     return best(lambda: Corpus.from_texts(texts, tokenizer=tokenizer))
 
 
 def split_part(path: Path, n_sentences: int) -> float:
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
 
     texts = read_texts(path).texts[:n_sentences]
 

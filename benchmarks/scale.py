@@ -50,7 +50,7 @@ def every_stage() -> list[str]:
 
     Those with a prior, such as "dd quick prior", have to be named.
     """
-    from textassay.metric import default_metrics, parse_metrics
+    from textassay.metric.catalog import default_metrics, parse_metrics
 
     families = dict.fromkeys(metric.declaration.family for metric in parse_metrics(default_metrics()))
     with_effort = [f"{stage} {effort}" for stage in ("dd", "explanation") for effort in EFFORTS]
@@ -75,15 +75,19 @@ def in_own_process(stage: str, real: Path, generated: Path) -> dict[str, Any]:
 
 def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     """Return texts and tokens of both sides, seconds and megabytes of one stage."""
-    from textassay.comparison import EstimateStore, Task, measure_cells
     from textassay.comparison.explain import explain
     from textassay.comparison.learning_curve import judge
-    from textassay.corpus import corpora_from_texts, unit_of
-    from textassay.discriminator import Prior
-    from textassay.embedding import DEFAULT_ENCODER, feature_store, features, fit_encoder
-    from textassay.execution import workers
-    from textassay.inspection import Examined, inspect
-    from textassay.metric import check_effort, default_metrics, fed, parse_metrics
+    from textassay.comparison.measure import EstimateStore, Task, measure_cells
+    from textassay.corpus.corpus import corpora_from_texts
+    from textassay.corpus.structure import unit_of
+    from textassay.discriminator.prior import Prior
+    from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
+    from textassay.execution.threads import workers
+    from textassay.inspection.dependence import Examined
+    from textassay.inspection.inspection import inspect
+    from textassay.metric.base import check_effort
+    from textassay.metric.catalog import default_metrics, parse_metrics
+    from textassay.metric.frechet import fed
     from textassay.settings import Measuring
 
     name, *kinds = stage.split()

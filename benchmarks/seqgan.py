@@ -21,7 +21,7 @@ from textassay.adversarial.rankgan import RankGan
 from textassay.adversarial.recipes import RankGanRecipe, SeqGanRecipe
 from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.adversarial.seqgan import SeqGan
-from textassay.execution import workers
+from textassay.execution.threads import workers
 from textassay.generator.lstm import LstmModel
 from textassay.generator.random_lstm import RandomLstm
 from textassay.training.backend import threads

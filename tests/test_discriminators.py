@@ -17,10 +17,11 @@ from sklearn.utils.validation import validate_data
 
 import textassay as ta
 from made_up import sentences
-from textassay.discriminator import make_discriminator, saved_checksum
+from textassay.discriminator.catalog import make_discriminator
+from textassay.discriminator.saved import saved_checksum
 from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 TEXTS = [*sentences(150, 1), *sentences(150, 2, shift=0.4)]
 IS_REAL = [True] * 150 + [False] * 150

@@ -19,7 +19,7 @@ from typer.main import get_command
 import textassay
 from endpoint_server import KEY, serving
 from made_up import sentences, shuffled
-from textassay.adversarial import (
+from textassay.adversarial.recipes import (
     COT_PRESETS,
     GUMBELGAN_PRESETS,
     LEAKGAN_PRESETS,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metric_table import PAGE, page
-from textassay.metric import CATALOG
+from textassay.metric.catalog import CATALOG
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "metrics"
 HEADINGS = ["What it measures", "When it misleads", "Cost", "Source"]

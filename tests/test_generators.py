@@ -9,7 +9,7 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator import NgramModel
+from textassay.generator.ngram import NgramModel
 from textassay.generators import TextGenerator
 
 REAL, VALID = sentences(120, 1), sentences(40, 2)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from textassay import compare, explain, plan
-from textassay.corpus import AUTO_UNIT
+from textassay.corpus.structure import AUTO_UNIT
 from textassay.settings import FOLDS, Comparing, Explaining, Measuring
 
 

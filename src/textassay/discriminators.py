@@ -18,24 +18,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import type_of_target
 
-from textassay.corpus import (
-    AUTO,
-    Corpus,
-    TextForm,
-    Texts,
-    as_texts,
-    corpora_from_texts,
-    resolve_tokenizer,
-)
-from textassay.discriminator import (
-    DISCRIMINATORS,
-    declared_settings,
-    load_fitted,
-    make_family,
-    save_fitted,
-    stratified_folds,
-    text_clusters,
-)
+from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import AUTO, resolve_tokenizer
+from textassay.discriminator.base import declared_settings
+from textassay.discriminator.catalog import DISCRIMINATORS, make_family
+from textassay.discriminator.saved import load_fitted, save_fitted
+from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.seeding import stream
 

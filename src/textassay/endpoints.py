@@ -22,7 +22,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
 
-from textassay.corpus import read_yaml
+from textassay.corpus.yaml_file import read_yaml
 from textassay.errors import InputError, OptionError, check_positive, check_range, check_type, unknown_name
 
 PREFIX = "openai:"

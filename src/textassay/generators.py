@@ -21,24 +21,16 @@ import numpy.typing as npt
 
 import textassay.adversarial as systems
 import textassay.generator as networks
-from textassay.corpus import (
-    AUTO,
-    Corpus,
-    ParallelText,
-    TextFile,
-    TextForm,
-    Texts,
-    Tokenizer,
-    as_texts,
-    cut_windows,
-    learn_attributes,
-    learn_joint_form,
-    read_contexts,
-    running_text,
-    split_characters,
-    split_last,
-    with_contexts,
-)
+from textassay.corpus.characters import split_characters
+from textassay.corpus.contexts import learn_attributes, read_contexts, with_contexts
+from textassay.corpus.corpus import Corpus, Texts
+from textassay.corpus.limits import running_text
+from textassay.corpus.parallel import ParallelText, learn_joint_form
+from textassay.corpus.split import split_last
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import TextFile, as_texts
+from textassay.corpus.tokenizer import AUTO, Tokenizer
+from textassay.corpus.windows import cut_windows
 from textassay.errors import InputError, OptionError, TooFewSentencesError, unknown_name
 
 __all__ = [
@@ -239,7 +231,7 @@ class TextGenerator:
         OutputError
             If it cannot be written.
         """
-        from textassay.generator import save_model
+        from textassay.generator.saved import save_model
 
         save_model(self.model, Path(folder), form=self.form)
 
@@ -254,7 +246,7 @@ class TextGenerator:
         InputError
             If there is none, it is damaged, or it is of another kind.
         """
-        from textassay.generator import load_generator
+        from textassay.generator.saved import load_generator
 
         saved = load_generator(Path(folder))
         kind = saved.document["kind"]
@@ -280,7 +272,7 @@ class TextGenerator:
             raise OptionError(f"this {type(self).__name__} was loaded: make a new one to fit it")
 
     def _new_model(self, lengths: Mapping[str, Any]) -> Any:
-        from textassay.generator import make_generator
+        from textassay.generator.catalog import make_generator
 
         return make_generator(self.kind, preset=self.preset, seed=self.seed, **{**lengths, **self.settings})
 
@@ -560,7 +552,7 @@ class Translation(TextGenerator):
 
     def translate(self, sources: Texts, *, beam: int = 5, length_power: float = 1.0) -> list[str]:
         """Return the best translation of each source that beam search finds."""
-        from textassay.generator import translate
+        from textassay.generator.translation_decoding import translate
 
         return list(translate(self.model, self.corpus(sources), width=beam, power=length_power).corpus.texts)
 
@@ -873,7 +865,7 @@ class Pretrained(_Ready):
     kind = "pretrained"
 
     def __init__(self, name_or_path: str | os.PathLike[str], *, batch_size: int = 32, max_length: int = 200) -> None:
-        from textassay.generator import PretrainedModel
+        from textassay.generator.pretrained import PretrainedModel
 
         super().__init__()
         model = PretrainedModel(os.fspath(name_or_path), batch_size=batch_size, max_length=max_length)
@@ -891,7 +883,7 @@ class RandomLstm(_Ready):
     kind = "random-lstm"
 
     def __init__(self, *, seed: int = 0) -> None:
-        from textassay.generator import RandomLstm as Model
+        from textassay.generator.random_lstm import RandomLstm as Model
 
         super().__init__(seed=seed)
         model = Model(seed=seed)
@@ -915,7 +907,7 @@ class External(_Ready):
     kind = "command"
 
     def __init__(self, command: str, *, column: str | None = None, timeout: float | None = None) -> None:
-        from textassay.generator import ExternalCommand
+        from textassay.generator.external import ExternalCommand
 
         super().__init__()
         self._command = ExternalCommand(command, column=column, timeout=timeout)
@@ -982,7 +974,7 @@ class Endpoint(_Ready):
         self, model: str, *, url: str | None = None, keep: str | os.PathLike[str] | None = None, **settings: Any
     ) -> None:
         from textassay.endpoints import PREFIX, checked
-        from textassay.generator import EndpointModel, EndpointSettings
+        from textassay.generator.endpoint import EndpointModel, EndpointSettings
 
         super().__init__()
         known = checked(EndpointSettings, {"model": model, "url": url, **settings}, PREFIX)
@@ -1025,7 +1017,7 @@ class Endpoint(_Ready):
     def from_pretrained(cls, folder: str | os.PathLike[str]) -> Self:
         """Return the model of a name such as ``openai:gpt-4o-mini@https://api.example.com/v1?prompt=...``."""
         from textassay.endpoints import settings_of
-        from textassay.generator import EndpointModel, EndpointSettings
+        from textassay.generator.endpoint import EndpointModel, EndpointSettings
 
         generator = cls.__new__(cls)
         _Ready.__init__(generator)
@@ -1040,7 +1032,7 @@ def from_pretrained(folder: str | os.PathLike[str]) -> TextGenerator:
     Names such as ``pretrained:gpt2``, ``command:...``, ``openai:MODEL@URL?prompt=...`` and ``random-lstm:SEED`` are
     taken, too, as on the command line.
     """
-    from textassay.generator import load_generator
+    from textassay.generator.saved import load_generator
 
     name = os.fspath(folder)
     before, colon, after = name.partition(":")

@@ -16,83 +16,62 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation import FLOOR as FLOOR_PROBABILITY
-from textassay.approximation import N_SAMPLES, Approximation, choose_mode
-from textassay.approximation import approximate as approximate_corpus
-from textassay.comparison import (
-    FLOOR,
-    TRAIN,
-    Comparison,
-    EstimateStore,
-    Progress,
-    compare,
-    estimate_key,
-)
-from textassay.corpus import (
-    Corpus,
-    ParallelText,
-    TextForm,
-    TextOptions,
-    Texts,
-    as_texts,
-    corpora_from_texts,
-    docstring_sentences,
-    resolve_tokenizer,
-)
-from textassay.discriminator import Balance, Discriminator, MetaEvaluation, Prior, as_discriminator
-from textassay.discriminator import meta_evaluate as cross_fitted_meta_evaluation
+from textassay.approximation.approximation import FLOOR as FLOOR_PROBABILITY
+from textassay.approximation.approximation import N_SAMPLES, Approximation, choose_mode
+from textassay.approximation.approximation import approximate as approximate_corpus
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
+from textassay.comparison.measure import EstimateStore, Progress, estimate_key
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.corpus.parallel import ParallelText
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.discriminator.base import Discriminator
+from textassay.discriminator.catalog import as_discriminator
+from textassay.discriminator.meta_evaluator import Balance, MetaEvaluation
+from textassay.discriminator.meta_evaluator import meta_evaluate as cross_fitted_meta_evaluation
+from textassay.discriminator.prior import Prior
 from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
-from textassay.exposure import (
-    LONGEST,
-    Distance,
-    Exposure,
-    ExposureSettings,
-    Keep,
-    NotForTranslationError,
-    TranslationCurve,
-    check_not_translation,
-    choose_lengths,
-    measure_exposure,
-    translation_eb_c,
-)
-from textassay.generator import FIXED_VECTORS as FIXED
-from textassay.generator import Ends, NgramModel, ParameterCounts, Shaped, tokens_in
-from textassay.generator import blocks as cut_blocks
-from textassay.generator import parameter_counts as counts_by_shapes
+from textassay.exposure.bleu import NotForTranslationError, check_not_translation
+from textassay.exposure.distance import Distance
+from textassay.exposure.lengths import LONGEST, choose_lengths
+from textassay.exposure.measurement import Exposure, ExposureSettings, Keep, measure_exposure
+from textassay.exposure.translation import TranslationCurve, translation_eb_c
+from textassay.generator.base import tokens_in
+from textassay.generator.catalog import FIXED_VECTORS as FIXED
+from textassay.generator.catalog import ParameterCounts, Shaped
+from textassay.generator.catalog import parameter_counts as counts_by_shapes
+from textassay.generator.next_words import Ends
+from textassay.generator.ngram import NgramModel
+from textassay.generator.prefixes import blocks as cut_blocks
 from textassay.generators import TextGenerator, from_pretrained
-from textassay.human import Judgements, read_judgements, read_rating_columns
-from textassay.inspection import CHARACTERS, UNSPACED
-from textassay.meta_evaluation import (
+from textassay.human.files import read_judgements
+from textassay.human.judgements import Judgements
+from textassay.human.rating_columns import read_rating_columns
+from textassay.inspection.checks import CHARACTERS, UNSPACED
+from textassay.meta_evaluation.bench import Bench, World, parse_estimators, run_bench
+from textassay.meta_evaluation.compared import evaluations_of
+from textassay.meta_evaluation.damaged_values import Evaluator
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.gold import place_judgements, read_gold
+from textassay.meta_evaluation.judging import Judging, judge_evaluators
+from textassay.meta_evaluation.known_truth_pairs import (
     FIRST_TEST_SEED,
     LEARNT_NAMES,
-    N_ANSWERS,
     N_FOR_TRUTH,
-    NETWORKS,
     PAIR_NAMES,
-    PROMPTED_NAMES,
-    Bench,
-    Evaluation,
-    Evaluator,
-    Judging,
     KnownTruthPair,
-    ModelDiscrepancy,
-    Stress,
-    World,
-    evaluations_of,
-    exact_model_discrepancy,
-    judge_evaluators,
-    model_discrepancy,
-    neural_pairs,
-    parse_estimators,
-    place_judgements,
-    prompted_worlds,
-    read_gold,
-    run_bench,
-    run_stress,
 )
-from textassay.metric import CATALOG, Effort, MetricLike, default_metrics, parse_metrics
-from textassay.metric import exact_discrepancy as discrepancy_of_probabilities
+from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, exact_model_discrepancy, model_discrepancy
+from textassay.meta_evaluation.neural_pairs import NETWORKS, neural_pairs
+from textassay.meta_evaluation.prompted_worlds import N_ANSWERS, PROMPTED_NAMES, prompted_worlds
+from textassay.meta_evaluation.stress import Stress, run_stress
+from textassay.metric.base import Effort
+from textassay.metric.catalog import CATALOG, MetricLike, default_metrics, parse_metrics
+from textassay.metric.discrepancy import exact_discrepancy as discrepancy_of_probabilities
 from textassay.settings import Comparing
 
 Model = TextGenerator | str | os.PathLike[str]

@@ -12,13 +12,14 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from textassay.errors import OptionError, check_range
-from textassay.execution import MAX_WORKERS
+from textassay.execution.threads import MAX_WORKERS
 
 if TYPE_CHECKING:
-    from textassay.corpus import TextOptions
-    from textassay.discriminator import Prior as _Prior
-    from textassay.metric import Effort as _Effort
-    from textassay.metric import Metric, MetricLike
+    from textassay.corpus.corpus import TextOptions
+    from textassay.discriminator.prior import Prior as _Prior
+    from textassay.metric.base import Effort as _Effort
+    from textassay.metric.base import Metric
+    from textassay.metric.catalog import MetricLike
 
     _Metrics = Sequence[MetricLike]
     _Encoder: TypeAlias = Any  # objects of the library, which has a keyword of its own type for each
@@ -95,7 +96,7 @@ Independent = Annotated[
 Metrics = Annotated[
     _Metrics | None,
     Option("Such as 'dd,bleu(order=4)'; all of them by default.", "LIST", MEASURING),
-    Parse("textassay.metric:split_names"),
+    Parse("textassay.metric.catalog:split_names"),
 ]
 Effort = Annotated[
     _Effort,
@@ -121,7 +122,9 @@ Level = Annotated[
     Check("textassay.metric.base:check_level"),
 ]
 Device = Annotated[
-    str, Option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING), Check("textassay.execution:check_device")
+    str,
+    Option("Of networks: auto, cpu, cuda, cuda:N or mps.", "D", RUNNING),
+    Check("textassay.execution.threads:check_device"),
 ]
 Workers = Annotated[int | None, Option("Threads; all processors by default.", "N", RUNNING), Between(1, MAX_WORKERS)]
 Seed = Annotated[int, Option("Random seed: the same seed gives the same numbers.", "N", RUNNING), Between(0)]
@@ -164,7 +167,7 @@ class Computing:
     @contextmanager
     def computing(self) -> Iterator[None]:
         """Use the threads and the device inside the ``with`` block."""
-        from textassay.execution import default_workers, device, workers
+        from textassay.execution.threads import default_workers, device, workers
 
         with workers(default_workers() if self.workers is None else self.workers), device(self.device):
             yield
@@ -194,7 +197,7 @@ class Measuring(Reading, Computing):
 
     def of_dd(self, **learnt_from: Any) -> "Metric":
         """Return the metric with these settings; for `learnt_from`, what it sees besides, see `metric.dd`."""
-        from textassay.metric import dd
+        from textassay.metric.discrepancy import dd
 
         settings: dict[str, Any] = {
             "effort": self.effort,
@@ -225,8 +228,8 @@ class Comparing(Explaining):
 
     def of_metrics(self, *, has_features: bool = False) -> dict[str, Any]:
         """Return the settings of whichever metrics have them; raise for those that cannot go together."""
-        from textassay.embedding import resolve_encoder
-        from textassay.metric import check_effort
+        from textassay.embedding.store import resolve_encoder
+        from textassay.metric.base import check_effort
 
         if self.paper and self.n_folds != FOLDS:
             raise OptionError(f"paper has one split: leave folds out, got {self.folds}")
@@ -234,7 +237,7 @@ class Comparing(Explaining):
         if self.prior is not None:
             if self.paper:
                 raise OptionError("paper has no prior: leave one of them out")
-            from textassay.discriminator import check_prior  # loads the classifiers
+            from textassay.discriminator.prior import check_prior  # loads the classifiers
 
             check_prior(self.prior)
         if self.encoder is not None:
@@ -248,7 +251,7 @@ class Comparing(Explaining):
 
     def encoder_name(self, *, has_features: bool) -> str:
         """Return the name of the encoder, or of that which is taken by default."""
-        from textassay.embedding import DEFAULT_ENCODER
+        from textassay.embedding.store import DEFAULT_ENCODER
 
         if self.encoder is None:
             return "given" if has_features else DEFAULT_ENCODER

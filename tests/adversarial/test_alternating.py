@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from textassay.adversarial import Alternating, Phase, Player, discriminator_loss, generator_loss, train_in_rounds
+from textassay.adversarial.alternating import Alternating, discriminator_loss, generator_loss
+from textassay.adversarial.player import Player
+from textassay.adversarial.rounds import Phase, train_in_rounds
 from textassay.errors import InputError, OptionError
 
 REAL = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)

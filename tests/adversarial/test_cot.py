@@ -9,10 +9,17 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial import COT_PRESETS, ORACLE, VALID, Actions, CoT, CotRecipe, divergence, train_in_rounds
-from textassay.corpus import EOS, PAD, UNK, Corpus
+from textassay.adversarial.cot import CoT, divergence
+from textassay.adversarial.generator_training import ORACLE, VALID
+from textassay.adversarial.policy_gradient import Actions
+from textassay.adversarial.recipes import COT_PRESETS, CotRecipe
+from textassay.adversarial.rounds import train_in_rounds
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.generator import LstmModel, RandomLstm, SentenceNetwork
+from textassay.generator.lstm import LstmModel
+from textassay.generator.module import SentenceNetwork
+from textassay.generator.random_lstm import RandomLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)

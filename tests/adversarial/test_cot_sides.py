@@ -6,9 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.adversarial import VALID, Actions, CoT, CotRecipe, divergence
-from textassay.corpus import UNK, Corpus
-from textassay.generator import LstmModel
+from textassay.adversarial.cot import CoT, divergence
+from textassay.adversarial.generator_training import VALID
+from textassay.adversarial.policy_gradient import Actions
+from textassay.adversarial.recipes import CotRecipe
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
+from textassay.generator.lstm import LstmModel
 
 torch = pytest.importorskip("torch")
 

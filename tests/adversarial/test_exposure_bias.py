@@ -14,12 +14,19 @@ import pytest
 from scipy import stats
 from scipy.special import rel_entr
 
-from textassay.adversarial import Phase, RankGan, RankGanRecipe, ScratchGan, ScratchGanRecipe, train_in_rounds
-from textassay.corpus import Corpus
-from textassay.execution import workers
-from textassay.exposure import eb_c, measure_runs
-from textassay.generator import LanguageModel, LstmModel, RandomLstm, TiedLstm
-from textassay.training import Recipe, single_threaded
+from textassay.adversarial.rankgan import RankGan
+from textassay.adversarial.recipes import RankGanRecipe, ScratchGanRecipe
+from textassay.adversarial.rounds import Phase, train_in_rounds
+from textassay.adversarial.scratchgan import ScratchGan
+from textassay.corpus.corpus import Corpus
+from textassay.execution.threads import workers
+from textassay.exposure.bias import eb_c, measure_runs
+from textassay.generator.base import LanguageModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.tied_lstm import TiedLstm
+from textassay.training.backend import single_threaded
+from textassay.training.recipe import Recipe
 
 WORDS, LENGTH, WIDTH = 50, 10, 32
 N_SEQUENCES = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from textassay.adversarial import annealed, gumbel_max, gumbel_noise, gumbel_softmax
+from textassay.adversarial.gumbelgan import annealed, gumbel_max, gumbel_noise, gumbel_softmax
 from textassay.errors import OptionError
 
 torch = pytest.importorskip("torch")

@@ -9,12 +9,15 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from textassay.adversarial import Actions, GumbelGan, GumbelGanRecipe, Phase, train_in_rounds
-from textassay.adversarial.policy_gradient import log_probs_of
-from textassay.corpus import EOS, PAD, Corpus
+from textassay.adversarial.gumbelgan import GumbelGan
+from textassay.adversarial.policy_gradient import Actions, log_probs_of
+from textassay.adversarial.recipes import GumbelGanRecipe
+from textassay.adversarial.rounds import Phase, train_in_rounds
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD
 from textassay.errors import InputError, OptionError
-from textassay.generator import LstmModel
-from textassay.training import Recipe
+from textassay.generator.lstm import LstmModel
+from textassay.training.recipe import Recipe
 
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10
 RECIPE = GumbelGanRecipe(rounds=3, pretraining_rounds=1, iterations=2, batch_size=16, dimension=4, width=6)

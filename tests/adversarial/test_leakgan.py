@@ -7,21 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from textassay.adversarial import (
-    VALID,
-    Actions,
-    Collapse,
-    LeakGan,
-    LeakGanRecipe,
-    Phase,
-    goal_agreement,
-    intrinsic_rewards,
-    rank_rescaled,
-    train_in_rounds,
-)
-from textassay.corpus import EOS, PAD, UNK, Corpus
+from textassay.adversarial.generator_training import VALID
+from textassay.adversarial.leakgan import LeakGan, goal_agreement, intrinsic_rewards, rank_rescaled
+from textassay.adversarial.policy_gradient import Actions
+from textassay.adversarial.recipes import LeakGanRecipe
+from textassay.adversarial.rounds import Collapse, Phase, train_in_rounds
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
-from textassay.generator import LeakGanModel, drawn_corpus
+from textassay.generator.base import drawn_corpus
+from textassay.generator.leakgan import LeakGanModel
 
 TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
 RECIPE = LeakGanRecipe(

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from textassay.adversarial import leave_one_out, policy_loss
+from textassay.adversarial.policy_gradient import leave_one_out, policy_loss
 
 REWARDS = torch.tensor([1.0, 3.5], dtype=torch.float64)
 

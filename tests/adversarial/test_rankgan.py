@@ -8,24 +8,16 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial import (
-    ORACLE,
-    RANKGAN_PRESETS,
-    Phase,
-    RankGan,
-    RankGanRecipe,
-    features,
-    log_rank_of,
-    log_ranks,
-    ranker_loss,
-    train_in_rounds,
-)
-from textassay.adversarial.recipes import FILTERS
-from textassay.corpus import Corpus
+from textassay.adversarial.generator_training import ORACLE
+from textassay.adversarial.rankgan import RankGan, features, log_rank_of, log_ranks, ranker_loss
+from textassay.adversarial.recipes import FILTERS, RANKGAN_PRESETS, RankGanRecipe
+from textassay.adversarial.rounds import Phase, train_in_rounds
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.execution import workers
-from textassay.generator import LstmModel, RandomLstm
-from textassay.training import Recipe
+from textassay.execution.threads import workers
+from textassay.generator.lstm import LstmModel
+from textassay.generator.random_lstm import RandomLstm
+from textassay.training.recipe import Recipe
 
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10
 RECIPE = RankGanRecipe(

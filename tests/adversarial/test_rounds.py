@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from textassay.adversarial import Collapse, Phase, RoundsHistory, train_in_rounds
+from textassay.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
 from textassay.errors import InputError, OptionError
 
 PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 5))

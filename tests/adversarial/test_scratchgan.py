@@ -10,22 +10,15 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial import (
-    SCRATCHGAN_PRESETS,
-    VALID,
-    Actions,
-    ScratchGan,
-    ScratchGanRecipe,
-    StepDiscriminator,
-    policy_loss,
-    returns_of,
-    step_loss,
-    step_rewards,
-    train_in_rounds,
-)
-from textassay.corpus import Corpus
+from textassay.adversarial.generator_training import VALID
+from textassay.adversarial.policy_gradient import Actions, policy_loss
+from textassay.adversarial.recipes import SCRATCHGAN_PRESETS, ScratchGanRecipe
+from textassay.adversarial.rounds import train_in_rounds
+from textassay.adversarial.scratchgan import ScratchGan, StepDiscriminator, returns_of, step_loss, step_rewards
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator import TiedLstm, begun
+from textassay.generator.module import begun
+from textassay.generator.tied_lstm import TiedLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
 RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)

@@ -9,12 +9,18 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from textassay.adversarial import ORACLE, VALID, Actions, Phase, SeqGan, SeqGanRecipe, policy_loss, train_in_rounds
-from textassay.corpus import EOS, PAD, UNK, Corpus
+from textassay.adversarial.generator_training import ORACLE, VALID
+from textassay.adversarial.policy_gradient import Actions, policy_loss
+from textassay.adversarial.recipes import SeqGanRecipe
+from textassay.adversarial.rounds import Phase, train_in_rounds
+from textassay.adversarial.seqgan import SeqGan
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
-from textassay.execution import workers
-from textassay.generator import LstmModel, RandomLstm
-from textassay.training import Recipe
+from textassay.execution.threads import workers
+from textassay.generator.lstm import LstmModel
+from textassay.generator.random_lstm import RandomLstm
+from textassay.training.recipe import Recipe
 
 LIMIT = 3
 TEXTS = ["a b", "a", "b b a", "", "a a b", "b"] * 10

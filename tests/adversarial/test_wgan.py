@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.adversarial import WGAN_PRESETS, WganRecipe, WganTraining, train_wgan
-from textassay.corpus import Corpus
+from textassay.adversarial.recipes import WGAN_PRESETS, WganRecipe
+from textassay.adversarial.wgan import WganTraining, train_wgan
+from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.generator import NoiseGru
+from textassay.generator.noise_gru import NoiseGru
 
 torch = pytest.importorskip("torch")
 

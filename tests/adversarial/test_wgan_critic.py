@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from textassay.adversarial import WganCritic, critic_loss, gradient_norms, gradient_penalty
-from textassay.generator import begun
+from textassay.adversarial.wgan import WganCritic, critic_loss, gradient_norms, gradient_penalty
+from textassay.generator.module import begun
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from textassay.adversarial import Curriculum, TextWindows, helped, left_padded
-from textassay.corpus import EOS, Corpus
+from textassay.adversarial.recipes import Curriculum
+from textassay.adversarial.wgan import TextWindows, helped, left_padded
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
 from textassay.errors import InputError, OptionError
 
 torch = pytest.importorskip("torch")

@@ -6,10 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
-from textassay.generator import LstmModel, NgramModel
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK, Vocabulary
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.generator.lstm import LstmModel
+from textassay.generator.ngram import NgramModel
 from textassay.seeding import stream
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 

@@ -9,25 +9,21 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from textassay.approximation import (
-    Approximation,
-    SoftmaxStepper,
-    approximate,
-    as_window_stepper,
-    choose_mode,
-    multinomial_costs,
-    next_token_probs,
-    one_hot_costs,
-    reference_log_probs,
-    reference_windows,
-    second_order_bits,
-    sizes_below,
-    steppable,
-)
-from textassay.corpus import EOS, UNK, Corpus, TextForm
+from textassay.approximation import steppable
+from textassay.approximation.approximation import Approximation, approximate, choose_mode
+from textassay.approximation.count_cost import second_order_bits
+from textassay.approximation.next_token_probs import next_token_probs, reference_log_probs
+from textassay.approximation.reference_windows import reference_windows
+from textassay.approximation.steppable import SoftmaxStepper, as_window_stepper
+from textassay.approximation.token_counts import multinomial_costs, one_hot_costs, sizes_below
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK
+from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, UnavailableError
-from textassay.generator import Ends, LstmModel, NgramModel
-from textassay.training import Recipe
+from textassay.generator.lstm import LstmModel
+from textassay.generator.next_words import Ends
+from textassay.generator.ngram import NgramModel
+from textassay.training.recipe import Recipe
 
 from .conftest import Noisy, Uniform
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.approximation import hoeffding_bound, samples_needed
+from textassay.approximation.bound import hoeffding_bound, samples_needed
 from textassay.errors import OptionError
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import exp1
 
-from textassay.approximation import (
+from textassay.approximation.count_cost import (
     check_floor,
     expected_bias_bits,
     harmonic_bits,

@@ -3,19 +3,15 @@
 import numpy as np
 import pytest
 
-from textassay.approximation import (
-    Mode,
-    SoftmaxStepper,
-    approximate,
-    check_samples,
-    log_slope,
-    reference_windows,
-    rule_curve,
-    rule_of_draws,
-)
-from textassay.corpus import Corpus, TextForm
+from textassay.approximation.approximation import approximate
+from textassay.approximation.reference_windows import reference_windows
+from textassay.approximation.steppable import SoftmaxStepper
+from textassay.approximation.stopping_rule import check_samples, log_slope, rule_curve, rule_of_draws
+from textassay.approximation.token_counts import Mode
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.errors import OptionError
-from textassay.generator import LstmModel
+from textassay.generator.lstm import LstmModel
 
 from .conftest import Noisy, Uniform
 

@@ -6,8 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.approximation import multinomial_costs, one_hot_costs, reference_windows, token_counts
-from textassay.corpus import UNK, TextForm, Vocabulary
+from textassay.approximation import token_counts
+from textassay.approximation.reference_windows import reference_windows
+from textassay.approximation.token_counts import multinomial_costs, one_hot_costs
+from textassay.corpus.encoding import UNK, Vocabulary
+from textassay.corpus.text_form import TextForm
 
 
 class Known:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import TextForm
-from textassay.generator import NoiseGru, load_model, save_model
+from textassay.corpus.text_form import TextForm
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.saved import load_model, save_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

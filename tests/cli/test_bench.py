@@ -16,9 +16,9 @@ import pytest
 from made_up import sentences
 from tabled import toy
 from textassay.cli.bench import parse_seeds
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.meta_evaluation import KnownTruthPair
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

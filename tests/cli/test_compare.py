@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.comparison import Comparison
+from textassay.comparison.comparison import Comparison
 
 Run = Callable[..., Any]
 QUICK = ("--metrics", "length,distinct-n(order=2)")

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import read_contexts, with_contexts
-from textassay.generator import CONDITIONAL, ContextModel, load_model
+from textassay.corpus.contexts import read_contexts, with_contexts
+from textassay.generator.conditional import ContextModel
+from textassay.generator.saved import load_model
+from textassay.generator.settings import CONDITIONAL
 
 Run = Callable[..., Any]
 CONTEXTUAL = ("att2seq", "c2s", "gc2s")

@@ -26,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Compare]:
         options.append(given)
         return 0
 
-    monkeypatch.setattr("textassay.corpus.docstring_sentences", lambda: SENTENCES)
+    monkeypatch.setattr("textassay.corpus.docstrings.docstring_sentences", lambda: SENTENCES)
     monkeypatch.setattr(Compare, "run", record)
     return options
 
@@ -95,7 +95,7 @@ def test_the_option_reaches_the_texts(asked: list[Compare], tmp_path: Path) -> N
     assert len(Path(asked[0].real).read_text("utf-8").splitlines()) == 80  # all there are
     more = [f"{text} again ." for text in SENTENCES] + SENTENCES
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("textassay.corpus.docstring_sentences", lambda: more)
+        patch.setattr("textassay.corpus.docstrings.docstring_sentences", lambda: more)
         assert Demo(out=tmp_path, sentences=100, quiet=True).run() == 0
     for file in (asked[1].real, *(one.partition("=")[2] for one in asked[1].generators or ())):
         assert len(Path(file).read_text("utf-8").splitlines()) == 100

@@ -10,9 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from textassay.corpus import ParallelText, learn_joint_form
-from textassay.generator import make_generator, save_model
-from textassay.human import Study, load_study, read_judgements
+from textassay.corpus.parallel import ParallelText, learn_joint_form
+from textassay.generator.catalog import make_generator
+from textassay.generator.saved import save_model
+from textassay.human.files import read_judgements
+from textassay.human.study import Study, load_study
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import read_side_columns
-from textassay.generator import load_model
+from textassay.corpus.number_files import read_side_columns
+from textassay.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

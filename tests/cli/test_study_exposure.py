@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.study import Contest, Network
-from textassay.study.exposure_bias import EXPOSURE_SCALES, TEXTS
 from textassay.study.exposure_bias import published as exposure_scales
+from textassay.study.exposure_bias.measures import TEXTS
+from textassay.study.exposure_bias.published import EXPOSURE_SCALES
+from textassay.study.presets import Contest, Network
 
 NAME = ("study", "exposure-bias")
 

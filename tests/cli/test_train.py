@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.generator import load_model
-from textassay.monitoring import TextMonitor
-from textassay.report import slug
-from textassay.training import Processes
+from textassay.generator.saved import load_model
+from textassay.monitoring.monitor import TextMonitor
+from textassay.report.words import slug
+from textassay.training.processes import Processes
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from textassay.generator import ScheduledSampling, load_model
+from textassay.generator.saved import load_model
+from textassay.generator.scheduled_sampling import ScheduledSampling
 
 pytest.importorskip("torch")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from textassay.adversarial import (
+from textassay.adversarial.recipes import (
     CotRecipe,
     GumbelGanRecipe,
     LeakGanRecipe,
@@ -19,8 +19,8 @@ from textassay.adversarial import (
 )
 from textassay.cli.groups import MODELS
 from textassay.cli.train_models import command
-from textassay.generator import KINDS, kind_of
-from textassay.training import DecayRecipe, Recipe
+from textassay.generator.catalog import KINDS, kind_of
+from textassay.training.recipe import DecayRecipe, Recipe
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from textassay.corpus import cut_windows
-from textassay.generator import load_model
+from textassay.corpus.windows import cut_windows
+from textassay.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

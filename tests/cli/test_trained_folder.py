@@ -10,9 +10,10 @@ import pytest
 
 from textassay.cli.train import Train
 from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
-from textassay.corpus import TextForm
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError
-from textassay.generator import NgramModel, save_model
+from textassay.generator.ngram import NgramModel
+from textassay.generator.saved import save_model
 from textassay.storage import write_files
 
 

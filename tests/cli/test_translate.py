@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import TextForm
+from textassay.corpus.text_form import TextForm
 
 pytest.importorskip("torch")
 pytest.importorskip("tokenizers")

@@ -5,18 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.comparison import (
-    FLOOR,
-    TRAIN,
-    Result,
-    pair_differences,
-    rank_intervals,
-    train_differs,
-    unequal_sizes,
-    unlike_clusters,
-)
+from textassay.comparison.caveats import train_differs, unequal_sizes, unlike_clusters
+from textassay.comparison.comparison import FLOOR, TRAIN, Result
+from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.inspection import HELDOUT
+from textassay.inspection.finding import HELDOUT
 
 
 def estimate(value: float, *, width: float = 0.02, n: int = 100, **details: Any) -> Estimate:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.comparison import attach_columns
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.comparison.columns import attach_columns
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import InputError, OptionError
 
 CORPORA = corpora_from_texts({"(real)": ["a b", "c", "d"], "lstm": ["a", "b"]})

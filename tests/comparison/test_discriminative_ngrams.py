@@ -3,8 +3,8 @@
 import numpy as np
 
 from made_up import sentences
-from textassay.comparison import NgramLists, find_discriminative_ngrams
-from textassay.corpus import corpora_from_texts
+from textassay.comparison.discriminative_ngrams import NgramLists, find_discriminative_ngrams
+from textassay.corpus.corpus import corpora_from_texts
 
 
 def _find(real: list[str], generated: list[str], top: int = 20) -> NgramLists:

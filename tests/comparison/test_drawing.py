@@ -12,7 +12,11 @@ import pytest
 
 import textassay as ta
 from made_up import sentences
-from textassay.comparison import Comparison, Draw, compare, draw_all, is_source, names_model
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.draw import Draw
+from textassay.comparison.drawing import draw_all
+from textassay.comparison.run import compare
+from textassay.comparison.sources import is_source, names_model
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generators import External, Ngram, from_pretrained
 

@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison import EstimateStore, Explanation, compare, explain, explain_generators, learning_curve
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import LogisticDiscriminator
+from textassay.comparison.explain import explain, explain_generators
+from textassay.comparison.explanation import Explanation
+from textassay.comparison.learning_curve import learning_curve
+from textassay.comparison.measure import EstimateStore
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.inspection import Examined
-from textassay.metric import dd
+from textassay.inspection.dependence import Examined
+from textassay.metric.discrepancy import dd
 from textassay.settings import Measuring
 
 REAL, FAR = sentences(600, 1), sentences(500, 3, shift=0.6)

@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binom
 
 from layouts import chains, layout
-from textassay.comparison import Comparison, PairDifference, compare
+from textassay.comparison.comparison import Comparison, PairDifference
+from textassay.comparison.run import compare
 
 N = 200
 Sides = tuple[list[str], dict[str, list[str]]]  # real text, and that of each generator

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison import FLAT, Rise, learning_curve
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.comparison.explanation import FLAT
+from textassay.comparison.learning_curve import Rise, learning_curve
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError
 from textassay.settings import Measuring
 

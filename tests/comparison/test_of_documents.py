@@ -4,9 +4,9 @@ import pytest
 
 import textassay as ta
 from textassay.comparison.prefix_curve import prefix_lengths
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.metric import DEFAULT_METRICS, default_metrics
+from textassay.metric.catalog import DEFAULT_METRICS, default_metrics
 from textassay.seeding import stream
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from textassay.comparison import FLOOR, PairDifference, Result, pair_differences, rank_intervals
+from textassay.comparison.comparison import FLOOR, PairDifference, Result
+from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.estimate import Better, Estimate, Evidence, Signature
 
 

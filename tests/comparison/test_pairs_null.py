@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from made_up import sentences
-from textassay.comparison import compare
+from textassay.comparison.run import compare
 
 METRICS = ("bleu(order=2)", "self-bleu(order=2)", "distinct-n(order=2)", "length", "vocabulary(of=tokens)")
 N_RUNS = 100

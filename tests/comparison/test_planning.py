@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison import MARGINS, Pilot, PilotGenerator, Plan, compare, pilot_of, plan, run_pilot
-from textassay.corpus import corpora_from_texts
+from textassay.comparison.planning import MARGINS, Pilot, PilotGenerator, Plan, pilot_of, plan, run_pilot
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import InputError, OptionError
-from textassay.metric import dd
+from textassay.metric.discrepancy import dd
 from textassay.settings import Measuring
 
 REAL = sentences(500, 1)

@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison import (
-    Explanation,
-    LengthBin,
-    PrefixPoint,
-    explain,
-    first_tokens,
-    half_length,
-    prefix_curve,
-    prefix_lengths,
-)
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import GRID, LogisticDiscriminator
+from textassay.comparison.explain import explain
+from textassay.comparison.explanation import Explanation, LengthBin, PrefixPoint
+from textassay.comparison.prefix_curve import first_tokens, half_length, prefix_curve, prefix_lengths
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.logistic import GRID, LogisticDiscriminator
 from textassay.errors import TooFewSentencesError
-from textassay.metric import dd
+from textassay.metric.discrepancy import dd
 
 
 def _corpora(real: list[str], generated: list[str], **settings: str) -> tuple[Corpus, Corpus]:

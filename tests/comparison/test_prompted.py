@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.comparison import FLOOR, Comparison, compare
-from textassay.corpus import halves_within
+from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison.run import compare
+from textassay.corpus.split import halves_within
 from textassay.errors import OptionError
-from textassay.report import comparison_document, document_files
+from textassay.report.comparison import comparison_document
+from textassay.report.files import document_files
 
 WORDS = [f"w{number}" for number in range(200)]
 

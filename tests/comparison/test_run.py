@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison import FLOOR, TRAIN, Comparison, compare
-from textassay.corpus import Corpus
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.inspection import HELDOUT
-from textassay.metric import dd, discrepancy
+from textassay.inspection.finding import HELDOUT
+from textassay.metric import discrepancy
+from textassay.metric.discrepancy import dd
 
 REAL = sentences(600, 1)
 GENERATED = {

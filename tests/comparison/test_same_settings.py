@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison import check_same_comparison, compare
-from textassay.corpus import corpora_from_texts
+from textassay.comparison.measure import check_same_comparison
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import InputError
 
 REAL, FAR, NEAR = sentences(40, 1), sentences(40, 2, shift=0.9), sentences(40, 3)

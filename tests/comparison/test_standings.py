@@ -7,7 +7,9 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison, make_measured
-from textassay.comparison import FLOOR, Comparison, Rank, Standings, compare
+from textassay.comparison.comparison import FLOOR, Comparison, Rank
+from textassay.comparison.run import compare
+from textassay.comparison.standings import Standings
 
 
 def test_order_best_and_pairs_agree_with_the_table() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.comparison import EstimateStore, estimate_key
+from textassay.comparison.measure import EstimateStore, estimate_key
 from textassay.errors import OutputError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
 

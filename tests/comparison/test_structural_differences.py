@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from textassay.comparison import Explanation
-from textassay.comparison.explanation import StructuralDifference
+from textassay.comparison.explanation import Explanation, StructuralDifference
 from textassay.comparison.structural_differences import structural_differences
-from textassay.corpus import corpora_from_texts
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.report.explanation import structure_statement
-from textassay.resampling import newcombe_interval
+from textassay.resampling.proportion import newcombe_interval
 from textassay.seeding import stream
 
 _LISTS = ("more_generated", "more_real", "lengths", "positions", "most_generated", "most_lifelike", "mistaken", "curve")

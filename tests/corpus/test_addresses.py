@@ -13,15 +13,11 @@ from pyarrow import parquet
 
 import s3_server
 from textassay.addresses import is_address
-from textassay.corpus import (
-    Source,
-    as_texts,
-    input_limits,
-    read_contexts,
-    read_features,
-    read_side_columns,
-    read_texts,
-)
+from textassay.corpus.contexts import read_contexts
+from textassay.corpus.limits import input_limits
+from textassay.corpus.number_files import read_features, read_side_columns
+from textassay.corpus.source import Source
+from textassay.corpus.texts import as_texts, read_texts
 from textassay.errors import InputError, MissingExtraError
 
 fsspec = pytest.importorskip("fsspec")

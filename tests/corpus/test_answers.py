@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textassay.corpus import CUT_OFF, as_texts, corpora_from_texts, read_texts
+from textassay.corpus.corpus import CUT_OFF, corpora_from_texts
+from textassay.corpus.texts import as_texts, read_texts
 from textassay.errors import InputError
 
 QUESTION = {"role": "user", "content": "Why?"}

@@ -19,7 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_st
 
-from textassay.corpus import Corpus, GrowingArray, array_files, drop_pages, new_array
+from textassay.corpus import array_files
+from textassay.corpus.array_files import GrowingArray, drop_pages, new_array
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OutputError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from textassay.corpus import read_texts
+from textassay.corpus.texts import read_texts
 from textassay.errors import EmptyCorpusError, InputError
 
 arrow = pytest.importorskip("pyarrow")

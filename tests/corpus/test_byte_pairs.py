@@ -11,18 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import (
-    BYTE_LETTERS,
-    MIN_SIZE,
-    BytePairs,
-    Corpus,
-    byte_pairs,
-    join_tokens,
-    learn_byte_pairs,
-    truncate,
-)
+from textassay.corpus import byte_pairs
+from textassay.corpus.byte_pairs import MIN_SIZE, BytePairs, learn_byte_pairs
+from textassay.corpus.corpus import Corpus, truncate
+from textassay.corpus.tokenizer import BYTE_LETTERS, join_tokens
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
-from textassay.generator import n_characters
+from textassay.generator.likelihood import n_characters
 
 pytest.importorskip("tokenizers")
 

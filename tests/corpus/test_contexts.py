@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import (
+from textassay.corpus.contexts import (
     OTHER,
-    Corpus,
     context_numbers,
     context_places,
     contexts_text,
@@ -18,6 +17,7 @@ from textassay.corpus import (
     review_contexts,
     with_contexts,
 )
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 
 

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, PackedTexts, Vocabulary, as_texts, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
+from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.texts import as_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 SENTENCES = ["the cat sat .", "", "a dog", "the end"]

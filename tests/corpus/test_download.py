@@ -10,7 +10,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from textassay.corpus import read_texts
+from textassay.corpus.texts import read_texts
 from textassay.errors import InputError
 
 requests_seen: list[str] = []

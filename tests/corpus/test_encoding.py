@@ -9,16 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import (
-    TOKENIZERS,
-    Corpus,
-    Interner,
-    PackedTexts,
-    Unit,
-    corpora_from_texts,
-    encoding,
-    resolve_tokenizer,
-)
+from textassay.corpus import encoding
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Interner, Unit
+from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.tokenizer import TOKENIZERS, resolve_tokenizer
 from textassay.corpus.white_space import count_words
 from textassay.errors import InputError, OptionError
 

@@ -6,14 +6,9 @@ import numpy as np
 import pytest
 
 import textassay
-from textassay.corpus import (
-    Corpus,
-    array_files,
-    corpora_from_texts,
-    encoding,
-    kept_texts,
-    no_texts_of_refused_input,
-)
+from textassay.corpus import array_files, encoding
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
 from textassay.errors import InputError, OptionError, OutputError
 
 REAL = [f"wörd{number % 70} a b" for number in range(500)]

@@ -13,8 +13,14 @@ import pytest
 from babel import Locale
 
 import textassay as ta
-from textassay.corpus import Corpus, SpacingWarning, corpora_from_texts, resolve_tokenizer
-from textassay.metric import bleu, distinct_n, length, measure, vocabulary, zipf
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.tokenizer import SpacingWarning, resolve_tokenizer
+from textassay.metric.base import measure
+from textassay.metric.bleu import bleu
+from textassay.metric.diversity import distinct_n
+from textassay.metric.length import length
+from textassay.metric.vocabulary import vocabulary
+from textassay.metric.zipf import zipf
 
 N, N_WORDS = 200, 40
 STOPS = {

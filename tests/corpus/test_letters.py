@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, TextForm, corpora_from_texts, is_unspaced, join_tokens, resolve_tokenizer
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.letters import is_unspaced
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import join_tokens, resolve_tokenizer
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.generator import n_characters
+from textassay.generator.likelihood import n_characters
 
 LETTERS = {
     "我昨天用iPhone、很好。": ["我", "昨", "天", "用", "iPhone", "、", "很", "好", "。"],

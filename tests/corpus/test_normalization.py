@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, corpora_from_texts, normalize, truncate
+from textassay.corpus.corpus import Corpus, corpora_from_texts, truncate
+from textassay.corpus.normalization import normalize
 from textassay.errors import OptionError
 
 CASES = {

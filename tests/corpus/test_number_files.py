@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import read_features, read_side_columns
+from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.errors import InputError
 
 REAL, GENERATED = [-1.5, -2.0, -3.25], [-4.0, -0.5]

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, PackedTexts, array_files, as_texts, corpora_from_texts, packed_texts
-from textassay.corpus.packed_texts import TextPacker
+from textassay.corpus import array_files, packed_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.packed_texts import PackedTexts, TextPacker
+from textassay.corpus.texts import as_texts
 
 any_text = st.text(st.characters(exclude_categories=()) | st.sampled_from("\ud83d\ude00é漢\n"), max_size=12)
 any_texts = st.lists(any_text, max_size=12)

@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import ParallelText, TextForm, held_out_pairs, learn_joint_form, read_texts
+from textassay.corpus.parallel import ParallelText, held_out_pairs, learn_joint_form
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 
 

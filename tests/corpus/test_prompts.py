@@ -7,7 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from textassay.corpus import Corpus, PackedTexts, TextFile, as_texts, corpora_from_texts, input_limits, read_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.limits import input_limits
+from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.texts import TextFile, as_texts, read_texts
 from textassay.errors import InputError, OptionError
 
 ROWS = [

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import input_limits, read_texts
 from textassay.corpus import source as source_module
+from textassay.corpus.limits import input_limits
+from textassay.corpus.texts import read_texts
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
 SENTENCES = (

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import corpora_from_texts, learn_attributes, read_reviews, with_contexts
+from textassay.corpus.contexts import learn_attributes, with_contexts
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.corpus.reviews import read_reviews
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 Row = tuple[str, str, str]  # text, product, user

@@ -4,18 +4,12 @@ import warnings
 
 import pytest
 
-from textassay.corpus import (
-    Corpus,
-    Spacing,
-    SpacingWarning,
-    TextForm,
-    check_tokenizer,
-    corpora_from_texts,
-    resolve_tokenizer,
-    tokenize_mixed,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.letters import tokenize_mixed
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import Spacing, SpacingWarning, check_tokenizer, resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.monitoring import TextMonitor
+from textassay.monitoring.monitor import TextMonitor
 from unspaced import HAN, HANGUL, KANA, LATIN, THAI, chains, sentences, words
 
 N = 60

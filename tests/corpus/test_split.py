@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import contiguous_split, fold_numbers, halves, nested_fractions, random_split, split_last
+from textassay.corpus.split import contiguous_split, fold_numbers, halves, nested_fractions, random_split, split_last
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.seeding import stream
 

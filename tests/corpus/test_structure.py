@@ -2,7 +2,8 @@
 
 import pytest
 
-from textassay.corpus import STRUCTURES, Corpus, check_unit, count_structures, unit_of
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import STRUCTURES, check_unit, count_structures, unit_of
 from textassay.errors import OptionError
 
 DOCUMENT = """\
@@ -82,7 +83,7 @@ def test_units_that_cannot_be() -> None:
     """An unknown unit, and documents whose line breaks were lost."""
     with pytest.raises(OptionError, match="unknown unit 'page'; valid: auto, document, sentence"):
         check_unit("page")
-    from textassay.corpus import truncate
+    from textassay.corpus.corpus import truncate
 
     cut = truncate(Corpus.from_texts(["a b\nc d\ne"] * 3, tokenizer="whitespace"), 3)
     assert unit_of(cut) == "sentence"

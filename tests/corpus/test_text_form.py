@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import TOKENIZERS, UNK, TextForm, join_tokens, read_texts
+from textassay.corpus.encoding import UNK
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import read_texts
+from textassay.corpus.tokenizer import TOKENIZERS, join_tokens
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 TEXTS = ["The cat sat", "the cat ran", "a dog , the cat", ""]

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from textassay.corpus import Corpus, TextFile, as_texts, choose_column, is_stream, number_groups
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.records import choose_column
+from textassay.corpus.texts import TextFile, as_texts, is_stream, number_groups
 from textassay.errors import InputError, OptionError
 
 SENTENCES = ("a b", "", "c")

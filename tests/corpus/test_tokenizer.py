@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from textassay.corpus import Corpus, resolve_tokenizer, tokenize_13a, tokenize_words
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import resolve_tokenizer, tokenize_13a, tokenize_words
 from textassay.errors import OptionError
 
 # sacrebleu 2.6.0

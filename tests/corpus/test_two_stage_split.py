@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import two_stage_split
+from textassay.corpus.two_stage_split import two_stage_split
 from textassay.errors import OptionError, TooFewSentencesError
 
 SIZES = {f"g{number}": 32_500 for number in range(11)} | {"google": 6_680}

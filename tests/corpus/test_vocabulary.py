@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Corpus, Vocabulary, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import OptionError
 
 

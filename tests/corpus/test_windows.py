@@ -2,7 +2,8 @@
 
 import pytest
 
-from textassay.corpus import Corpus, cut_windows
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.windows import cut_windows
 from textassay.errors import OptionError, TooFewSentencesError
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from textassay.discriminator import balanced_accuracy, blended_out_of_fold, fit_blend, log_odds
+from textassay.discriminator.base import balanced_accuracy
+from textassay.discriminator.family import blended_out_of_fold, fit_blend, log_odds
 
 
 def odds(n: int, seed: int, shifts: tuple[float, ...]) -> np.ndarray:

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import BoostedTreesDiscriminator, CrossFit, boosted_trees, cross_fit
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import boosted_trees
+from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
+from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.errors import OptionError, UnavailableError
-from textassay.execution import parallel_map, workers
+from textassay.execution.threads import parallel_map, workers
 
 
 def sentences(n: int, step: int, seed: int) -> list[str]:

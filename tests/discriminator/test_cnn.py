@@ -8,26 +8,17 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    FAST,
-    N_PADS,
-    PAD,
-    PAPER,
-    RARE,
-    CnnDiscriminator,
-    CnnNetwork,
-    Pair,
-    Sentences,
-    WordRows,
-    balanced_accuracy,
-    balanced_cross_entropy,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.cnn import FAST, PAPER, CnnDiscriminator
+from textassay.discriminator.network import N_PADS, PAD, RARE, Sentences, WordRows
+from textassay.discriminator.networks import CnnNetwork
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import parallel_map, workers
-from textassay.generator import begun
-from textassay.metric import dd, parse_metric
-from textassay.training import Recipe
+from textassay.execution.threads import parallel_map, workers
+from textassay.generator.module import begun
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

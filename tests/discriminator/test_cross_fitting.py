@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import FamilyDiscriminator, Pair, choose_threshold, cross_fit
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.family import FamilyDiscriminator
+from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
-from textassay.execution import workers
+from textassay.execution.threads import workers
 
 
 @dataclass

@@ -9,27 +9,24 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    BLEND,
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import catalog
+from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
+from textassay.discriminator.catalog import (
     DISCRIMINATORS,
     FAMILIES,
-    Discriminator,
-    FamilyDiscriminator,
-    LogisticDiscriminator,
     Member,
-    Pair,
-    balanced_accuracy,
-    catalog,
-    cross_fit,
     decided_by_size,
     family_sizes,
     make_discriminator,
     make_family,
     missing_members,
 )
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.family import BLEND, FamilyDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import device, workers
+from textassay.execution.threads import device, workers
 
 
 class Oracle:

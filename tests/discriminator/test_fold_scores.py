@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, roc_auc_score, roc_curve
 
-from textassay.discriminator import N_ROC_POINTS, roc_points
+from textassay.discriminator.fold_scores import N_ROC_POINTS, roc_points
 
 
 def _scores(n_real: int, n_generated: int, *, places: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import LogisticDiscriminator, balanced_accuracy, balanced_cross_entropy
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError
-from textassay.execution import parallel_map, workers
+from textassay.execution.threads import parallel_map, workers
 
 SPACE = ["A A", "A B", "B A", "B B"]
 P = np.array([0.25, 0.25, 0.25, 0.25])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from textassay.discriminator import MetaEvaluation, accuracy_table, clustered_interval, overall_accuracy
+from textassay.discriminator.meta_evaluator import MetaEvaluation, accuracy_table, clustered_interval, overall_accuracy
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Signature
 

@@ -10,27 +10,20 @@ import pytest
 from scipy.special import expit
 from scipy.stats import kendalltau
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    EVALUATORS,
-    Balance,
-    CnnDiscriminator,
-    Discriminator,
-    NaiveBayesDiscriminator,
-    Pair,
-    Parts,
-    RandomForestDiscriminator,
-    RecurrentDiscriminator,
-    balanced_cross_entropy,
-    make_discriminator,
-    meta_evaluate,
-    meta_evaluate_parts,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator, Pair, balanced_cross_entropy
+from textassay.discriminator.catalog import make_discriminator
+from textassay.discriminator.cnn import CnnDiscriminator
+from textassay.discriminator.meta_evaluator import Balance, Parts, meta_evaluate, meta_evaluate_parts
+from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
+from textassay.discriminator.random_forest import RandomForestDiscriminator
+from textassay.discriminator.random_search import EVALUATORS
+from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import begun
-from textassay.human import read_mechanical_turk
-from textassay.training import Recipe
+from textassay.execution.threads import workers
+from textassay.generator.module import begun
+from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.training.recipe import Recipe
 
 SHORT = Recipe(8, patience=2, learning_rate=1e-2)
 NETWORKS: Mapping[str, Callable[[Recipe], Discriminator]] = {

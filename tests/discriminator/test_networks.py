@@ -7,18 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    Discriminator,
-    NgramNetworkDiscriminator,
-    Pair,
-    RecurrentDiscriminator,
-    TransformerDiscriminator,
-    balanced_accuracy,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
+from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
+from textassay.discriminator.recurrent import RecurrentDiscriminator
+from textassay.discriminator.transformer import TransformerDiscriminator
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import parallel_map, workers
-from textassay.training import Recipe
+from textassay.execution.threads import parallel_map, workers
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
-from textassay.discriminator import fit_logistic
+from textassay.discriminator.newton import fit_logistic
 
 
 def problem(n_rows: int = 300, n_features: int = 80, share: float = 0.3) -> tuple[csr_matrix, np.ndarray]:

@@ -10,17 +10,14 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from textassay.corpus import corpora_from_texts
-from textassay.discriminator import (
-    NaiveBayesDiscriminator,
-    Pair,
-    RandomForestDiscriminator,
-    SvmDiscriminator,
-    XgboostDiscriminator,
-    balanced_cross_entropy,
-)
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.discriminator.base import Pair, balanced_cross_entropy
+from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
+from textassay.discriminator.random_forest import RandomForestDiscriminator
+from textassay.discriminator.svm import SvmDiscriminator
+from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import parallel_map, workers
+from textassay.execution.threads import parallel_map, workers
 
 KINDS: dict[str, Any] = {
     "naive-bayes": NaiveBayesDiscriminator,

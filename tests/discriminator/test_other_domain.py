@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from textassay.corpus import corpora_from_texts
-from textassay.discriminator import LogisticDiscriminator, cross_fit
-from textassay.generator import ExternalCommand, Generator
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.generator.base import Generator
+from textassay.generator.external import ExternalCommand
 
 # A whole language model in a few lines, which knows nothing of textassay: bigrams of a file.
 STUB = """

@@ -5,8 +5,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tabled import corpus_of
-from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
-from textassay.discriminator import Discriminator, Pair, PlainLogistic
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
+from textassay.discriminator.base import Discriminator, Pair
+from textassay.discriminator.logistic import PlainLogistic
 from textassay.errors import OptionError
 
 VOCABULARY = Vocabulary([f"w{i}" for i in range(12)])

@@ -5,8 +5,10 @@ import pytest
 from scipy.special import expit
 from scipy.stats import norm
 
-from textassay.corpus import corpora_from_texts
-from textassay.discriminator import LogisticDiscriminator, cross_fit, cross_fitted_plug_in, plug_in
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.fold_scores import cross_fitted_plug_in, plug_in
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 
 

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import textassay as ta
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import BLEND, FamilyDiscriminator, check_prior, make_family, with_prior
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.catalog import make_family
+from textassay.discriminator.family import BLEND, FamilyDiscriminator
+from textassay.discriminator.prior import check_prior, with_prior
 from textassay.errors import MissingExtraError, OptionError
-from textassay.metric import dd, parse_metric
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd
 
 PRIOR = import_module("textassay.discriminator.prior")
 N = 600

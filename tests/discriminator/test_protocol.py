@@ -6,8 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import DISCRIMINATORS, Discriminator, Pair, cross_fit, make_discriminator
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator, Pair
+from textassay.discriminator.catalog import DISCRIMINATORS, make_discriminator
+from textassay.discriminator.cross_fitting import cross_fit
 from textassay.errors import MissingExtraError, OptionError
 
 SLOW = {"cnn-paper", "cnn-paper-120"}  # trains until it stops gaining

@@ -8,22 +8,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    DISCRIMINATORS,
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
+from textassay.discriminator.catalog import DISCRIMINATORS
+from textassay.discriminator.meta_evaluator import meta_evaluate
+from textassay.discriminator.random_search import (
     EVALUATORS,
     SPACES,
-    Discriminator,
     LogUniform,
     OneOf,
-    Pair,
     RandomSearchDiscriminator,
     SearchSpace,
-    balanced_accuracy,
-    meta_evaluate,
 )
 from textassay.errors import OptionError
-from textassay.execution import workers
+from textassay.execution.threads import workers
 
 
 class ByLength:

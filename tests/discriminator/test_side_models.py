@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import SideModels, TokenProbs
-from textassay.generator import NgramModel
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.side_models import SideModels, TokenProbs
+from textassay.generator.ngram import NgramModel
 
 
 def drawn(n: int, seed: int = 0) -> dict[str, Corpus]:

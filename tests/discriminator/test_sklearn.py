@@ -12,8 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import Discriminator, LogisticDiscriminator, SklearnDiscriminator
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator, SklearnDiscriminator
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import OptionError
 
 

@@ -7,24 +7,20 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
-from textassay.discriminator import (
-    CrossFit,
-    CrossValidated,
-    Discriminator,
-    LinearMargins,
-    Part,
-    Pool,
-    StackDiscriminator,
-    StackFeatures,
-    cross_fit,
-    dense_logistic_path,
-    fit_dense_logistic,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
+from textassay.discriminator.base import CrossValidated, Discriminator, Part, Pool
+from textassay.discriminator.cross_fitting import CrossFit, cross_fit
+from textassay.discriminator.dense_logistic import dense_logistic_path, fit_dense_logistic
+from textassay.discriminator.stack import LinearMargins, StackDiscriminator, StackFeatures
 from textassay.errors import OptionError, UnavailableError
-from textassay.execution import workers
-from textassay.metric import Effort, dd, parse_metric
-from textassay.ngram import SideCounts, SkipCounts, mark_ends
+from textassay.execution.threads import workers
+from textassay.metric.base import Effort
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.side_counts import SideCounts
+from textassay.ngram.skip_counts import SkipCounts
 
 WORDS = [f"w{number}" for number in range(60)]
 COMMON = 1 / np.arange(1, 61)

@@ -7,19 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from textassay.corpus import STRUCTURES, Corpus, TextUnit, corpora_from_texts
-from textassay.discriminator import (
-    Part,
-    Pool,
-    StackDiscriminator,
-    make_discriminator,
-    repeated_shares,
-    sentence_lengths,
-    with_structure,
-)
-from textassay.discriminator.structure import COLUMN, edges
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.structure import STRUCTURES, TextUnit
+from textassay.discriminator.base import Part, Pool
+from textassay.discriminator.catalog import make_discriminator
+from textassay.discriminator.stack import StackDiscriminator
+from textassay.discriminator.structure import COLUMN, edges, repeated_shares, sentence_lengths, with_structure
 from textassay.estimate import Estimate
-from textassay.metric import dd
+from textassay.metric.discrepancy import dd
 from textassay.seeding import stream
 
 _UNITS: tuple[TextUnit | None, ...] = (None, "sentence")

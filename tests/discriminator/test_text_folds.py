@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import corpora_from_texts
-from textassay.discriminator import stratified_folds, text_clusters
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.errors import OptionError
 
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from textassay.discriminator import balanced_accuracy, choose_threshold
+from textassay.discriminator.base import balanced_accuracy
+from textassay.discriminator.threshold import choose_threshold
 
 
 def test_well_calibrated_scores_keep_one_half() -> None:

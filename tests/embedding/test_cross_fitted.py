@@ -7,10 +7,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import CrossFittedEncoder, FloatArray, LatentSemanticEncoder, PrecomputedEncoder, folds_of
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.base import FloatArray
+from textassay.embedding.cross_fitted import CrossFittedEncoder, folds_of
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
+from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import workers
+from textassay.execution.threads import workers
 
 CORPORA = corpora_from_texts({"real": sentences(600, 1), "other": sentences(600, 2)})
 

@@ -11,8 +11,10 @@ import pytest
 import endpoint_server as faults
 import textassay as ta
 from endpoint_server import KEY, MODEL, Endpoint, serving
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder, endpoint_encoder, feature_store, features, fit_encoder, resolve_encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
+from textassay.embedding.endpoint import endpoint_encoder
+from textassay.embedding.store import feature_store, features, fit_encoder, resolve_encoder
 from textassay.endpoints import EndpointError
 from textassay.errors import OptionError
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import LatentSemanticEncoder
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import workers
+from textassay.execution.threads import workers
 
 FloatArray = npt.NDArray[np.float64]
 

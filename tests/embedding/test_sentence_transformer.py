@@ -9,21 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
-from textassay.embedding import (
-    FeatureStore,
-    FittedSentenceTransformer,
-    SentenceTransformerEncoder,
-    content_hash,
-    feature_store,
-    features,
-    fit_encoder,
-    resolve_encoder,
-)
+from textassay.corpus.corpus import Corpus
 from textassay.embedding import sentence_transformer as module
+from textassay.embedding.model_files import content_hash
+from textassay.embedding.sentence_transformer import FittedSentenceTransformer, SentenceTransformerEncoder
+from textassay.embedding.store import FeatureStore, feature_store, features, fit_encoder, resolve_encoder
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.execution import device
-from textassay.metric import mauve
+from textassay.execution.threads import device
+from textassay.metric.mauve import mauve
 
 TEXTS = ["the cat sat", "a dog", "the cat sat", "", "b " * 20]
 

@@ -5,8 +5,8 @@ import numpy.typing as npt
 import pytest
 from scipy.sparse import csr_matrix, random_array
 
-from textassay.embedding import TermMatrix, times, top_directions
-from textassay.execution import workers
+from textassay.embedding.singular import TermMatrix, times, top_directions
+from textassay.execution.threads import workers
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -11,13 +11,13 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
-from textassay.embedding import (
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import FloatArray
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
+from textassay.embedding.precomputed import PrecomputedEncoder
+from textassay.embedding.store import (
     DEFAULT_ENCODER,
     FeatureStore,
-    FloatArray,
-    LatentSemanticEncoder,
-    PrecomputedEncoder,
     feature_store,
     features,
     fit_encoder,

@@ -5,14 +5,20 @@ import pytest
 
 from made_up import WORDS, sentences, shuffled
 from textassay import compare
-from textassay.corpus import EOS, Corpus, corpora_from_texts
-from textassay.embedding import DEFAULT_ENCODER, FloatArray, SurprisalEncoder, feature_store, resolve_encoder
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import EOS
 from textassay.embedding import surprisal as module
+from textassay.embedding.base import FloatArray
+from textassay.embedding.store import DEFAULT_ENCODER, feature_store, resolve_encoder
+from textassay.embedding.surprisal import SurprisalEncoder
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.generator import NgramModel
-from textassay.metric import fed, mauve, mmd, precision, recall
+from textassay.execution.threads import workers
+from textassay.generator.ngram import NgramModel
+from textassay.metric.frechet import fed
+from textassay.metric.mauve import mauve
+from textassay.metric.mmd import mmd
+from textassay.metric.precision_recall import precision, recall
 
 CORPORA = corpora_from_texts({"real": sentences(600, 1), "other": [*sentences(200, 2), "", "xyz xyz", "ba"]})
 

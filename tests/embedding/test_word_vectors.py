@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import Vocabulary
-from textassay.embedding import read_word_vectors, word_vector_size
+from textassay.corpus.encoding import Vocabulary
+from textassay.embedding.word_vectors import read_word_vectors, word_vector_size
 from textassay.errors import InputError
 
 

@@ -16,22 +16,16 @@ import pytest
 
 from made_up import sentences, shuffled
 from textassay.cli.main import main
-from textassay.comparison import compare
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import ClusterError, MissingExtraError, OptionError, TooFewSentencesError
-from textassay.execution import (
-    allowed_workers,
-    cluster,
-    default_workers,
-    device,
-    map_in_order,
-    map_parts,
-    map_tasks,
-    workers,
-)
-from textassay.meta_evaluation import parse_estimator, run_bench, run_stress
-from textassay.metric import declare_metric
-from textassay.study import Stage, Stages, Work
+from textassay.execution.cluster import cluster
+from textassay.execution.tasks import map_in_order, map_parts, map_tasks
+from textassay.execution.threads import allowed_workers, default_workers, device, workers
+from textassay.meta_evaluation.bench import parse_estimator, run_bench
+from textassay.meta_evaluation.stress import run_stress
+from textassay.metric.base import declare_metric
+from textassay.study.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
 pytestmark = [

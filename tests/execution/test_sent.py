@@ -14,23 +14,15 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison import compare
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import MissingExtraError, TooFewSentencesError
-from textassay.execution import (
-    allowed_workers,
-    default_workers,
-    map_in_order,
-    map_parts,
-    map_tasks,
-    on_cluster,
-    parallel_map,
-    workers,
-)
 from textassay.execution.cluster import RayCluster
-from textassay.execution.threads import CLUSTER
-from textassay.meta_evaluation import parse_estimator, run_bench, run_stress
-from textassay.study import Stage, Stages, Work
+from textassay.execution.tasks import map_in_order, map_parts, map_tasks
+from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, on_cluster, parallel_map, workers
+from textassay.meta_evaluation.bench import parse_estimator, run_bench
+from textassay.meta_evaluation.stress import run_stress
+from textassay.study.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from textassay.errors import MissingExtraError
-from textassay.execution import cluster, map_in_order, map_tasks, parallel_map, recorded_warnings, stream_tasks, workers
+from textassay.execution.cluster import cluster
+from textassay.execution.tasks import map_in_order, map_tasks, stream_tasks
+from textassay.execution.threads import parallel_map, recorded_warnings, workers
 
 
 def test_one_task_after_another_each_when_the_last_is_dealt_with() -> None:

@@ -11,7 +11,7 @@ import pytest
 import threadpoolctl
 
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import check_device, device, device_name, one_blas_thread, parallel_map, workers
+from textassay.execution.threads import check_device, device, device_name, one_blas_thread, parallel_map, workers
 
 EACH_THREAD = "test_every_thread_can_limit_the_linear_algebra"
 

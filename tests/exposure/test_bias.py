@@ -11,20 +11,14 @@ import numpy.typing as npt
 import pytest
 
 from next_word_table import NextWordTable, example_one, random_table
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.exposure import (
-    DISTANCES,
-    PrefixRun,
-    cgd_curve,
-    eb_c,
-    exact_cgd,
-    excess_error,
-    measure_run,
-    measure_runs,
-    summarised,
-)
-from textassay.generator import NgramModel
+from textassay.exposure.bias import cgd_curve, eb_c, excess_error, measure_runs
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.exact import exact_cgd
+from textassay.exposure.runs import PrefixRun, measure_run, summarised
+from textassay.generator.ngram import NgramModel
 
 FloatArray = npt.NDArray[np.float64]
 WORDS = Vocabulary(["x", "y", "z"])

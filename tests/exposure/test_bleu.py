@@ -10,9 +10,10 @@ import pytest
 
 from made_up import sentences
 from next_word_table import NextWordTable
-from textassay.corpus import EOS, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.exposure import (
+from textassay.exposure.bleu import (
     BleuRun,
     NotForTranslationError,
     continuation_scores,
@@ -20,8 +21,10 @@ from textassay.exposure import (
     eb_bleu_of_runs,
     measure_bleu_run,
 )
-from textassay.generator import NgramModel, PositionUnigram, unseen_halves
-from textassay.metric import bleu
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import unseen_halves
+from textassay.metric.bleu import bleu
 
 
 def _text(n: int, *, seed: int = 0, length: int = 12) -> Corpus:

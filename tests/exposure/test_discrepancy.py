@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from next_word_table import NextWordTable, random_table
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay.exposure import EbDd, eb_dd
-from textassay.generator import PositionUnigram, model_prefixes
+from textassay.exposure.discrepancy import EbDd, eb_dd
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import model_prefixes
 
 WORDS = Vocabulary("abcdef")
 

@@ -9,21 +9,20 @@ import numpy.typing as npt
 import pytest
 
 from next_word_table import NextWordTable, example_one, random_table
-from textassay.corpus import EOS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.execution import workers
-from textassay.exposure import COLUMNS, DISTANCES, exact_cgd, next_word_distances, row_distances, tensor_distances
-from textassay.generator import (
-    Ends,
-    LanguageModel,
-    LstmModel,
-    NgramModel,
-    PositionUnigram,
-    as_corpus,
-    data_prefixes,
-    random_prefixes,
-)
-from textassay.training import Recipe
+from textassay.execution.threads import workers
+from textassay.exposure.distance import DISTANCES, next_word_distances, tensor_distances
+from textassay.exposure.exact import exact_cgd
+from textassay.exposure.kernel import COLUMNS, row_distances
+from textassay.generator.base import LanguageModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.next_words import Ends, as_corpus
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import data_prefixes, random_prefixes
+from textassay.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]
 

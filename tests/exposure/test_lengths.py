@@ -2,9 +2,9 @@
 
 import pytest
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.exposure import choose_lengths
+from textassay.exposure.lengths import choose_lengths
 
 
 def _text(*lengths: int) -> Corpus:

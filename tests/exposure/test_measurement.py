@@ -9,22 +9,17 @@ import numpy as np
 import pytest
 
 from next_word_table import random_table
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay.exposure import (
-    Exposure,
-    ExposureSettings,
-    NotForTranslationError,
-    cgd_curve,
-    choose_lengths,
-    eb_bleu,
-    eb_c,
-    eb_dd,
-    excess_error,
-    measure_exposure,
-    measure_runs,
-)
-from textassay.generator import LanguageModel, NgramModel, model_prefixes
+from textassay.exposure.bias import cgd_curve, eb_c, excess_error, measure_runs
+from textassay.exposure.bleu import NotForTranslationError, eb_bleu
+from textassay.exposure.discrepancy import eb_dd
+from textassay.exposure.lengths import choose_lengths
+from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay.generator.base import LanguageModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.prefixes import model_prefixes
 
 WORDS = Vocabulary("abcdef")
 LENGTHS = (1, 3)

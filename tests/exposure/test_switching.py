@@ -7,12 +7,16 @@ import pytest
 from rich.console import Console
 
 from made_up import sentences
-from textassay.corpus import Corpus, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.exposure import SwitchedSample, switch_prefixes
-from textassay.generator import NgramModel
-from textassay.report import Document, print_document, switching_section, to_fragment
+from textassay.exposure.switching import SwitchedSample, switch_prefixes
+from textassay.generator.ngram import NgramModel
+from textassay.report.document import Document
+from textassay.report.exposure import switching_section
 from textassay.report.markdown import to_markdown
+from textassay.report.page import to_fragment
+from textassay.report.terminal import print_document
 
 KINDS = ("data", "shuffled", "model", "random", "corrupted:0.5")
 

@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
-from textassay.exposure import DISTANCES, cgd_curve, eb_c, measure_runs
-from textassay.generator import RandomLstm, make_generator
+from textassay.exposure.bias import cgd_curve, eb_c, measure_runs
+from textassay.exposure.distance import DISTANCES
+from textassay.generator.catalog import make_generator
+from textassay.generator.random_lstm import RandomLstm
 
 
 @pytest.mark.slow

@@ -7,10 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import Corpus, ParallelText, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
+from textassay.corpus.parallel import ParallelText
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.exposure import NotForTranslationError, check_not_translation, translation_eb_c
-from textassay.generator import make_generator
+from textassay.exposure.bleu import NotForTranslationError, check_not_translation
+from textassay.exposure.translation import translation_eb_c
+from textassay.generator.catalog import make_generator
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

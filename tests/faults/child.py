@@ -62,8 +62,8 @@ def _prepare(command: str) -> None:
         module = next(name for name in TIMED if command in name)
         import_module(module).time = _StoppedClock  # type: ignore[attr-defined]
     if command == "study":
-        from textassay.study import Network
-        from textassay.study.dd import SCALES, Scale
+        from textassay.study.dd.published import SCALES, Scale
+        from textassay.study.presets import Network
 
         tiny = Network("tiny")
         SCALES["micro"] = Scale(  # type: ignore[index]

@@ -137,7 +137,7 @@ def _leaves(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _write_texts(folder: Path, n_texts: int) -> None:
-    from textassay.corpus import docstring_sentences
+    from textassay.corpus.docstrings import docstring_sentences
 
     sentences = [text for text in docstring_sentences() if 3 <= len(text.split()) <= 30]
     if len(sentences) < 3 * n_texts:

@@ -131,7 +131,7 @@ class Scratch:
     number: int = field(default=0)
 
     def __post_init__(self) -> None:
-        from textassay.corpus import docstring_sentences
+        from textassay.corpus.docstrings import docstring_sentences
 
         sentences = [text for text in docstring_sentences() if 3 <= len(text.split()) <= 12]
         parts = {"real": sentences[:300], "generated": sentences[300:600], "other": sentences[600:900]}

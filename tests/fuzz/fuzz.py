@@ -201,7 +201,7 @@ class Trial:
 
 def read(target: Reader, folder: Path, content: bytes) -> bool:
     """Read one input as a file; return whether that was possible; raise `FaultError` where it breaks the promise."""
-    from textassay.corpus import input_limits
+    from textassay.corpus.limits import input_limits
     from textassay.errors import TextassayError
 
     for name, other in target.others.items():

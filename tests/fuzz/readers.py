@@ -33,7 +33,7 @@ def reader(kind: str) -> Reader:
 
 def _text(name: str, *seeds: bytes, **options: Any) -> Reader:
     def read(path: Path) -> object:
-        from textassay.corpus import read_texts
+        from textassay.corpus.texts import read_texts
 
         return read_texts(path, **options)
 
@@ -75,7 +75,7 @@ def _arrow_file() -> bytes:
 
 
 def _dataset(name: str) -> Reader:
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
 
     files = {
         "data.arrow": _arrow_file(),
@@ -92,13 +92,13 @@ def _saved_array(array: Any, **arrays: Any) -> bytes:
 
 
 def _features(name: str, *seeds: bytes) -> Reader:
-    from textassay.corpus import read_features
+    from textassay.corpus.number_files import read_features
 
     return Reader(name, lambda path: np.asarray(read_features(path)).sum(), seeds, {})
 
 
 def _columns(name: str, *seeds: bytes) -> Reader:
-    from textassay.corpus import read_side_columns
+    from textassay.corpus.number_files import read_side_columns
 
     return Reader(name, lambda path: read_side_columns(path, n_generated=2, n_real=3), seeds, {})
 
@@ -117,7 +117,7 @@ def _config() -> Reader:
 
 
 def _judgements(name: str, *seeds: bytes) -> Reader:
-    from textassay.human import read_judgements
+    from textassay.human.files import read_judgements
 
     return Reader(name, read_judgements, seeds, {})
 
@@ -141,7 +141,7 @@ def _ratings() -> bytes:
 
 def _results() -> Reader:
     import textassay
-    from textassay.report import comparison_markdown, read_comparison, to_json
+    from textassay.report.comparison import comparison_markdown, read_comparison, to_json
 
     real = [f"the cat {word} on mat {number}" for number in range(30) for word in ("sat", "lay")]
     comparison = textassay.compare({"a": real[:40], "b": real[10:50]}, real, metrics=["length", "distinct-n", "bleu"])
@@ -158,7 +158,7 @@ def _saved(name: str, save: Callable[[Path], None], read: Callable[[Path], objec
 
 def _sealed(saved: Reader) -> Reader:
     """Return the reader of a document behind its checksum, as somebody may write it by hand."""
-    from textassay.generator import document_checksum
+    from textassay.generator.saved import document_checksum
 
     def read(path: Path) -> object:
         with suppress(ValueError, KeyError, TypeError, RecursionError):
@@ -206,7 +206,7 @@ def _judge(name: str) -> Reader:
 
 def _pickle() -> Reader:
     """Return the judge's reader behind its checksum, as somebody may write it by hand."""
-    from textassay.discriminator import load_fitted, saved_checksum
+    from textassay.discriminator.saved import load_fitted, saved_checksum
 
     whole = _judge("discriminator.bin")
     first_line, _, objects = whole.seeds[0].partition(b"\n")
@@ -222,7 +222,7 @@ def _pickle() -> Reader:
 
 
 def _estimate(name: str) -> Reader:
-    from textassay.comparison import EstimateStore
+    from textassay.comparison.measure import EstimateStore
 
     def save(folder: Path) -> None:
         import textassay
@@ -242,7 +242,7 @@ def _estimate(name: str) -> Reader:
 def _checkpoint() -> Reader:
     import torch
 
-    from textassay.training import load_checkpoint, save_checkpoint
+    from textassay.training.checkpoint import load_checkpoint, save_checkpoint
 
     def save(folder: Path) -> None:
         tensors = {"weight": torch.arange(12.0).reshape(3, 4), "step": torch.tensor(3)}
@@ -252,7 +252,8 @@ def _checkpoint() -> Reader:
 
 
 def _study_file() -> Reader:
-    from textassay.human import build_study, load_study, save_study
+    from textassay.human.pages import build_study
+    from textassay.human.study import load_study, save_study
 
     def save(folder: Path) -> None:
         save_study(build_study(list(TEXTS), {"a": list(TEXTS)}, page_size=4, per_generator=4), folder)

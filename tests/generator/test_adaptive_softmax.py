@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.generator import AdaptiveSoftmax
+from textassay.generator.transformer_xl import AdaptiveSoftmax
 
 torch = pytest.importorskip("torch")
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from tabled import all_sentences, corpus_of, draws_fit
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay.generator import AsDrawn, NgramModel
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.ngram import NgramModel
 
 TEXT = corpus_of(["a b a", "b a", "a a b b a", "b", "a b"] * 3)
 EVERYTHING = all_sentences(("a", "b", "x", "<unk>"), 4)

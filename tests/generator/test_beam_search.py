@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import EOS, SOS
+from textassay.corpus.encoding import EOS, SOS
 from textassay.errors import InputError, OptionError
-from textassay.generator import Hypothesis, beam_search
+from textassay.generator.beam_search import Hypothesis, beam_search
 
 torch = pytest.importorskip("torch")
 

@@ -5,22 +5,14 @@ from typing import get_type_hints
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
-from textassay.discriminator import CnnNetwork
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.networks import CnnNetwork
 from textassay.errors import OptionError
-from textassay.generator import (
-    KINDS,
-    LstmModel,
-    NetworkLanguageModel,
-    ParameterCounts,
-    Shaped,
-    kind_of,
-    make_generator,
-    parameter_counts,
-    presets_of,
-    settings_of,
-    shaped,
-)
+from textassay.generator.catalog import KINDS, ParameterCounts, Shaped, kind_of, make_generator, parameter_counts
+from textassay.generator.lstm import LstmModel
+from textassay.generator.module import shaped
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.settings import presets_of, settings_of
 
 pytest.importorskip("torch")
 

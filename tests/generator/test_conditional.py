@@ -6,18 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import OTHER, Corpus, with_contexts
+from textassay.corpus.contexts import OTHER, with_contexts
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator import (
-    CONDITIONAL,
-    Att2SeqModel,
-    C2sModel,
-    ContextModel,
-    GatedC2sModel,
-    LstmModel,
-    make_generator,
-)
-from textassay.training import Recipe
+from textassay.generator.att2seq import Att2SeqModel
+from textassay.generator.c2s import C2sModel, GatedC2sModel
+from textassay.generator.catalog import make_generator
+from textassay.generator.conditional import ContextModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.settings import CONDITIONAL
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

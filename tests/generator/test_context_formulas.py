@@ -6,9 +6,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import EOS, OTHER, PAD, SOS, Corpus, with_contexts
-from textassay.generator import Att2SeqModel, C2sModel, ContextModel, GatedC2sModel
-from textassay.training import History
+from textassay.corpus.contexts import OTHER, with_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
+from textassay.generator.att2seq import Att2SeqModel
+from textassay.generator.c2s import C2sModel, GatedC2sModel
+from textassay.generator.conditional import ContextModel
+from textassay.training.history import History
 
 pytest.importorskip("torch")
 

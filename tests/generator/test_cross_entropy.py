@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from textassay.generator import cross_entropy, linear_cross_entropy
+from textassay.generator import cross_entropy
+from textassay.generator.cross_entropy import linear_cross_entropy
 
 torch = pytest.importorskip("torch")
 

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 from edited_models import model_document, write_model_document
-from textassay.corpus import Corpus, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError
-from textassay.generator import KINDS, load_generator, make_generator, save_model
-from textassay.training import History
+from textassay.generator.catalog import KINDS, make_generator
+from textassay.generator.saved import load_generator, save_model
+from textassay.training.history import History
 
 pytest.importorskip("torch")
 
@@ -250,7 +252,8 @@ def test_a_vocabulary_that_is_not_the_models(kind: str, copy: Callable[[str], Pa
 
     def with_tokens(changed: list[Any]) -> dict[str, Any]:
         """Return the document with other tokens and hashes that fit those which are left."""
-        from textassay.corpus import Vocabulary, resolve_tokenizer
+        from textassay.corpus.encoding import Vocabulary
+        from textassay.corpus.tokenizer import resolve_tokenizer
 
         digest = TextForm(resolve_tokenizer("whitespace"), Vocabulary(map(str, changed))).hash
         return {**document, "vocabulary": digest, "form": {**document["form"], "tokens": changed, "hash": digest}}

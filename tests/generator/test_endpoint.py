@@ -12,10 +12,10 @@ import pytest
 
 import endpoint_server as faults
 from endpoint_server import KEY, MODEL, Endpoint, serving
-from textassay.corpus import read_texts
+from textassay.corpus.texts import read_texts
 from textassay.endpoints import Client, Connection, EndpointError, about_tokens, settings_of
 from textassay.errors import InputError, OptionError
-from textassay.generator import Answer, EndpointModel, EndpointSettings, KeptAnswers
+from textassay.generator.endpoint import Answer, EndpointModel, EndpointSettings, KeptAnswers
 from textassay.generators import Endpoint as Generator
 from textassay.generators import from_pretrained
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator import ExternalCommand, ExternalFile, external
+from textassay.generator import external
+from textassay.generator.external import ExternalCommand, ExternalFile
 
 TEXTS = ["the cat sat", "a Dog", "", "the end"]
 PREFIX = Corpus.from_texts(["a"])

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.generator import FittedNetwork, Network
+from textassay.generator.fitted_network import FittedNetwork
+from textassay.generator.module import Network
 from textassay.generator.settings import Settings
 
 torch = pytest.importorskip("torch")

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import SOS, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SOS, Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.generator import Gpt2Model, make_generator, parameter_counts
-from textassay.training import Recipe
+from textassay.generator.catalog import make_generator, parameter_counts
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import textassay as ta
-from textassay.corpus import EOS, PAD, SOS
+from textassay.corpus.encoding import EOS, PAD, SOS
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
 from textassay.generators import Gpt2, Pretrained, from_pretrained
 
@@ -91,7 +92,7 @@ def test_transformers_opens_ours_with_the_same_logits(ours: tuple[Gpt2, Path]) -
 def test_transformers_makes_the_same_tokens(tokenizer: str, tmp_path: Path) -> None:
     from textassay.generator.gpt2_folder import tokenizer_files
 
-    form = ta.corpus.TextForm.learn(TEXTS, tokenizer=tokenizer)
+    form = TextForm.learn(TEXTS, tokenizer=tokenizer)
     files = {**tokenizer_files(form), "config.json": {"model_type": "gpt2"}}
     for name, document in files.items():
         (tmp_path / name).write_text(json.dumps(document), "utf-8")
@@ -105,8 +106,8 @@ def test_transformers_makes_the_same_tokens(tokenizer: str, tmp_path: Path) -> N
 def test_tokens_of_which_transformers_knows_no_rules_have_no_file(tmp_path: Path) -> None:
     from textassay.generator.gpt2_folder import tokenizer_files
 
-    assert tokenizer_files(ta.corpus.TextForm.learn(TEXTS, tokenizer="words")) == {}
-    assert tokenizer_files(ta.corpus.TextForm.learn(TEXTS, tokenizer="whitespace", lowercase=True)) == {}
+    assert tokenizer_files(TextForm.learn(TEXTS, tokenizer="words")) == {}
+    assert tokenizer_files(TextForm.learn(TEXTS, tokenizer="whitespace", lowercase=True)) == {}
 
 
 def test_a_folder_that_transformers_wrote_again_opens_with_its_weights(ours: tuple[Gpt2, Path], tmp_path: Path) -> None:

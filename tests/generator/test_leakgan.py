@@ -8,10 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import PAD, SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import PAD, SOS, Vocabulary
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.generator import LeakGanModel, load_model, save_model
-from textassay.training import History
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.saved import load_model, save_model
+from textassay.training.history import History
 
 torch = pytest.importorskip("torch")
 

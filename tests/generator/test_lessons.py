@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import EOS, Corpus
-from textassay.generator import LstmModel, ScheduledSampling
-from textassay.training import Recipe
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
+from textassay.generator.lstm import LstmModel
+from textassay.generator.scheduled_sampling import ScheduledSampling
+from textassay.training.recipe import Recipe
 
 pytest.importorskip("torch")
 

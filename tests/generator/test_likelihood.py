@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError
-from textassay.generator import (
-    LeaveOutModels,
-    Likelihood,
-    NgramModel,
-    bits,
-    choose_order,
-    likelihood,
-    n_characters,
-    perplexity,
-    sentence_nll,
-)
-from textassay.ngram import count_ngrams
+from textassay.generator.leave_out import LeaveOutModels, sentence_nll
+from textassay.generator.likelihood import Likelihood, bits, likelihood, n_characters, perplexity
+from textassay.generator.ngram import NgramModel
+from textassay.generator.order import choose_order
+from textassay.ngram.kneser_ney import count_ngrams
 
 
 def _uniform() -> NgramModel:

@@ -6,11 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import SOS, Corpus, TextForm, Vocabulary, resolve_tokenizer
-from textassay.discriminator import RecurrentDiscriminator
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SOS, Vocabulary
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.errors import OptionError
-from textassay.generator import LstmModel, load_model, make_generator, parameter_counts, save_model
-from textassay.training import Recipe
+from textassay.generator.catalog import make_generator, parameter_counts
+from textassay.generator.lstm import LstmModel
+from textassay.generator.saved import load_model, save_model
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

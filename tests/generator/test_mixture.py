@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from tabled import Tabled, all_sentences, corpus_of, draws_fit, toy
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.generator import Mixture, NgramModel, PositionUnigram
+from textassay.generator.mixture import Mixture
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

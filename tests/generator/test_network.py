@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import PAD, SOS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import PAD, SOS, UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
-from textassay.execution import parallel_map, workers
-from textassay.generator import NetworkLanguageModel, likelihood, make_generator, scoring
+from textassay.execution.threads import parallel_map, workers
+from textassay.generator import scoring
+from textassay.generator.catalog import make_generator
+from textassay.generator.likelihood import likelihood
+from textassay.generator.network import NetworkLanguageModel
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

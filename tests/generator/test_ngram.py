@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from textassay.corpus import EOS, UNK, Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import EOS, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.execution import workers
-from textassay.generator import LanguageModel, NgramModel, ngram
+from textassay.execution.threads import workers
+from textassay.generator import ngram
+from textassay.generator.base import LanguageModel
+from textassay.generator.ngram import NgramModel
 
 TEXTS = ["the cat sat", "the dog sat down", "a cat ran", "the dog ran", "a dog sat", "cats run", "the cat ran down"] * 3
 

@@ -5,11 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation import as_window_stepper, emits_distributions, has_softmax
-from textassay.corpus import EOS, PAD, SOS, Corpus, TextForm
+from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.execution import workers
-from textassay.generator import Feeds, NoiseGru, load_generator, load_model, save_model
+from textassay.execution.threads import workers
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.saved import load_generator, load_model, save_model
+from textassay.generator.settings import Feeds
 
 torch = pytest.importorskip("torch")
 

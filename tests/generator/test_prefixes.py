@@ -6,18 +6,19 @@ import pytest
 from scipy.stats import chisquare
 
 from next_word_table import NextWordTable, example_one
-from textassay.corpus import EOS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import (
-    Ends,
-    Gpt2Model,
-    LanguageModel,
-    LstmModel,
-    NgramModel,
-    PositionUnigram,
+from textassay.execution.threads import workers
+from textassay.generator.base import LanguageModel
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.generator.lstm import LstmModel
+from textassay.generator.next_words import Ends
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import (
     blocks,
-    continue_prefixes,
     corrupted,
     data_prefixes,
     model_prefixes,
@@ -25,7 +26,7 @@ from textassay.generator import (
     shuffled,
     unseen_halves,
 )
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 IntArray = npt.NDArray[np.int64]
 

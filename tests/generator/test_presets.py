@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from textassay.adversarial import (
+from textassay.adversarial.recipes import (
     COT_PRESETS,
     LEAKGAN_PRESETS,
     RANKGAN_PRESETS,
@@ -13,8 +13,8 @@ from textassay.adversarial import (
     SEQGAN_PRESETS,
     WGAN_PRESETS,
 )
-from textassay.discriminator import make_discriminator
-from textassay.generator import presets_of
+from textassay.discriminator.catalog import make_discriminator
+from textassay.generator.settings import presets_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "presets.md"
 

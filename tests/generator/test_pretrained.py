@@ -12,10 +12,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from textassay.corpus import EOS, PAD, SOS, UNK, Corpus, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS, UNK
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.execution import workers
-from textassay.generator import PretrainedModel, pretrained
+from textassay.execution.threads import workers
+from textassay.generator import pretrained
+from textassay.generator.pretrained import PretrainedModel
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

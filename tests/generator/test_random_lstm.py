@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator import NgramModel, RandomLstm, likelihood, load_model, make_generator, save_model
+from textassay.generator.catalog import make_generator
+from textassay.generator.likelihood import likelihood
+from textassay.generator.ngram import NgramModel
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.saved import load_model, save_model
 
 torch = pytest.importorskip("torch")
 

@@ -7,9 +7,13 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import chisquare
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay.generator import Choice, NetworkLanguageModel, make_generator, sampling
+from textassay.generator import sampling
+from textassay.generator.catalog import make_generator
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.sampling import Choice
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from edited_models import model_document, write_model_document
-from textassay.corpus import TextForm
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, OutputError
-from textassay.generator import (
-    LanguageModel,
-    NetworkLanguageModel,
-    WordShuffler,
-    load_model,
-    make_generator,
-    save_model,
-)
+from textassay.generator.base import LanguageModel
+from textassay.generator.catalog import make_generator
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.saved import load_model, save_model
+from textassay.generator.simple import WordShuffler
 from textassay.storage import host_name
 
 pytest.importorskip("torch")

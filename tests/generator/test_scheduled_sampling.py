@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
-from textassay.generator import LstmModel, SamplingSchedule, ScheduledSampling, make_generator, mixed, padded
-from textassay.training import Recipe
+from textassay.generator.catalog import make_generator
+from textassay.generator.lessons import padded
+from textassay.generator.lstm import LstmModel
+from textassay.generator.scheduled_sampling import SamplingSchedule, ScheduledSampling, mixed
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -5,7 +5,8 @@ import pytest
 
 from tabled import corpus_of, draws_fit
 from textassay.errors import OptionError
-from textassay.generator import AtTemperature, NgramModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.scored import AtTemperature
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-from textassay.generator import Copier, Generator, WordShuffler
+from textassay.generator.base import Generator
+from textassay.generator.simple import Copier, WordShuffler
 
 
 def _train(texts: list[str]) -> Corpus:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from textassay.corpus import Corpus
-from textassay.generator import make_generator
-from textassay.metric import distinct_n, self_bleu
+from textassay.corpus.corpus import Corpus
+from textassay.generator.catalog import make_generator
+from textassay.metric.diversity import distinct_n
+from textassay.metric.self_bleu import self_bleu
 
 pytest.importorskip("torch")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tabled import Tabled, corpus_of
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.generator import text_likelihood
+from textassay.generator.text_likelihood import text_likelihood
 
 VOCABULARY = Vocabulary(["aa", "b"])
 

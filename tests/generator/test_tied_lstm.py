@@ -6,10 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, TextForm, resolve_tokenizer
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.generator import TiedLstm, load_model, save_model
-from textassay.training import Recipe
+from textassay.generator.saved import load_model, save_model
+from textassay.generator.tied_lstm import TiedLstm
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

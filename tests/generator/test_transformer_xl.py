@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay.generator import TransformerXlModel, make_generator, parameter_counts, relative_attention_output, running
-from textassay.training import Processes, Recipe
+from textassay.generator.catalog import make_generator, parameter_counts
+from textassay.generator.transformer_xl import TransformerXlModel, relative_attention_output, running
+from textassay.training.processes import Processes
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:.*samples were cut")

@@ -8,20 +8,16 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, ParallelText, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.parallel import ParallelText
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.generator import (
-    TranslationModel,
-    TranslationNetwork,
-    begun,
-    load_model,
-    make_generator,
-    pair_batch,
-    save_model,
-    token_batches,
-    translate,
-)
-from textassay.metric import translation_bleu
+from textassay.generator.catalog import make_generator
+from textassay.generator.module import begun
+from textassay.generator.saved import load_model, save_model
+from textassay.generator.translation import TranslationModel, TranslationNetwork, pair_batch, token_batches
+from textassay.generator.translation_decoding import translate
+from textassay.metric.translation_bleu import translation_bleu
 
 torch = pytest.importorskip("torch")
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.errors import InputError, OptionError
-from textassay.generator import PREFIX_MODES, forced_prefixes
+from textassay.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
 
 REFERENCES = Corpus.from_texts(["a b c d", "a b c e f", "b c d", "d a", "c c c c", "b c d a", ""])
 

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from textassay.errors import OptionError
-from textassay.human import Study, StudyPage, Submission, accept, build_study, collect, failed_checks
+from textassay.human.acceptance import Submission, accept, collect, failed_checks
+from textassay.human.pages import build_study
+from textassay.human.study import Study, StudyPage
 
 
 def study_of(n_pages: int = 3) -> Study:

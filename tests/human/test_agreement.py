@@ -10,7 +10,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as peer_kappa
 
 from made_up_judgements import from_table, simulate
 from textassay.errors import InputError, OptionError
-from textassay.human import Level, agreements, fleiss_kappa, krippendorff_alpha, rater_correlation
+from textassay.human.agreement import Level, agreements, fleiss_kappa, krippendorff_alpha, rater_correlation
 
 # Fleiss 1971 as worked in textbooks: 10 subjects, 14 raters, 5 categories.
 TEXTBOOK = np.array(

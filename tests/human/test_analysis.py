@@ -10,7 +10,9 @@ import pytest
 
 from made_up_judgements import from_table, simulate
 from textassay.errors import InputError, OptionError
-from textassay.human import Comment, Judgements, analyse, read_mechanical_turk
+from textassay.human.analysis import analyse
+from textassay.human.judgements import Comment, Judgements
+from textassay.human.mechanical_turk import read_mechanical_turk
 
 
 def _document(judgements: Judgements, **settings: Any) -> dict[str, Any]:

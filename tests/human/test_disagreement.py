@@ -6,7 +6,8 @@ import pytest
 
 from made_up_judgements import from_table
 from textassay.errors import OptionError
-from textassay.human import judged_texts, most_disputed, most_misleading, read_mechanical_turk
+from textassay.human.disagreement import judged_texts, most_disputed, most_misleading
+from textassay.human.mechanical_turk import read_mechanical_turk
 
 SMALL = from_table(
     {

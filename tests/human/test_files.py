@@ -12,21 +12,14 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.human import (
-    Comment,
-    Item,
-    Judgements,
-    Study,
-    accept,
-    build_study,
-    collect,
-    html_form,
-    label_studio_files,
-    ratings_csv,
-    read_judgements,
-    read_ratings,
-    read_submissions,
-)
+from textassay.human.acceptance import accept, collect
+from textassay.human.files import read_judgements, read_submissions
+from textassay.human.html_form import html_form
+from textassay.human.judgements import Comment, Item, Judgements
+from textassay.human.label_studio import label_studio_files
+from textassay.human.pages import build_study
+from textassay.human.ratings_file import ratings_csv, read_ratings
+from textassay.human.study import Study
 
 NASTY = '</script><script>alert(1)</script>, "quoted"\n\u00e9 \U0001f600 ]]>'
 

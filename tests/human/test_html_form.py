@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from textassay.human import Study, accept, build_study, html_form, read_answers
+from textassay.human.acceptance import accept
+from textassay.human.answers_file import read_answers
+from textassay.human.html_form import html_form
+from textassay.human.pages import build_study
+from textassay.human.study import Study
 
 _SCRIPT = "document.title = 'run'"
 NASTY = f'</script><script>{_SCRIPT}</script><img src=x onerror="{_SCRIPT}"> "q", \u00e9 \U0001f600'

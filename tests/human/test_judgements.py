@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.human import Comment, Item, Judgements
+from textassay.human.judgements import Comment, Item, Judgements
 
 
 def made() -> Judgements:

@@ -13,18 +13,12 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.human import (
-    Study,
-    accept,
-    build_study,
-    collect,
-    escaped,
-    read_batch,
-    read_judgements,
-    read_mechanical_turk,
-    read_submissions,
-    turk_files,
-)
+from textassay.human.acceptance import accept, collect
+from textassay.human.files import read_judgements, read_submissions
+from textassay.human.mechanical_turk import read_batch, read_mechanical_turk
+from textassay.human.pages import build_study
+from textassay.human.study import Study
+from textassay.human.turk_template import escaped, turk_files
 
 NASTY = "<script>alert(\"\U0001f600\")</script> & \u00e9 ${review_1_text} 'x', a\nb"
 

@@ -13,38 +13,32 @@ import pytest
 from scipy import stats
 
 from made_up import sentences
-from textassay.corpus import PAD, SOS, UNK, Corpus, ParallelText, TextForm, learn_joint_form, truncate
+from textassay.corpus.corpus import Corpus, truncate
+from textassay.corpus.encoding import PAD, SOS, UNK
+from textassay.corpus.parallel import ParallelText, learn_joint_form
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator import NgramModel, make_generator
-from textassay.human import (
+from textassay.generator.catalog import make_generator
+from textassay.generator.ngram import NgramModel
+from textassay.human.acceptance import Submission, accept, collect
+from textassay.human.html_form import html_form
+from textassay.human.judgements import Item, Judgements
+from textassay.human.label_studio import label_studio_files
+from textassay.human.next_word import (
     END,
     INSIDE,
-    NONE_OF_THEM,
-    Item,
-    Judgements,
-    NextWordScore,
     Prefix,
-    Study,
-    StudyItem,
-    Submission,
-    accept,
     build_next_word,
     candidates_of,
-    collect,
     draw_prefixes,
     draw_translation_prefixes,
-    escaped,
-    html_form,
-    keys_of,
-    label_studio_files,
-    load_study,
     read_prefixes,
-    save_study,
-    score_next_word,
-    share_foreseen,
-    simulate_raters,
-    turk_files,
 )
+from textassay.human.next_word_score import NextWordScore, score_next_word
+from textassay.human.simulated_raters import share_foreseen, simulate_raters
+from textassay.human.study import NONE_OF_THEM, Study, StudyItem, load_study, save_study
+from textassay.human.terminal import keys_of
+from textassay.human.turk_template import escaped, turk_files
 
 WORDS = ("first", "second", "third", "fourth", "fifth")
 

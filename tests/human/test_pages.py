@@ -10,19 +10,8 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.human import (
-    CHECK_TEXT,
-    STUDY_FILE,
-    Study,
-    StudyItem,
-    StudyPage,
-    assign_generators,
-    build_study,
-    load_study,
-    save_study,
-    side_cues,
-    skipped_blanks,
-)
+from textassay.human.pages import CHECK_TEXT, assign_generators, build_study, side_cues, skipped_blanks
+from textassay.human.study import STUDY_FILE, Study, StudyItem, StudyPage, load_study, save_study
 
 REAL = [f"real {number}" for number in range(2_000)]
 GENERATED = {f"g{number}": [f"generated {number} {text}" for text in range(150)] for number in range(12)}

@@ -10,8 +10,8 @@ import pytest
 
 from made_up_judgements import from_table, simulate
 from textassay.errors import OptionError
-from textassay.human import Judgements, summarise_raters
-from textassay.human.raters import _chance_of_set, _pattern
+from textassay.human.judgements import Judgements
+from textassay.human.raters import _chance_of_set, _pattern, summarise_raters
 
 SMALL = from_table(
     {

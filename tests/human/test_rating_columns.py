@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from textassay import judge
-from textassay.corpus import csv_text
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError, OptionError
-from textassay.human import read_rating_columns
+from textassay.human.rating_columns import read_rating_columns
 
 TURK = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Input.system", "Answer.fluency", "Answer.sense")
 

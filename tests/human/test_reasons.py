@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from textassay.errors import InputError
-from textassay.human import Comment, code_comments, read_mechanical_turk, read_reasons
+from textassay.human.judgements import Comment
+from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.human.reasons import code_comments, read_reasons
 
 LABELLED = {
     "Awful grammar throughout.": {"grammar"},

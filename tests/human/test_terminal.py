@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from textassay.errors import InputError, OutputError
-from textassay.human import Study, StudyPage, TerminalSession, accept, build_study, judge_pages, read_answers
+from textassay.human.acceptance import accept
+from textassay.human.answers_file import read_answers
+from textassay.human.pages import build_study
+from textassay.human.study import Study, StudyPage
+from textassay.human.terminal import TerminalSession, judge_pages
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import pytest
 
 from made_up_judgements import from_table, simulate
 from textassay.errors import InputError, OptionError
-from textassay.human import Judgements, Ties, judgement_verdict, majority_verdict, read_mechanical_turk, usual_votes
+from textassay.human.judgements import Judgements
+from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.human.verdicts import Ties, judgement_verdict, majority_verdict, usual_votes
 
 # Specification, section 5.2: share judged fake by H1 and H2 (variant B), and texts with five votes.
 PUBLISHED = {

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import TextFile, read_texts
-from textassay.inspection import Finding, inspect
+from textassay.corpus.texts import TextFile, read_texts
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect
 
 PLAIN = [f"I can see {number} dogs, and I'm sorry that they bark." for number in range(400)]
 REFUSALS = [

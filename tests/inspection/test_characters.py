@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from textassay.corpus import corpora_from_texts
-from textassay.inspection import Finding, inspect
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect
 from unspaced import LATIN, chains, sentences, words
 
 N = 120

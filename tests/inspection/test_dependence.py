@@ -10,17 +10,12 @@ import pytest
 from scipy.stats import binom
 
 from layouts import INDEPENDENT, LAYOUTS, Layout, chains, data_sources, layout
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import InputError
-from textassay.inspection import (
-    Dependence,
-    Examined,
-    Finding,
-    Independence,
-    examine,
-    examine_real,
-    independent_units,
-)
+from textassay.inspection.dependence import Dependence, Examined, examine, independent_units
+from textassay.inspection.dependence_findings import Independence
+from textassay.inspection.finding import Finding
+from textassay.inspection.within import examine_real
 
 N = 400
 ACROSS, WITHIN, ROWS, RUNS, COPIES = "across sides", "within a side", "rows", "runs", "copies"

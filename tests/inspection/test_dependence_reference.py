@@ -5,7 +5,7 @@ import pytest
 
 from dependence_reference import cosines_of, reference, token_lists
 from layouts import INDEPENDENT, LAYOUTS, layout
-from textassay.corpus import corpora_from_texts
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.inspection.dependence import examine
 from textassay.inspection.nearest import Vectors
 

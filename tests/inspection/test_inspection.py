@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts, normalize, truncate
+from textassay.corpus.corpus import Corpus, corpora_from_texts, truncate
+from textassay.corpus.normalization import normalize
 from textassay.errors import EmptyCorpusError
-from textassay.inspection import Finding, inspect, inspect_corpus
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect, inspect_corpus
 
 Texts = list[str]
 

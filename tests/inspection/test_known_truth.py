@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom
 
 from layouts import LAYOUTS, SOURCES, Source, data_sources, layout
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.inspection import Examined, examine
-from textassay.metric import parse_metric
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.inspection.dependence import Examined, examine
+from textassay.metric.catalog import parse_metric
 
 N, N_DRAWS = 400, 50
 FIRST_SEED = 1000  # limits were chosen on smaller ones

@@ -2,8 +2,8 @@
 
 import pytest
 
-from textassay.comparison import compare
-from textassay.corpus import TextFile
+from textassay.comparison.run import compare
+from textassay.corpus.texts import TextFile
 from textassay.errors import InputError
 
 REAL = [f"answer number {n} goes here" for n in range(40)]

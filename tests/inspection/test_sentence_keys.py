@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.inspection import expected_repeats, n_distinct, occurs_elsewhere, occurs_in, sentence_keys
+from textassay.inspection.sentence_keys import expected_repeats, n_distinct, occurs_elsewhere, occurs_in, sentence_keys
 
 
 @given(st.lists(st.lists(st.sampled_from("ab"), max_size=5), min_size=1, max_size=30))

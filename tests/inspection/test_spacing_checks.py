@@ -2,8 +2,10 @@
 
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts, resolve_tokenizer
-from textassay.inspection import Finding, inspect
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect
 from unspaced import LATIN, chains, sentences, words
 
 N = 60

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
-from textassay.inspection import Trait, gap, marker_traits, severity_of, surfaces, token_traits
-from textassay.resampling import newcombe_interval
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
+from textassay.inspection.surface import Trait, gap, marker_traits, severity_of, surfaces, token_traits
+from textassay.resampling.proportion import newcombe_interval
 
 TRAITS = {
     "cat": Trait.LETTER,

@@ -9,12 +9,13 @@ import pytest
 
 from made_up import sentences
 from tabled import Tabled, corpus_of, toy
-from textassay.corpus import Corpus
-from textassay.discriminator import PlainLogistic
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.logistic import PlainLogistic
 from textassay.errors import InputError, OptionError
-from textassay.meta_evaluation import Bench, KnownTruthPair, known_truth_pairs, parse_estimator, run_bench
 from textassay.meta_evaluation import bench as bench_module
-from textassay.metric import dd
+from textassay.meta_evaluation.bench import Bench, parse_estimator, run_bench
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
+from textassay.metric.discrepancy import dd
 
 TEXT = corpus_of(sentences(300, 1))
 NAMES = ("identical-2", "order-2-of-4")

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from textassay.meta_evaluation import ALL, Bench, Row, nulls, summarize, tau_with_truth
-from textassay.meta_evaluation.bench import BenchCell
+from textassay.meta_evaluation.bench import Bench, BenchCell
+from textassay.meta_evaluation.bench_summary import ALL, Row, nulls, summarize, tau_with_truth
 
 CELL = BenchCell(
     estimator="plain",

@@ -6,8 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from textassay.comparison import Comparison, compare
-from textassay.meta_evaluation import evaluations_of
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.run import compare
+from textassay.meta_evaluation.compared import evaluations_of
 
 NAMES = ("a", "b", "c")
 METRICS = ["length", "bleu(order=2)", "self-bleu(order=2)"]

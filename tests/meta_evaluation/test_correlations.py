@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.meta_evaluation import (
-    CorrelationKind,
-    Evaluation,
+from textassay.meta_evaluation.correlation import CorrelationKind, correlation
+from textassay.meta_evaluation.correlations import (
     agreements,
-    correlation,
     correlation_matrix,
     draw_generators,
     draw_goodness,
@@ -16,7 +14,8 @@ from textassay.meta_evaluation import (
     row_correlations,
     text_draws,
 )
-from textassay.resampling import benjamini_hochberg, holm
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.resampling.multiplicity import benjamini_hochberg, holm
 
 KINDS: tuple[CorrelationKind, ...] = ("kendall", "spearman", "pearson")
 

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.meta_evaluation import CONTROL, DAMAGES, N_FEW, SOURCES, damage, obstacle, prepare_corpora
+from textassay.meta_evaluation.damage import CONTROL, DAMAGES, N_FEW, SOURCES, damage, obstacle, prepare_corpora
 
 N = 300
 STRENGTHS = (0.1, 0.2, 0.4, 0.8, 1.0)

@@ -8,7 +8,7 @@ import pytest
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.meta_evaluation import DamageCurve, adjust_all, judge_curve
+from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -19,12 +19,16 @@ from judges_tables import (
     TABLE_7,
     TABLE_8,
 )
-from textassay.corpus import corpora_from_texts
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
-from textassay.human import Item, Judgements, read_judgements
-from textassay.meta_evaluation import Evaluation, correlation_matrix, majority_agreement
-from textassay.metric import measure, parse_metric
+from textassay.human.files import read_judgements
+from textassay.human.judgements import Item, Judgements
+from textassay.meta_evaluation.correlations import correlation_matrix
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.majority_labels import majority_agreement
+from textassay.metric.base import measure
+from textassay.metric.catalog import parse_metric
 
 
 def _published() -> dict[str, Evaluation]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError
-from textassay.human import Item, Judgements
-from textassay.meta_evaluation import Evaluation, place_judgements, read_gold
+from textassay.human.judgements import Item, Judgements
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.gold import place_judgements, read_gold
 
 
 def test_an_order_in_words() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay.meta_evaluation import Evaluation, Judging, judge_evaluators
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import Judging, judge_evaluators
 
 NAMES = tuple(f"g{place}" for place in range(12))
 

@@ -9,8 +9,8 @@ import pytest
 
 from tabled import TOY_GENERATED, TOY_REAL, Tabled, corpus_of, toy
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.meta_evaluation import log_ratios, true_discrepancy, truth_from_log_ratios
-from textassay.metric import exact_discrepancy
+from textassay.meta_evaluation.known_truth import log_ratios, true_discrepancy, truth_from_log_ratios
+from textassay.metric.discrepancy import exact_discrepancy
 
 N = 20_000
 

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 from tabled import corpus_of, toy
-from textassay.corpus import Corpus
-from textassay.discriminator import PlainLogistic
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.logistic import PlainLogistic
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.meta_evaluation import LEARNT_NAMES, LOG_PROBS, PAIR_NAMES, KnownTruthPair, four_kinds, known_truth_pairs
-from textassay.metric import dd
+from textassay.meta_evaluation.known_truth_pairs import (
+    LEARNT_NAMES,
+    LOG_PROBS,
+    PAIR_NAMES,
+    KnownTruthPair,
+    four_kinds,
+    known_truth_pairs,
+)
+from textassay.metric.discrepancy import dd
 
 N = 600
 EQUAL = ("identical-2", "identical-4")

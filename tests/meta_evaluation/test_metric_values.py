@@ -5,16 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.comparison import Result, pair_differences
+from textassay.comparison.comparison import Result
+from textassay.comparison.pairs import pair_differences
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.meta_evaluation import (
-    BY_DISCREPANCY,
-    MetricValues,
-    gold_by_discrepancy,
-    gold_by_volume,
-    truth_from_log_ratios,
-)
+from textassay.meta_evaluation.gold_order import BY_DISCREPANCY, gold_by_discrepancy, gold_by_volume
+from textassay.meta_evaluation.known_truth import truth_from_log_ratios
+from textassay.meta_evaluation.metric_values import MetricValues
 
 
 def _estimate(seed: int, *, better: Better = "lower", shift: float = 0.0) -> Estimate:

@@ -5,8 +5,9 @@ import pytest
 
 from tabled import all_sentences, corpus_of
 from textassay.errors import OptionError
-from textassay.generator import AsDrawn, NgramModel
-from textassay.meta_evaluation import ModelDiscrepancy, exact_model_discrepancy, model_discrepancy
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.ngram import NgramModel
+from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, exact_model_discrepancy, model_discrepancy
 
 FIRST = corpus_of(["a b a", "b a c", "a a b", "b", "a c"] * 2)
 SECOND = corpus_of(["a b", "d a", "b b a", "a", "a a a"] * 2)

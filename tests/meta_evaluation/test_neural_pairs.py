@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
-from textassay.meta_evaluation import NETWORKS, neural_pairs
-from textassay.training import Recipe
+from textassay.meta_evaluation.neural_pairs import NETWORKS, neural_pairs
+from textassay.training.recipe import Recipe
 
 pytest.importorskip("torch")
 

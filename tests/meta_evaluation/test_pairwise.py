@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 
 from textassay.errors import InputError
-from textassay.meta_evaluation import (
-    Evaluation,
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.pairwise import (
     calls,
     pair_p_values,
     pairwise_accuracy,
     separation,
     soft_pairwise_accuracy,
 )
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 
 
 def _known(name: str, values: list[float]) -> Evaluation:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.meta_evaluation import PROMPTED_NAMES, parse_estimators, prompted_worlds
+from textassay.meta_evaluation.bench import parse_estimators
+from textassay.meta_evaluation.prompted_worlds import PROMPTED_NAMES, prompted_worlds
 from textassay.one_call import bench
 
 

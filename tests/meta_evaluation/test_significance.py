@@ -8,7 +8,9 @@ import pytest
 from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay.meta_evaluation import CorrelationKind, Evaluation, Swap, compare_correlations, correlation, williams_p
+from textassay.meta_evaluation.correlation import CorrelationKind, correlation
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.significance import Swap, compare_correlations, williams_p
 
 
 @pytest.mark.parametrize(

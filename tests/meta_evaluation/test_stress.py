@@ -9,21 +9,15 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Better, Estimate
-from textassay.execution import workers
-from textassay.meta_evaluation import (
-    CONTROL,
-    DAMAGES,
-    Evaluator,
-    Stress,
-    damaged_values,
-    draw_texts,
-    prepare_corpora,
-    run_stress,
-)
-from textassay.metric import bleu
+from textassay.execution.threads import workers
+from textassay.meta_evaluation import damaged_values
+from textassay.meta_evaluation.damage import CONTROL, DAMAGES, prepare_corpora
+from textassay.meta_evaluation.damaged_values import Evaluator, draw_texts
+from textassay.meta_evaluation.stress import Stress, run_stress
+from textassay.metric.bleu import bleu
 
 TEXTS = corpora_from_texts({"real": sentences(800, 1), "other": sentences(300, 2, shift=0.8)})
 REAL = TEXTS["real"]

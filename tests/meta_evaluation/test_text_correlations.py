@@ -7,7 +7,9 @@ import pytest
 from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay.meta_evaluation import CorrelationKind, Evaluation, text_correlation
+from textassay.meta_evaluation.correlation import CorrelationKind
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.text_correlations import text_correlation
 
 KINDS: tuple[CorrelationKind, ...] = ("kendall", "spearman", "pearson")
 SCIPY: dict[str, Any] = {"kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import workers
-from textassay.metric import bleu, closest_lengths, measure, score_sentences
-from textassay.ngram import match_references
-from textassay.resampling import assign_groups, jackknife_terms
+from textassay.execution.threads import workers
+from textassay.metric.base import measure
+from textassay.metric.bleu import bleu
+from textassay.metric.sentence_bleu import closest_lengths, score_sentences
+from textassay.ngram.matches import match_references
+from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 from unspaced import chains
 

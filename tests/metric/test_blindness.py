@@ -8,20 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from textassay.comparison import Result, pair_differences
-from textassay.corpus import Corpus, corpora_from_texts, resolve_tokenizer
-from textassay.discriminator import Pair
+from textassay.comparison.comparison import Result
+from textassay.comparison.pairs import pair_differences
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.discriminator.base import Pair
 from textassay.estimate import Estimate, Interval
-from textassay.metric import (
-    Answers,
-    alike_share,
-    at_least_guessing,
-    blindness,
-    dd,
-    guessing_variance,
-    unseen_shares,
-    variance_factor,
-)
+from textassay.metric.blindness import alike_share, blindness, guessing_variance, unseen_shares
+from textassay.metric.discrepancy import dd
+from textassay.metric.discrepancy_interval import Answers, at_least_guessing, variance_factor
 from unspaced import chains, single_tokens
 
 WHITESPACE = resolve_tokenizer("whitespace")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.metric import compression_ratio
-from textassay.resampling import jackknife_terms
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.metric.compression import compression_ratio
+from textassay.resampling.jackknife import jackknife_terms
 
 
 def test_it_is_what_gzip_makes_of_the_sorted_sentences() -> None:

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import PROMPTS, Corpus, corpora_from_texts, with_prompts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.prompts import PROMPTS, with_prompts
 from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.metric import conditional_dd, parse_metric
+from textassay.execution.threads import workers
+from textassay.metric.catalog import parse_metric
+from textassay.metric.conditional_discrepancy import conditional_dd
 
 N_WORDS = 300
 WORDS = [f"w{number}" for number in range(N_WORDS)]

@@ -12,13 +12,18 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import CrossFit, Pair
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair
+from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.metric import dd, dd_and_fits, exact_discrepancy, measure, parse_metric
-from textassay.resampling import ShareDifference, certified_lower_bound, choose_bound, newcombe_interval
+from textassay.execution.threads import workers
+from textassay.metric.base import measure
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd, dd_and_fits, exact_discrepancy
+from textassay.resampling.bounds import choose_bound
+from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
+from textassay.resampling.share_difference import ShareDifference
 from textassay.seeding import stream
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}

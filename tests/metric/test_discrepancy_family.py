@@ -8,22 +8,20 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison import cell_key, compare
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    BLEND,
-    Discriminator,
-    LogisticDiscriminator,
-    Member,
-    Pair,
-    catalog,
-    log_probs_column,
-    make_family,
-)
+from textassay.comparison.measure import cell_key
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator import catalog
+from textassay.discriminator.base import Discriminator, Pair, log_probs_column
+from textassay.discriminator.catalog import Member, make_family
+from textassay.discriminator.family import BLEND
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import workers
-from textassay.inspection import Examined
-from textassay.metric import Shared, dd, parse_metric
+from textassay.execution.threads import workers
+from textassay.inspection.dependence import Examined
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd
+from textassay.metric.sharing import Shared
 
 
 class Teller:

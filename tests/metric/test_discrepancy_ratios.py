@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from textassay.corpus import Corpus, docstring_sentences
-from textassay.generator import AtTemperature, NgramModel
-from textassay.meta_evaluation import KnownTruthPair
-from textassay.metric import dd
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.generator.ngram import NgramModel
+from textassay.generator.scored import AtTemperature
+from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
+from textassay.metric.discrepancy import dd
 
 DRAWS = 40
 CHANCE = 0.001  # that a test fails though all is well

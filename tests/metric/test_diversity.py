@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.metric import distinct_n, parse_metric
-from textassay.resampling import assign_groups
+from textassay.metric.catalog import parse_metric
+from textassay.metric.diversity import distinct_n
+from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=7).map(" ".join), min_size=1, max_size=8)

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import textassay as ta
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric import CATALOG, Shared, declare_metric, drawn_where_large, parse_metric, parse_metrics, precision
+from textassay.metric.base import declare_metric
+from textassay.metric.catalog import CATALOG, drawn_where_large, parse_metric, parse_metrics
+from textassay.metric.precision_recall import precision
+from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 
 DRAW = [

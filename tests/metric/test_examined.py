@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from layouts import INDEPENDENT, chains, layout
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.estimate import Estimate
-from textassay.inspection import examine
-from textassay.metric import Metric, measure, parse_metrics
+from textassay.inspection.dependence import examine
+from textassay.metric.base import Metric, measure
+from textassay.metric.catalog import parse_metrics
 
 N = 200
 METRICS = {metric.name: metric for metric in parse_metrics(["dd", "bleu(order=2)", "fed", "length"], effort="quick")}

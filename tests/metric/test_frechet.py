@@ -10,12 +10,15 @@ import numpy.typing as npt
 import pytest
 from scipy.linalg import sqrtm
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import FloatArray, features, fit_encoder
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.base import FloatArray
+from textassay.embedding.store import features, fit_encoder
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, UnavailableError
-from textassay.execution import workers
-from textassay.metric import Moments, fed, frechet_distance, moments, parse_metric
-from textassay.resampling import assign_groups, jackknife_terms
+from textassay.execution.threads import workers
+from textassay.metric.catalog import parse_metric
+from textassay.metric.frechet import fed, frechet_distance
+from textassay.metric.gaussian import Moments, moments
+from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.float64]

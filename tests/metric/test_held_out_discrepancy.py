@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import Pair, make_discriminator
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair
+from textassay.discriminator.catalog import make_discriminator
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.metric import held_out_dd
+from textassay.metric.held_out_discrepancy import held_out_dd
 
 
 class ByFirstWord:

@@ -8,11 +8,13 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import norm
 
-from textassay.comparison import attach_columns, compare
-from textassay.corpus import corpora_from_texts
+from textassay.comparison.columns import attach_columns
+from textassay.comparison.run import compare
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.metric import huse, parse_metric
+from textassay.metric.catalog import parse_metric
+from textassay.metric.huse import huse
 
 Array = npt.NDArray[np.float64]
 

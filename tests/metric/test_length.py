@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError
-from textassay.metric import length
+from textassay.metric.length import length
 
 LENGTHS = st.lists(st.integers(0, 9), min_size=1, max_size=12)
 

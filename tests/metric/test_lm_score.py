@@ -10,11 +10,18 @@ import numpy.typing as npt
 import pytest
 
 from made_up import WORDS, sentences, shuffled
-from textassay.corpus import Corpus, Vocabulary, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.generator import LanguageModel, LeaveOutModels, NgramModel, likelihood
-from textassay.metric import LIKELIER, Metric, Trained, lm_score, parse_metric, reverse_lm_score
+from textassay.generator.base import LanguageModel
+from textassay.generator.leave_out import LeaveOutModels
+from textassay.generator.likelihood import likelihood
+from textassay.generator.ngram import NgramModel
+from textassay.metric.base import Metric
+from textassay.metric.catalog import parse_metric
+from textassay.metric.lm_score import LIKELIER, Trained, lm_score
+from textassay.metric.reverse_lm_score import reverse_lm_score
 
 N = 300
 LM_SCORE = parse_metric("lm-score")

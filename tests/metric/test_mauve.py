@@ -10,21 +10,15 @@ import numpy.typing as npt
 import pytest
 from scipy.special import rel_entr
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.generator import NgramModel
-from textassay.metric import (
-    Effort,
-    clustering,
-    hierarchical_k_means,
-    k_means,
-    mauve,
-    principal_components,
-    row_hashes,
-    unit_rows,
-)
+from textassay.execution.threads import workers
+from textassay.generator.ngram import NgramModel
+from textassay.metric import clustering
+from textassay.metric.base import Effort
+from textassay.metric.clustering import hierarchical_k_means, k_means, principal_components, row_hashes, unit_rows
+from textassay.metric.mauve import mauve
 
 Array = npt.NDArray[np.float64]
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts, read_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.texts import read_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.metric import memorization
-from textassay.ngram import SuffixArray, match_pairs
+from textassay.metric.memorization import memorization
+from textassay.ngram.nearest import SuffixArray, match_pairs
 
 
 def _ngrams(tokens: list[str], order: int) -> Counter[tuple[str, ...]]:

@@ -9,12 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import Encoder, FloatArray, LatentSemanticEncoder
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.base import Encoder, FloatArray
+from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.metric import FeatureSums, Shared, cross_sums, mmd, orthogonal_frequencies, own_sums, parse_metric
+from textassay.execution.threads import workers
+from textassay.metric.catalog import parse_metric
+from textassay.metric.kernel_sums import FeatureSums, cross_sums, orthogonal_frequencies, own_sums
+from textassay.metric.mmd import mmd
+from textassay.metric.sharing import Shared
 
 Array = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.embedding import FloatArray
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.embedding.base import FloatArray
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import workers
-from textassay.metric import NearestReferences, nearest_references
+from textassay.execution.threads import workers
+from textassay.metric.nearest_references import NearestReferences, nearest_references
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6).map(" ".join), min_size=1, max_size=12)
 

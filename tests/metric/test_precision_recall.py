@@ -8,20 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.metric import (
-    coverage,
-    density,
-    neighbours,
-    parse_metric,
-    parts_of,
-    precision,
-    recall,
-)
-from textassay.resampling import assign_groups, jackknife_terms
+from textassay.execution.threads import workers
+from textassay.metric import neighbours
+from textassay.metric.catalog import parse_metric
+from textassay.metric.neighbours import parts_of
+from textassay.metric.precision_recall import coverage, density, precision, recall
+from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.float64]

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.metric import Shared, score_sentences, self_bleu
-from textassay.ngram import match_each_other
-from textassay.resampling import assign_groups, jackknife_terms
+from textassay.execution.threads import workers
+from textassay.metric.self_bleu import self_bleu
+from textassay.metric.sentence_bleu import score_sentences
+from textassay.metric.sharing import Shared
+from textassay.ngram.matches import match_each_other
+from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=2, max_size=8)

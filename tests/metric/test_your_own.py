@@ -11,10 +11,12 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.cli.main import main
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.metric import CATALOG, Computed, MetricFunction, Shared, compute_once, declare_metric, parse_metric
-from textassay.monitoring import TextMonitor
+from textassay.metric.base import Computed, MetricFunction, declare_metric
+from textassay.metric.catalog import CATALOG, parse_metric
+from textassay.metric.sharing import Shared, compute_once
+from textassay.monitoring.monitor import TextMonitor
 
 SOURCE = '''
 import textassay as ta

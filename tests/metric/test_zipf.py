@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.metric import zipf, zipf_exponent
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.metric.zipf import zipf, zipf_exponent
 
 
 def _draw(exponent: float, n_words: int, n_tokens: int, seed: int) -> Corpus:

@@ -7,10 +7,12 @@ import numpy as np
 import torch
 
 from made_up import sentences
-from textassay.corpus import Corpus
-from textassay.generator import LstmModel
-from textassay.monitoring import TextMonitor, loop_monitors
-from textassay.training import Recipe, train
+from textassay.corpus.corpus import Corpus
+from textassay.generator.lstm import LstmModel
+from textassay.monitoring.loop import loop_monitors
+from textassay.monitoring.monitor import TextMonitor
+from textassay.training.loop import train
+from textassay.training.recipe import Recipe
 
 WORDS = sorted({word for text in sentences(200, 1) for word in text.split()})
 

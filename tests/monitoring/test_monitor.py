@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
-from textassay.metric import DEFAULT_METRICS, measure, parse_metrics
-from textassay.monitoring import TextMonitor, own_random_state
+from textassay.metric.base import measure
+from textassay.metric.catalog import DEFAULT_METRICS, parse_metrics
+from textassay.monitoring.monitor import TextMonitor
+from textassay.monitoring.random_state import own_random_state
 
 REAL = sentences(60, 1)
 

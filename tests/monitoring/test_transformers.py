@@ -17,8 +17,8 @@ from transformers import (
 
 from made_up import sentences
 from textassay.errors import OptionError
-from textassay.monitoring import TextMonitor, sampler_of_tokenizer
-from textassay.monitoring.transformers import TransformersCallback
+from textassay.monitoring.monitor import TextMonitor
+from textassay.monitoring.transformers import TransformersCallback, sampler_of_tokenizer
 
 TEXTS = sentences(80, 1)
 

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from nltk.lm import KneserNeyInterpolated
 from nltk.lm.preprocessing import padded_everygram_pipeline
 
-from textassay.corpus import EOS, PAD, SOS, UNK, Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import EOS, PAD, SOS, UNK
 from textassay.errors import OptionError
-from textassay.ngram import DiscountKind, count_ngrams, estimate_discounts, fit_kneser_ney, with_ends
+from textassay.ngram.kneser_ney import DiscountKind, count_ngrams, estimate_discounts, fit_kneser_ney
+from textassay.ngram.sentence_ends import with_ends
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=7).map(" ".join), min_size=1, max_size=12)
 TEXTS = ["a b c", "a b", "b a b c", "c c a", "a b c d", "", "d a b", "b", "a b c", "c a d d a"] * 2 + ["d c b a"]

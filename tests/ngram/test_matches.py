@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textassay.corpus import corpora_from_texts
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import OptionError
-from textassay.ngram import count_distinct, match_each_other, match_references
+from textassay.ngram.matches import count_distinct, match_each_other, match_references
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=8)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus import corpora_from_texts
+from textassay.corpus.corpus import corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.ngram import SuffixArray, match_pairs
+from textassay.ngram.nearest import SuffixArray, match_pairs
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=8)
 

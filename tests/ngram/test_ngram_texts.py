@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import InputError
-from textassay.ngram import NgramTexts, SideCounts, mark_ends
+from textassay.ngram.ngram_texts import NgramTexts
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.side_counts import SideCounts
 
 MAX_ORDER = 5
 

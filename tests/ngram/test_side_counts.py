@@ -7,9 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.ngram import SideCounts, mark_ends
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.side_counts import SideCounts
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.ngram import PATTERNS, SkipCounts, SkipTexts, mark_ends
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.skip_counts import PATTERNS, SkipCounts, SkipTexts
 
 WORDS = "abcdefgh"
 

@@ -10,20 +10,12 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.corpus import Corpus, corpora_from_texts
+from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.execution import workers
-from textassay.metric import (
-    CATALOG,
-    DEFAULT_METRICS,
-    Metric,
-    default_metrics,
-    measure,
-    parse_metric,
-    parse_metrics,
-    split_names,
-)
+from textassay.execution.threads import workers
+from textassay.metric.base import Metric, measure
+from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, default_metrics, parse_metric, parse_metrics, split_names
 
 N = 400
 METRICS = (

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.comparison import FLOOR, TRAIN, Comparison, compare
-from textassay.discriminator import DISCRIMINATORS
-from textassay.metric import CATALOG, default_metrics, parse_metric
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison
+from textassay.comparison.run import compare
+from textassay.discriminator.catalog import DISCRIMINATORS
+from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
 
 N = 80
 METRICS = (

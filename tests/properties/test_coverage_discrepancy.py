@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import LogisticDiscriminator, Pair, choose_threshold, cross_fit
-from textassay.metric import dd, exact_discrepancy
-from textassay.resampling import certified_lower_bound, newcombe_interval, permutation_p_value
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Pair
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.threshold import choose_threshold
+from textassay.metric.discrepancy import dd, exact_discrepancy
+from textassay.resampling.permutation import permutation_p_value
+from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
 
 N_WORDS, LENGTH = 6, 4
 SPACE = np.array(list(product(range(N_WORDS), repeat=LENGTH)))

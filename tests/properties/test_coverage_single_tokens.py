@@ -10,9 +10,12 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus, corpora_from_texts, resolve_tokenizer
-from textassay.discriminator import Discriminator, Pair, cross_fit, make_family, validation_scores
-from textassay.metric import dd
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.discriminator.base import Discriminator, Pair, validation_scores
+from textassay.discriminator.catalog import make_family
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.metric.discrepancy import dd
 from unspaced import single_tokens
 
 WHITESPACE = resolve_tokenizer("whitespace")

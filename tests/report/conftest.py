@@ -5,7 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from textassay.report import Figure, draw_svg
+from textassay.report.document import Figure
+from textassay.report.drawing import draw_svg
 
 _DRAWINGS: dict[bytes, str] = {}
 

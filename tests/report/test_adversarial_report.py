@@ -7,15 +7,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from textassay.adversarial import Round, RoundsHistory
-from textassay.report import (
-    AdversarialTraining,
-    Monitored,
-    TrainedText,
-    adversarial_training_document,
-    print_document,
-)
-from textassay.training import Reading
+from textassay.adversarial.rounds import Round, RoundsHistory
+from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
+from textassay.report.terminal import print_document
+from textassay.report.training import Monitored, TrainedText
+from textassay.training.history import Reading
 
 VALUES = {"judge_loss": 0.61, "variety": 1.23}
 TEXT = TrainedText("train.txt", 100, 1_000, 0, 0.0)

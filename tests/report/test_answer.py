@@ -8,23 +8,15 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison, make_findings
-from textassay.comparison import FLOOR, Comparison, Rank, compare
+from textassay.comparison.comparison import FLOOR, Comparison, Rank
+from textassay.comparison.run import compare
 from textassay.estimate import Better, Estimate, Interval
-from textassay.metric import Effort
-from textassay.report import (
-    Digest,
-    answer,
-    command_line,
-    comparison_latex,
-    comparison_markdown,
-    family_of,
-    judge_statements,
-    judged_alone,
-    printable,
-    scope,
-    shorten,
-    variant_of,
-)
+from textassay.metric.base import Effort
+from textassay.report.answer import answer, command_line, scope
+from textassay.report.comparison import comparison_latex, comparison_markdown, judge_statements, judged_alone
+from textassay.report.digest import Digest
+from textassay.report.kinds import family_of, variant_of
+from textassay.report.words import printable, shorten
 
 
 def _with_ranks(comparison: Comparison, metric: str, ranks: dict[str, tuple[int, int]]) -> Comparison:

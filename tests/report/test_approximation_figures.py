@@ -2,8 +2,8 @@
 
 import pytest
 
-from textassay.approximation import RuleCurve
-from textassay.report import rules_figure
+from textassay.approximation.stopping_rule import RuleCurve
+from textassay.report.approximation import rules_figure
 from textassay.report.plots import Curves
 
 

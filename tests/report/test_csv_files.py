@@ -14,20 +14,18 @@ from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
 from textassay.cli.human_study import Export, Import
 from textassay.cli.main import main
-from textassay.corpus import contexts_text, read_contexts, read_texts
-from textassay.human import (
-    Comment,
-    Study,
-    StudyItem,
-    StudyPage,
-    analyse,
-    answers_csv,
-    ratings_csv,
-    read_answers,
-    read_ratings,
-    save_study,
-)
-from textassay.report import analysis_document, document_files, open_sentences, reproduction_document, write_report
+from textassay.corpus.contexts import contexts_text, read_contexts
+from textassay.corpus.texts import read_texts
+from textassay.human.analysis import analyse
+from textassay.human.answers_file import answers_csv, read_answers
+from textassay.human.judgements import Comment
+from textassay.human.ratings_file import ratings_csv, read_ratings
+from textassay.human.study import Study, StudyItem, StudyPage, save_study
+from textassay.report.comparison import write_report
+from textassay.report.files import document_files
+from textassay.report.human import analysis_document
+from textassay.report.reproduction import reproduction_document
+from textassay.report.sentences import open_sentences
 from textassay.storage import write_files
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")

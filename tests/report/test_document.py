@@ -21,10 +21,10 @@ from made_up_comparisons import (
     make_findings,
     make_texts,
 )
-from textassay.comparison import FLOOR, Comparison
-from textassay.corpus import plain_cell
+from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.corpus.csv_text import plain_cell
 from textassay.errors import InputError, OutputError
-from textassay.report import read_comparison, to_json, write_report
+from textassay.report.comparison import read_comparison, to_json, write_report
 
 GENERATORS = ("trigram", "5-gram", "shuffler")
 

@@ -12,29 +12,30 @@ import pytest
 from rich.console import Console
 
 from textassay.errors import InputError, OptionError
-from textassay.report import (
+from textassay.report.document import (
     Cell,
     Column,
     Document,
     Figure,
     Paragraph,
+    ParagraphKind,
+    Part,
     Row,
     Section,
     Table,
     Terms,
     TextEntry,
     Texts,
-    document_files,
-    draw_png,
-    draw_svg,
-    print_document,
-    to_csv,
-    to_fragment,
-    to_html,
-    to_latex,
-    to_markdown,
+    Tone,
+    section,
+    with_unique_names,
+    without_extras,
 )
-from textassay.report.document import ParagraphKind, Part, Tone, section, with_unique_names, without_extras
+from textassay.report.drawing import draw_png, draw_svg
+from textassay.report.files import document_files, to_csv
+from textassay.report.latex import to_latex
+from textassay.report.markdown import to_markdown
+from textassay.report.page import to_fragment, to_html
 from textassay.report.plots import (
     Axis,
     BarGroup,
@@ -52,6 +53,7 @@ from textassay.report.plots import (
     Reference,
     Series,
 )
+from textassay.report.terminal import print_document
 
 SVG = "{http://www.w3.org/2000/svg}"
 STYLES: tuple[MarkStyle, ...] = get_args(MarkStyle)

@@ -2,9 +2,10 @@
 
 import re
 
-from textassay.meta_evaluation import Curve, CurvePoint
-from textassay.report import draw_svg, lengths_figure
+from textassay.meta_evaluation.reproduction import Curve, CurvePoint
+from textassay.report.by_length import lengths_figure
 from textassay.report.document import Figure
+from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, Point, Series
 
 

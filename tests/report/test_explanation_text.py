@@ -10,28 +10,14 @@ from rich.console import Console
 
 from made_up import sentences
 from made_up_comparisons import HOSTILE
-from textassay.comparison import (
-    DiscriminativeNgram,
-    Example,
-    Explanation,
-    LengthBin,
-    Pilot,
-    PilotCurve,
-    PilotGenerator,
-    PrefixPoint,
-    explain,
-    plan,
-)
-from textassay.corpus import corpora_from_texts
-from textassay.report import (
-    curve_statement,
-    excerpt,
-    explanation_document,
-    plan_document,
-    prefix_statement,
-    print_document,
-    shorten,
-)
+from textassay.comparison.explain import explain
+from textassay.comparison.explanation import DiscriminativeNgram, Example, Explanation, LengthBin, PrefixPoint
+from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
+from textassay.corpus.corpus import corpora_from_texts
+from textassay.report.explanation import curve_statement, explanation_document, prefix_statement
+from textassay.report.plan import plan_document
+from textassay.report.terminal import print_document
+from textassay.report.words import excerpt, shorten
 
 
 @pytest.fixture(scope="module")

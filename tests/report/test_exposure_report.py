@@ -11,33 +11,24 @@ from rich.console import Console
 
 from documents import column_of
 from next_word_table import random_table
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure import (
-    DISTANCES,
-    BleuRun,
-    ChosenLengths,
-    EbDd,
-    Exposure,
-    ExposureSettings,
-    PrefixRun,
-    cgd_curve,
-    choose_lengths,
-    eb_bleu_of_runs,
-    eb_c,
-    excess_error,
-    measure_exposure,
-    summarised,
-)
-from textassay.generator import PositionUnigram, model_prefixes
-from textassay.report import (
-    Paragraph,
-    document_files,
-    exposure_document,
-    print_document,
-)
+from textassay.exposure.bias import cgd_curve, eb_c, excess_error
+from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.lengths import ChosenLengths, choose_lengths
+from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay.exposure.runs import PrefixRun, summarised
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import model_prefixes
+from textassay.report.document import Paragraph
+from textassay.report.exposure import exposure_document
+from textassay.report.files import document_files
 from textassay.report.markdown import to_markdown
 from textassay.report.plots import Curves
+from textassay.report.terminal import print_document
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 

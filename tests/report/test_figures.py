@@ -9,15 +9,9 @@ import matplotlib as mpl
 import pytest
 
 from made_up_comparisons import MANY_METRICS, METRICS_OF_ALL_FIGURES, REVIEWS, make_comparison, make_explanation
-from textassay.comparison import Comparison
-from textassay.report import (
-    PALETTE,
-    Digest,
-    Figure,
-    comparison_document,
-    draw_png,
-    draw_svg,
-    explanation_document,
+from textassay.comparison.comparison import Comparison
+from textassay.report.comparison import comparison_document
+from textassay.report.comparison_figures import (
     forest_figure,
     frontier_figure,
     pairs_figure,
@@ -26,10 +20,14 @@ from textassay.report import (
     ranks_figure,
     roc_figure,
     scores_figure,
-    slug,
-    to_inline,
 )
+from textassay.report.digest import Digest
+from textassay.report.document import Figure
+from textassay.report.drawing import draw_png, draw_svg
+from textassay.report.explanation import explanation_document
 from textassay.report.plots import Curves, Forest, HeatMap
+from textassay.report.svg import PALETTE, to_inline
+from textassay.report.words import slug
 
 SVG = "{http://www.w3.org/2000/svg}"
 

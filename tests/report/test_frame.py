@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from made_up_comparisons import make_comparison, make_explanation, make_findings
-from textassay.comparison import plan
+from textassay.comparison.planning import plan
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.inspection import Findings
-from textassay.report import document
+from textassay.inspection.finding import Findings
+from textassay.report.show import document
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "integrations.md"
 ESTIMATE = Estimate(

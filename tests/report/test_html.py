@@ -8,8 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
-from textassay.comparison import Comparison
-from textassay.report import comparison_document, examples_of, sentence_table, to_html
+from textassay.comparison.comparison import Comparison
+from textassay.report.comparison import comparison_document
+from textassay.report.page import to_html
+from textassay.report.sentences import examples_of, sentence_table
 
 NAMES = ("<b>x</b>\x1b", "שלום", '"q" onload="alert(1)', "$\\frac{1}{0}$ 👩‍👧")
 VOID = {"meta", "path", "use", "br", "rect", "line", "circle"}

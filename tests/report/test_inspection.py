@@ -5,7 +5,9 @@ import io
 from rich.console import Console
 
 from made_up_comparisons import make_findings
-from textassay.report import Document, inspection_document, inspection_sections, print_document
+from textassay.report.document import Document
+from textassay.report.inspection import inspection_document, inspection_sections
+from textassay.report.terminal import print_document
 
 
 def _printed(document: Document, *, everything: bool = True) -> str:

@@ -9,10 +9,16 @@ import numpy as np
 from rich.console import Console
 
 from documents import cell_of, column_of, table_of
-from textassay.inspection import Finding
-from textassay.meta_evaluation import Evaluation, Judging, judge_evaluators
-from textassay.report import Document, document_files, draw_svg, judge_document, number, print_document
+from textassay.inspection.finding import Finding
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import Judging, judge_evaluators
+from textassay.report.document import Document
+from textassay.report.drawing import draw_svg
+from textassay.report.files import document_files
+from textassay.report.judge import judge_document
+from textassay.report.number import number
 from textassay.report.plots import Curves, Forest, HeatMap
+from textassay.report.terminal import print_document
 
 NAMES = tuple(f"g{place}" for place in range(8))
 METRICS = ("near", "far", "against")

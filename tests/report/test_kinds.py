@@ -5,20 +5,12 @@ import pytest
 from made_up import sentences
 from made_up_comparisons import MANY_METRICS
 from textassay import compare
-from textassay.metric import CATALOG
-from textassay.report import (
-    KINDS,
-    Digest,
-    comparison_latex,
-    comparison_markdown,
-    family_of,
-    group_by_kind,
-    results_record,
-    sentence_table,
-    side_by_side,
-    variant_of,
-    with_encoder,
-)
+from textassay.metric.catalog import CATALOG
+from textassay.report.comparison import comparison_latex, comparison_markdown, results_record
+from textassay.report.digest import Digest
+from textassay.report.kinds import KINDS, family_of, group_by_kind, variant_of, with_encoder
+from textassay.report.sentences import sentence_table
+from textassay.report.side_by_side import side_by_side
 
 
 def test_every_metric_of_the_catalogue_has_a_kind() -> None:

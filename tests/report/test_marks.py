@@ -16,17 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from made_up_comparisons import CLOSE_METRICS, make_measured
-from textassay.comparison import FLOOR, Comparison
-from textassay.report import (
-    comparison_document,
-    comparison_latex,
-    comparison_markdown,
-    print_document,
-    results_record,
-    terminal,
-    to_csv,
-    to_html,
-)
+from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.report import terminal
+from textassay.report.comparison import comparison_document, comparison_latex, comparison_markdown, results_record
+from textassay.report.files import to_csv
+from textassay.report.page import to_html
+from textassay.report.terminal import print_document
 
 SEEDS = range(5)
 NUMBER = re.compile(r"-?\d[\d,]*\.\d+")

@@ -16,51 +16,43 @@ from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_exp
 from made_up_exposure import make_bleu_runs
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
-from textassay.adversarial import Round, RoundsHistory
-from textassay.approximation import Approximation, CurvePoint
-from textassay.comparison import Comparison, Pilot, PilotCurve, PilotGenerator, Rank, plan
+from textassay.adversarial.rounds import Round, RoundsHistory
+from textassay.approximation.approximation import Approximation, CurvePoint
+from textassay.comparison.comparison import Comparison, Rank
+from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.estimate import Interval
-from textassay.exposure import ChosenLengths, Exposure, ExposureSettings, eb_bleu_of_runs
-from textassay.generator import Quantity, TextLikelihood
-from textassay.human import NextWordScore, analyse
-from textassay.meta_evaluation import (
-    DAMAGES,
-    Bench,
-    DamageCurve,
-    Evaluation,
-    KnownTruth,
-    ModelDiscrepancy,
-    Side,
-    Stress,
-    judge_evaluators,
-)
-from textassay.meta_evaluation.bench import BenchCell
-from textassay.report import (
-    AdversarialTraining,
-    TrainedText,
-    Training,
-    adversarial_training_document,
-    analysis_document,
-    approximation_document,
-    bench_document,
-    comparison_document,
-    discrepancy_document,
-    explanation_document,
-    exposure_document,
-    judge_document,
-    likelihood_document,
-    next_word_document,
-    plan_document,
-    power_document,
-    print_document,
-    print_table,
-    reproduction_document,
-    screen_document,
-    stress_document,
-    terminal,
-    training_document,
-)
-from textassay.training import Epoch, Reading
+from textassay.exposure.bleu import eb_bleu_of_runs
+from textassay.exposure.lengths import ChosenLengths
+from textassay.exposure.measurement import Exposure, ExposureSettings
+from textassay.generator.text_likelihood import Quantity, TextLikelihood
+from textassay.human.analysis import analyse
+from textassay.human.next_word_score import NextWordScore
+from textassay.meta_evaluation.bench import Bench, BenchCell
+from textassay.meta_evaluation.damage import DAMAGES
+from textassay.meta_evaluation.damage_curve import DamageCurve
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import judge_evaluators
+from textassay.meta_evaluation.known_truth import KnownTruth
+from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
+from textassay.meta_evaluation.stress import Stress
+from textassay.report import terminal
+from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
+from textassay.report.approximation import approximation_document
+from textassay.report.bench import bench_document
+from textassay.report.comparison import comparison_document, screen_document
+from textassay.report.console import print_table
+from textassay.report.discrepancy import discrepancy_document
+from textassay.report.explanation import explanation_document
+from textassay.report.exposure import exposure_document
+from textassay.report.human import analysis_document, next_word_document, power_document
+from textassay.report.judge import judge_document
+from textassay.report.likelihood import likelihood_document
+from textassay.report.plan import plan_document
+from textassay.report.reproduction import reproduction_document
+from textassay.report.stress import stress_document
+from textassay.report.terminal import print_document
+from textassay.report.training import TrainedText, Training, training_document
+from textassay.training.history import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
 NUMBER = re.compile(r"[*\[(<>±+.-]*\d[\d.,\s%±+\[\]()<>/-]*")

@@ -5,7 +5,16 @@ import math
 import pytest
 
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.report import counted, decimals, interval, level, number, p_value, sign_of_width, value_and_half_width
+from textassay.report.number import (
+    counted,
+    decimals,
+    interval,
+    level,
+    number,
+    p_value,
+    sign_of_width,
+    value_and_half_width,
+)
 
 
 def _estimate(value: float, low: float, high: float) -> Estimate:

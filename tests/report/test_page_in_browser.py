@@ -7,24 +7,23 @@ from typing import Any
 import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
-from textassay.report import (
+from textassay.report.comparison import comparison_document
+from textassay.report.document import (
     Cell,
     Column,
     Document,
     Paragraph,
+    Part,
     Row,
     Section,
     Table,
     Terms,
     TextEntry,
     Texts,
-    comparison_document,
-    examples_of,
-    sentence_table,
-    to_html,
 )
-from textassay.report.document import Part
 from textassay.report.latex import latex_table
+from textassay.report.page import to_html
+from textassay.report.sentences import examples_of, sentence_table
 
 SET = "globalThis.hacked = true"
 PAYLOADS = (

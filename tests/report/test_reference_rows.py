@@ -9,21 +9,21 @@ import pytest
 from rich.console import Console
 
 from made_up import sentences
-from textassay.comparison import TRAIN, Comparison, compare
-from textassay.report import (
-    Digest,
-    answer,
-    command_line,
+from textassay.comparison.comparison import TRAIN, Comparison
+from textassay.comparison.run import compare
+from textassay.report.answer import answer, command_line
+from textassay.report.comparison import (
     comparison_document,
     comparison_latex,
     comparison_markdown,
-    draw_svg,
-    print_document,
     results_record,
-    to_csv,
-    to_html,
     to_json,
 )
+from textassay.report.digest import Digest
+from textassay.report.drawing import draw_svg
+from textassay.report.files import to_csv
+from textassay.report.page import to_html
+from textassay.report.terminal import print_document
 
 NOTE = "the generators' training text, 60 of its 90 texts, drawn at random, measured as if it were generated"
 

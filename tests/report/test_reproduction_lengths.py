@@ -8,11 +8,14 @@ import pytest
 from rich.console import Console
 
 from made_up_exposure import make_exposure_results
-from textassay.meta_evaluation import Curve, CurvePoint, Reproduction
-from textassay.report import Figure, finding_numbers, lengths_figure, print_document, reproduction_document
+from textassay.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
+from textassay.report.by_length import lengths_figure
+from textassay.report.document import Figure
 from textassay.report.markdown import to_markdown
 from textassay.report.plots import Curves
-from textassay.study.exposure_bias import exposure_reproduction
+from textassay.report.reproduction import finding_numbers, reproduction_document
+from textassay.report.terminal import print_document
+from textassay.study.exposure_bias.results import exposure_reproduction
 
 
 @cache

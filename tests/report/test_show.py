@@ -23,16 +23,21 @@ from made_up_comparisons import (
 )
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
-from textassay.comparison import compare, plan
+from textassay.comparison.planning import plan
+from textassay.comparison.run import compare
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.generator import Quantity, TextLikelihood
-from textassay.human import analyse
-from textassay.inspection import Findings
-from textassay.meta_evaluation import DAMAGES, DamageCurve, Stress
-from textassay.report import Figure, document, read_comparison, side_by_side
-from textassay.report.document import without_extras
+from textassay.generator.text_likelihood import Quantity, TextLikelihood
+from textassay.human.analysis import analyse
+from textassay.inspection.finding import Findings
+from textassay.meta_evaluation.damage import DAMAGES
+from textassay.meta_evaluation.damage_curve import DamageCurve
+from textassay.meta_evaluation.stress import Stress
+from textassay.report.comparison import read_comparison
+from textassay.report.document import Figure, without_extras
+from textassay.report.show import document
+from textassay.report.side_by_side import side_by_side
 
 FRAGMENT_STYLE = (files("textassay.report") / "templates" / "fragment.css").read_text(encoding="utf-8").strip()
 DAMAGE = next(iter(DAMAGES))

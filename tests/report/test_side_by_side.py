@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from made_up_comparisons import make_comparison
-from textassay.comparison import Comparison
+from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Interval
-from textassay.report import changes, side_by_side, to_csv
+from textassay.report.files import to_csv
+from textassay.report.side_by_side import changes, side_by_side
 
 GENERATORS = ("alpha", "beta")
 

@@ -9,35 +9,29 @@ import pandas as pd
 import pytest
 
 from documents import cell_of, column_of, table_of
-from textassay.adversarial import Round, RoundsHistory
-from textassay.approximation import Approximation, CurvePoint
-from textassay.discriminator import MetaEvaluation
+from textassay.adversarial.rounds import Round, RoundsHistory
+from textassay.approximation.approximation import Approximation, CurvePoint
+from textassay.discriminator.meta_evaluator import MetaEvaluation
 from textassay.estimate import Interval, Signature
-from textassay.generator import Quantity, TextLikelihood
-from textassay.human import NextWordScore
-from textassay.meta_evaluation import KnownTruth, ModelDiscrepancy, Side
-from textassay.monitoring import TextMonitor
-from textassay.report import (
-    AdversarialTraining,
-    Document,
-    ForcedText,
-    Monitored,
-    TrainedText,
-    Training,
-    adversarial_training_document,
-    approximation_document,
-    discrepancy_document,
-    document,
-    document_files,
-    draw_monitor,
-    likelihood_document,
-    next_word_document,
-    training_document,
-    translation_document,
-)
+from textassay.generator.text_likelihood import Quantity, TextLikelihood
+from textassay.human.next_word_score import NextWordScore
+from textassay.meta_evaluation.known_truth import KnownTruth
+from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
+from textassay.monitoring.monitor import TextMonitor
+from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
+from textassay.report.approximation import approximation_document
+from textassay.report.discrepancy import discrepancy_document
+from textassay.report.document import Document
+from textassay.report.files import document_files
+from textassay.report.human import next_word_document
+from textassay.report.likelihood import likelihood_document
+from textassay.report.monitor import draw_monitor
 from textassay.report.plots import Curves, Forest
+from textassay.report.show import document
+from textassay.report.training import Monitored, TrainedText, Training, training_document
+from textassay.report.translation import ForcedText, translation_document
 from textassay.storage import write_files
-from textassay.training import Epoch, Reading
+from textassay.training.history import Epoch, Reading
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m=1+1"
 TEXT = TrainedText(HOSTILE, 1_000, 12_345, 2, 0.01)

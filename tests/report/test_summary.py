@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings
-from textassay.report import comparison_summary
+from textassay.report.summary import comparison_summary
 
 
 def test_a_summary_has_verdicts_intervals_floor_and_warnings_on_one_screen() -> None:

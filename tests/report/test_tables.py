@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from made_up_comparisons import METRICS, REVIEWS, make_comparison, make_findings
-from textassay.comparison import FLOOR, Comparison
+from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.errors import OptionError
-from textassay.report import RESULT_COLUMNS, comparison_markdown, results_record, runs_frame, runs_table, to_csv
+from textassay.report.comparison import RESULT_COLUMNS, comparison_markdown, results_record
+from textassay.report.files import to_csv
+from textassay.report.runs import runs_frame, runs_table
 
 
 def _rows(comparison: Comparison) -> list[dict[str, str]]:

@@ -9,18 +9,15 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison, make_findings
-from textassay.comparison import Comparison
+from textassay.comparison.comparison import Comparison
 from textassay.estimate import Estimate
-from textassay.inspection import Findings
-from textassay.report import (
-    Digest,
-    comparison_document,
-    inspection_document,
-    main_metrics,
-    number,
-    print_document,
-    screen_document,
-)
+from textassay.inspection.finding import Findings
+from textassay.report.comparison import comparison_document, screen_document
+from textassay.report.digest import Digest
+from textassay.report.inspection import inspection_document
+from textassay.report.kinds import main_metrics
+from textassay.report.number import number
+from textassay.report.terminal import print_document
 
 
 def _render(

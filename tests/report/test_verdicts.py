@@ -6,23 +6,17 @@ import pytest
 
 from made_up import sentences
 from made_up_comparisons import make_comparison
-from textassay.comparison import (
-    FLOOR,
-    MARGIN,
-    Comparison,
-    Result,
-    compare,
-    is_clear,
-    more_sentences,
-    sentences_to_settle,
-    supported,
-    verdict_of,
-)
+from textassay.comparison.caveats import supported
+from textassay.comparison.comparison import FLOOR, Comparison, Result
+from textassay.comparison.run import compare
+from textassay.comparison.verdicts import MARGIN, is_clear, more_sentences, sentences_to_settle, verdict_of
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.inspection import Finding
-from textassay.metric import LIKELIER, variance_factor
-from textassay.report import Digest, answer
-from textassay.resampling import sentences_to_detect
+from textassay.inspection.finding import Finding
+from textassay.metric.discrepancy_interval import variance_factor
+from textassay.metric.lm_score import LIKELIER
+from textassay.report.answer import answer
+from textassay.report.digest import Digest
+from textassay.resampling.power import sentences_to_detect
 
 
 @pytest.mark.parametrize(

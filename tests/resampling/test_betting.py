@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError
-from textassay.resampling import BoundedMean
+from textassay.resampling.betting import BoundedMean
 
 SETTINGS = [  # prompts and answers a side
     (50, 1),

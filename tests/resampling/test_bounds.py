@@ -8,7 +8,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.resampling import BoundRule, certified_lower_bound, choose_bound
+from textassay.resampling.bounds import BoundRule, choose_bound
+from textassay.resampling.proportion import certified_lower_bound
 
 Draw = Callable[[np.random.Generator, int], tuple[np.ndarray, np.ndarray]]
 

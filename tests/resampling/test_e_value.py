@@ -8,7 +8,8 @@ import pytest
 from scipy.special import expit
 
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.resampling import EProcess, e_value, permutation_p_value
+from textassay.resampling.e_value import EProcess, e_value
+from textassay.resampling.permutation import permutation_p_value
 
 
 @pytest.mark.parametrize(("n_real", "n_generated"), [(1, 1), (2, 2), (1, 4), (4, 2), (2, 3)])

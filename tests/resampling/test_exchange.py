@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from textassay.errors import EmptyCorpusError
-from textassay.resampling import Blocks, exchange_blocks, permute_labels
+from textassay.resampling.exchange import Blocks, exchange_blocks, permute_labels
 from textassay.seeding import stream
 
 Array = npt.NDArray[np.int64]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 
-from textassay.resampling import fisher_p_values, signed_likelihood_ratios
+from textassay.resampling.independence import fisher_p_values, signed_likelihood_ratios
 
 N_FIRST, N_SECOND = 40, 65
 TABLES = [(0, 0), (0, 9), (9, 0), (3, 5), (20, 10), (40, 65), (40, 3), (12, 21)]

@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from textassay.errors import OptionError
-from textassay.resampling import assign_groups, cluster_terms, counts_by_group, jackknife_terms, terms_interval
+from textassay.resampling.jackknife import (
+    assign_groups,
+    cluster_terms,
+    counts_by_group,
+    jackknife_terms,
+    terms_interval,
+)
 
 
 def _variance(terms: np.ndarray) -> float:

@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from textassay.errors import OptionError
-from textassay.resampling import benjamini_hochberg, holm
+from textassay.resampling.multiplicity import benjamini_hochberg, holm
 
 
 def test_holm_by_hand() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.resampling import permutation_p_value
+from textassay.resampling.permutation import permutation_p_value
 
 
 def test_equals_the_full_enumeration_within_its_noise() -> None:

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.resampling import certified_lower_bound, clopper_pearson, effective_size, newcombe_interval
+from textassay.resampling.proportion import certified_lower_bound, clopper_pearson, effective_size, newcombe_interval
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import beta
 
 from textassay.errors import InputError, OptionError
-from textassay.resampling import BoundedMean, ShareDifference
+from textassay.resampling.betting import BoundedMean
+from textassay.resampling.share_difference import ShareDifference
 
 Groups = tuple[np.ndarray, np.ndarray]  # texts called real, and texts; each of shape (n_groups, 2)
 

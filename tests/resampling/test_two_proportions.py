@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from textassay.resampling import clopper_pearson, sum_lower_bound
+from textassay.resampling.proportion import clopper_pearson
+from textassay.resampling.two_proportions import sum_lower_bound
 
 
 @pytest.mark.parametrize(("n_a", "n_b", "alpha"), [(9, 9, 0.05), (12, 5, 0.1), (3, 14, 0.05), (1, 1, 0.05)])

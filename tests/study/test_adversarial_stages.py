@@ -7,11 +7,16 @@ from typing import Any
 import pytest
 
 from made_up import sentences
-from textassay.adversarial import COT_PRESETS, LEAKGAN_PRESETS, SEQGAN_PRESETS
-from textassay.corpus import TextForm
-from textassay.generator import LeakGanModel, LstmModel, load_model, make_generator
-from textassay.study import MODEL, Part, Stage, Stages, Work, adversarial_stage, as_written
-from textassay.study.network_stages import fitted
+from textassay.adversarial.recipes import COT_PRESETS, LEAKGAN_PRESETS, SEQGAN_PRESETS
+from textassay.corpus.text_form import TextForm
+from textassay.generator.catalog import make_generator
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.saved import load_model
+from textassay.study.adversarial_stages import adversarial_stage
+from textassay.study.draws import as_written
+from textassay.study.network_stages import MODEL, Part, fitted
+from textassay.study.stages import Stage, Stages, Work
 
 LINES = [line for line in sentences(200, 1) if len(line.split()) >= 4]
 FORM = TextForm.learn(LINES)

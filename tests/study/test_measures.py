@@ -5,8 +5,9 @@ import pytest
 
 from tabled import all_sentences, corpus_of
 from textassay.errors import InputError
-from textassay.generator import AsDrawn, NgramModel
-from textassay.study import exact_estimate, mean_interval, model_cost
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.ngram import NgramModel
+from textassay.study.measures import exact_estimate, mean_interval, model_cost
 
 TEXT = corpus_of(["a b a", "b a", "a a b", "b", "a b", ""] * 3)
 OTHER = corpus_of(["a b", "a b b", "b b a", "a", "a a a"] * 3)

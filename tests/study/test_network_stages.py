@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from textassay.study import numbered, processor_seconds
+from textassay.study.network_stages import numbered, processor_seconds
 
 
 def test_runs_after_the_first_are_numbered() -> None:

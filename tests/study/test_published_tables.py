@@ -5,9 +5,10 @@ import io
 
 import pytest
 
-from textassay.meta_evaluation import Cell, PublishedTable, Reproduction, beside
-from textassay.report import document_files, reproduction_document
-from textassay.study import parse_tables
+from textassay.meta_evaluation.reproduction import Cell, PublishedTable, Reproduction, beside
+from textassay.report.files import document_files
+from textassay.report.reproduction import reproduction_document
+from textassay.study.published_tables import parse_tables
 from whose_values import PAPERS
 
 TABLES = [

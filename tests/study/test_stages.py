@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from textassay.errors import InputError, OutputError
-from textassay.execution import workers
-from textassay.study import Stage, Stages, Work
+from textassay.execution.threads import workers
+from textassay.study.stages import Stage, Stages, Work
 
 
 def chain(calls: list[str], *, factor: int = 2, kind: str = "double") -> list[Stage]:

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import binom
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

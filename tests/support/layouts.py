@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, docstring_sentences
-from textassay.generator import NgramModel
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.generator.ngram import NgramModel
 from unspaced import HAN
 
 IntArray = npt.NDArray[np.int64]

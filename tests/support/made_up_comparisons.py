@@ -6,25 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from textassay.comparison import (
-    FLOOR,
-    Comparison,
+from textassay.comparison.comparison import FLOOR, Comparison, PairDifference, Rank, RealText, Result
+from textassay.comparison.explanation import (
     CurvePoint,
     DiscriminativeNgram,
     Example,
     Explanation,
     LengthBin,
-    PairDifference,
     PositionBin,
     PrefixPoint,
-    Rank,
-    RealText,
-    Result,
-    pair_differences,
-    rank_intervals,
 )
+from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.inspection import HELDOUT, Finding
+from textassay.inspection.finding import HELDOUT, Finding
 
 METRICS: dict[str, Better] = {
     "dd": "lower",

@@ -8,16 +8,21 @@ import numpy as np
 
 from made_up import sentences
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure import DISTANCES, BleuRun, EbDd, PrefixRun, SwitchedSample, TranslationCurve, summarised
-from textassay.generator import Quantity
-from textassay.human import Prefix, build_next_word, collect, score_next_word, simulate_raters
-from textassay.study import Contest, Network
-from textassay.study.exposure_bias import (
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.runs import PrefixRun, summarised
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.generator.text_likelihood import Quantity
+from textassay.human.acceptance import collect
+from textassay.human.next_word import Prefix, build_next_word
+from textassay.human.next_word_score import score_next_word
+from textassay.human.simulated_raters import simulate_raters
+from textassay.study.exposure_bias.experiment import FILES
+from textassay.study.exposure_bias.measures import (
     DATA_MODEL,
-    EXPOSURE_SCALES,
-    FILES,
     FRESH_SAMPLES,
-    NEXT_WORD,
     RANDOM_LSTM,
     RANDOM_ORACLE,
     SYNTHETIC_MODELS,
@@ -27,6 +32,8 @@ from textassay.study.exposure_bias import (
     SimulatedTask,
     TranslationResults,
 )
+from textassay.study.exposure_bias.published import EXPOSURE_SCALES, NEXT_WORD
+from textassay.study.presets import Contest, Network
 
 LENGTHS = (5, 10, 15, 20, 25, 30)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.5)

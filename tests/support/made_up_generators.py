@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from made_up import sentences, shuffled
-from textassay.corpus import TextForm
-from textassay.study import Part, Stage, Work, as_written, save_draws
-from textassay.study.generators import DRAWN, OTHER_DOMAIN, Generated, GeneratorStages, WrittenTexts
+from textassay.corpus.text_form import TextForm
+from textassay.study.draws import as_written, save_draws
+from textassay.study.generators.texts import DRAWN, OTHER_DOMAIN, Generated, GeneratorStages, WrittenTexts
+from textassay.study.network_stages import Part
+from textassay.study.stages import Stage, Work
 
 _LONGEST = 14
 

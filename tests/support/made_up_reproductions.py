@@ -5,19 +5,10 @@ from typing import Literal
 import numpy as np
 
 from published_dd import published_measured
-from textassay.meta_evaluation import Curve, CurvePoint, MetricValues, ReproducedTable, Reproduction, beside
-from textassay.meta_evaluation.reproduction import Cell
-from textassay.study.dd import (
-    DD,
-    EXACT,
-    FAMILIES,
-    FRACTIONS,
-    Measured,
-    agreements,
-    check_findings,
-    published_table,
-    tau_cells,
-)
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
+from textassay.study.dd.findings import Measured, agreements, check_findings, tau_cells
+from textassay.study.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
 
 OUR_DD = "our DD"
 FIGURES: tuple[tuple[Literal["bleu", "lm", "fed"], str, str], ...] = (

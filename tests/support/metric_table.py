@@ -4,7 +4,8 @@ import argparse
 import math
 from pathlib import Path
 
-from textassay.metric import CATALOG, Declaration, parse_metric
+from textassay.metric.base import Declaration
+from textassay.metric.catalog import CATALOG, parse_metric
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "index.md"
 FIRST, LAST = "| metric |", "\n\n"

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from made_up import sentences
-from textassay.study import Network
-from textassay.study.gan_as_lm import GAN_SCALES, GanScale
+from textassay.study.gan_as_lm.published import GAN_SCALES, GanScale
+from textassay.study.presets import Network
 
 
 def micro_scale() -> GanScale:

@@ -6,7 +6,8 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 
 Chances = Callable[[tuple[str, ...]], Mapping[str, float]]
 

@@ -7,19 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from textassay.human import Study, StudyItem, StudyPage, save_study
-from textassay.human.server import (
-    AddressLimit,
-    Database,
-    Pool,
-    RateLimit,
-    Service,
-    claim,
-    create_app,
-    database_url,
-    hash_token,
-    open_database,
-)
+from textassay.human.server.addresses import AddressLimit
+from textassay.human.server.app import create_app
+from textassay.human.server.database import Database, database_url, open_database
+from textassay.human.server.pool import Pool
+from textassay.human.server.results import claim
+from textassay.human.server.security import RateLimit, hash_token
+from textassay.human.server.service import Service
+from textassay.human.study import Study, StudyItem, StudyPage, save_study
 
 OWNER = "owner-token-of-these-tests-0123456789"
 SCRIPT = "<script>document.title='hacked'</script> & <b>bold</b>"

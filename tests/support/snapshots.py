@@ -197,8 +197,8 @@ def _write_judgements(path: Path) -> None:
 
 @contextlib.contextmanager
 def _dd_study(folder: Path) -> Iterator[None]:
-    from textassay.study import Network
-    from textassay.study.dd import SCALES, Scale
+    from textassay.study.dd.published import SCALES, Scale
+    from textassay.study.presets import Network
 
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
     micro = Scale(
@@ -214,7 +214,7 @@ def _dd_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _gan_study(folder: Path) -> Iterator[None]:
     from micro_gan import micro_scale, write_characters
-    from textassay.study.gan_as_lm import GAN_SCALES
+    from textassay.study.gan_as_lm.published import GAN_SCALES
 
     write_characters(folder / "text")
     with mock.patch.dict(GAN_SCALES, {"tiny": micro_scale()}):
@@ -223,8 +223,9 @@ def _gan_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _exposure_study(folder: Path) -> Iterator[None]:
-    from textassay.study import Contest, Network
-    from textassay.study.exposure_bias import EXPOSURE_SCALES, TEXTS
+    from textassay.study.exposure_bias.measures import TEXTS
+    from textassay.study.exposure_bias.published import EXPOSURE_SCALES
+    from textassay.study.presets import Contest, Network
 
     small = Network("tiny", {"max_epochs": 1, "width": 8})
     micro = replace(
@@ -242,8 +243,8 @@ def _exposure_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _judges_study(folder: Path) -> Iterator[None]:
-    from textassay.study.judges import JudgesScale
     from textassay.study.judges import results as judges_study
+    from textassay.study.judges.experiment import JudgesScale
 
     class Few(JudgesScale):
         @property

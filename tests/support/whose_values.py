@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from textassay.meta_evaluation import PublishedTable, Reproduction
-from textassay.report import reproduction_document
+from textassay.meta_evaluation.reproduction import PublishedTable, Reproduction
+from textassay.report.reproduction import reproduction_document
 from textassay.study.dd import published as dd
 from textassay.study.exposure_bias import published as exposure_bias
 from textassay.study.gan_as_lm import published as gan_as_lm

@@ -11,7 +11,8 @@ import pytest
 import textassay as ta
 from made_up import sentences, shuffled
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay.testing import assert_close, closeness
+from textassay.testing import closeness
+from textassay.testing.closeness import assert_close
 
 REAL = sentences(120, 1)
 FAR = shuffled(sentences(100, 2), 0)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import device, parallel_map, workers
-from textassay.training import (
+from textassay.execution.threads import device, parallel_map, workers
+from textassay.training.backend import (
     bfloat16_is_native,
     chosen_precision,
     require_neural,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from textassay.training import dropped
+from textassay.training.dropout import dropped
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError, OptionError
-from textassay.training import Epoch, History, Pace, Recipe, loop, train
+from textassay.training import loop
+from textassay.training.history import Epoch, History
+from textassay.training.loop import train
+from textassay.training.pace import Pace
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from textassay.errors import OptionError
-from textassay.training import Recipe, is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -1,6 +1,7 @@
 """Speed and time left, worked out by hand on a made-up clock."""
 
-from textassay.training import Epoch, Pace, Step
+from textassay.training.history import Epoch, Step
+from textassay.training.pace import Pace
 
 
 def test_speed_and_time_left() -> None:

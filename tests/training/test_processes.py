@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import dropout_run
-from textassay.training import Processes, is_main, launched
+from textassay.training.processes import Processes, is_main, launched
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from textassay.errors import OptionError
-from textassay.training import DecayRecipe, Recipe, train
+from textassay.training.loop import train
+from textassay.training.recipe import DecayRecipe, Recipe
 
 
 @pytest.mark.parametrize(

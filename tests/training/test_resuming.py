@@ -15,8 +15,11 @@ import pytest
 import dropout_run
 from textassay.errors import InputError, OutputError
 from textassay.storage import host_name
-from textassay.training import Epoch, Recipe, load_checkpoint, loop, save_checkpoint
 from textassay.training import checkpoint as checkpoint_module
+from textassay.training import loop
+from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.training.history import Epoch
+from textassay.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -20,8 +20,10 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions
 from textassay.adversarial.recipes import CotRecipe
 from textassay.adversarial.rounds import Phase
-from textassay.corpus import Corpus
-from textassay.generator import LanguageModel, LstmModel, SentenceNetwork
+from textassay.corpus.corpus import Corpus
+from textassay.generator.base import LanguageModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.module import SentenceNetwork
 
 
 class CoT(FromScratch):

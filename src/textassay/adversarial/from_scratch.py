@@ -15,10 +15,13 @@ import torch
 from textassay.adversarial.generator_training import GeneratorTraining
 from textassay.adversarial.policy_gradient import Actions, variety
 from textassay.adversarial.rounds import Phase, RoundsHistory, mean_values
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.errors import check_range
-from textassay.generator import LanguageModel, LstmModel, check_train, training_record
-from textassay.training import History, single_threaded
+from textassay.generator.base import LanguageModel, check_train, training_record
+from textassay.generator.lstm import LstmModel
+from textassay.training.backend import single_threaded
+from textassay.training.history import History
 
 _NEVER = -30.0  # initial bias of <unk> where real text has none: no loss teaches the generator to avoid it
 _SMALL = 1 << 20  # logits of a batch up to which one thread is faster than several

@@ -9,16 +9,13 @@ from torch import Tensor
 
 from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.policy_gradient import Actions, draw_actions, variety
-from textassay.corpus import UNK, Corpus
-from textassay.discriminator import seeded
-from textassay.generator import (
-    LanguageModel,
-    NetworkLanguageModel,
-    SentenceNetwork,
-    drawn_corpus,
-    token_scores,
-    tokens_in,
-)
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
+from textassay.discriminator.network import seeded
+from textassay.generator.base import LanguageModel, drawn_corpus, tokens_in
+from textassay.generator.module import SentenceNetwork
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.scoring import token_scores
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -23,9 +23,12 @@ from textassay.adversarial.policy_gradient import variety
 from textassay.adversarial.recipes import GumbelGanRecipe
 from textassay.adversarial.rounds import Phase, mean_values
 from textassay.adversarial.scratchgan import StepDiscriminator, step_loss
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
-from textassay.generator import LanguageModel, LstmModel, begun, check_train
+from textassay.generator.base import LanguageModel, check_train
+from textassay.generator.lstm import LstmModel
+from textassay.generator.module import begun
 
 
 class GumbelGan(GeneratorTraining):

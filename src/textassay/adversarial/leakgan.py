@@ -28,11 +28,14 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions, log_probs_of, mean_outcomes, policy_loss
 from textassay.adversarial.recipes import LeakGanRecipe
 from textassay.adversarial.rounds import mean_values
-from textassay.corpus import PAD, SOS, Corpus
-from textassay.execution import parallel_map
-from textassay.generator import LeakGanModel, Reading, check_train, training_record
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import PAD, SOS
+from textassay.execution.threads import parallel_map
+from textassay.generator.base import check_train, training_record
+from textassay.generator.leakgan import LeakGanModel, Reading
 from textassay.seeding import stream
-from textassay.training import History, single_threaded, training_device
+from textassay.training.backend import single_threaded, training_device
+from textassay.training.history import History
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

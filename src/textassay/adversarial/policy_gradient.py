@@ -19,11 +19,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, SOS
-from textassay.execution import parallel_map
-from textassay.generator import Beginnings, Choice, SentenceNetwork, State, draw_sentences
+from textassay.corpus.encoding import EOS, PAD, SOS
+from textassay.execution.threads import parallel_map
+from textassay.generator.module import SentenceNetwork, State
+from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.seeding import uniforms
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -21,12 +21,13 @@ from torch import Tensor
 from textassay.adversarial.policy_gradient import Scorer
 from textassay.adversarial.recipes import RankGanRecipe
 from textassay.adversarial.seqgan import SeqGan, sentences_of
-from textassay.corpus import Corpus
-from textassay.discriminator import CnnNetwork
-from textassay.execution import parallel_map
-from textassay.generator import LanguageModel, LstmModel
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.networks import CnnNetwork
+from textassay.execution.threads import parallel_map
+from textassay.generator.base import LanguageModel
+from textassay.generator.lstm import LstmModel
 from textassay.seeding import stream
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

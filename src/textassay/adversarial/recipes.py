@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from textassay.errors import OptionError, check_least, check_positive, check_share
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 Presets = Mapping[str, tuple[Mapping[str, Any], Any]]
 

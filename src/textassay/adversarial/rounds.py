@@ -20,7 +20,9 @@ import numpy as np
 from textassay.adversarial.player import part_of
 from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.estimate import json_ready
-from textassay.training import Reading, load_checkpoint, save_checkpoint, threads
+from textassay.training.backend import threads
+from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+from textassay.training.history import Reading
 
 if TYPE_CHECKING:
     from torch import Tensor

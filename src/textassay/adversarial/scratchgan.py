@@ -28,10 +28,12 @@ from textassay.adversarial.player import Player
 from textassay.adversarial.policy_gradient import Actions, log_probs_of, policy_loss
 from textassay.adversarial.recipes import ScratchGanRecipe
 from textassay.adversarial.rounds import Phase
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
-from textassay.generator import LanguageModel, Network, TiedLstm, begun
-from textassay.training import dropped
+from textassay.generator.base import LanguageModel
+from textassay.generator.module import Network, begun
+from textassay.generator.tied_lstm import TiedLstm
+from textassay.training.dropout import dropped
 
 POSITIONS = 8  # dimensions of the position encoding
 _LONGEST_WAVE = 10_000.0  # steps of the slowest cosine; the fastest has one radian a step

@@ -33,11 +33,14 @@ from textassay.adversarial.policy_gradient import (
 )
 from textassay.adversarial.recipes import SeqGanRecipe
 from textassay.adversarial.rounds import mean_values
-from textassay.corpus import Corpus
-from textassay.discriminator import CnnNetwork, Sentences
-from textassay.execution import parallel_map
-from textassay.generator import LanguageModel, LstmModel, begun, check_train
-from textassay.training import single_threaded
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.network import Sentences
+from textassay.discriminator.networks import CnnNetwork
+from textassay.execution.threads import parallel_map
+from textassay.generator.base import LanguageModel, check_train
+from textassay.generator.lstm import LstmModel
+from textassay.generator.module import begun
+from textassay.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

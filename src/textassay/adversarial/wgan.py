@@ -23,11 +23,14 @@ from torch import Tensor, nn
 from textassay.adversarial.player import Player, part_of
 from textassay.adversarial.recipes import WganRecipe
 from textassay.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
-from textassay.corpus import EOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
 from textassay.errors import InputError, OptionError, check_range
-from textassay.generator import WORD_SPREAD, GruCell, Network, NoiseGru, begun, check_train, training_record
+from textassay.generator.base import check_train, training_record
+from textassay.generator.module import Network, begun
+from textassay.generator.noise_gru import WORD_SPREAD, GruCell, NoiseGru
 from textassay.seeding import stream
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 VALID = "approximate_nll"  # nats per token, under the mean of the distributions of noise vectors
 COLLAPSE = Collapse("distinct", least=0.02, patience=20)

@@ -44,11 +44,13 @@ from textassay.approximation.token_counts import (
     sizes_below,
     soft_costs,
 )
-from textassay.corpus import SPECIAL_TOKENS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS
 from textassay.display import Displayed
 from textassay.errors import OptionError, UnavailableError, unknown_name
-from textassay.generator import LanguageModel, Quantity
-from textassay.metric import check_level
+from textassay.generator.base import LanguageModel
+from textassay.generator.text_likelihood import Quantity
+from textassay.metric.base import check_level
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS
-from textassay.execution import parallel_map
-from textassay.generator import (
-    BatchReader,
-    Ends,
-    LanguageModel,
-    log_probs_of,
-    model_vocabulary,
-    next_rows,
-    reads_in_batches,
-)
-from textassay.training import single_threaded
+from textassay.corpus.encoding import EOS
+from textassay.execution.threads import parallel_map
+from textassay.generator.base import LanguageModel
+from textassay.generator.batch_reader import BatchReader, reads_in_batches
+from textassay.generator.next_words import Ends, model_vocabulary, next_rows
+from textassay.generator.scoring import log_probs_of
+from textassay.training.backend import single_threaded
 
 if TYPE_CHECKING:
     from torch import Tensor

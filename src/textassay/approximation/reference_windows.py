@@ -14,10 +14,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.generator import Ends, Quantity
-from textassay.resampling import terms_interval
+from textassay.generator.next_words import Ends
+from textassay.generator.text_likelihood import Quantity
+from textassay.resampling.jackknife import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

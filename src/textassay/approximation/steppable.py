@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.approximation.next_token_probs import next_token_probs
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError
-from textassay.generator import Ends, LanguageModel, model_vocabulary
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends, model_vocabulary
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -24,7 +24,8 @@ from textassay.approximation.steppable import NoiseDriven, WindowStepper
 from textassay.approximation.token_counts import Mode, Progress
 from textassay.errors import OptionError
 from textassay.estimate import json_ready
-from textassay.generator import LanguageModel, model_vocabulary
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import model_vocabulary
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -19,7 +19,8 @@ from typer.core import TyperCommand
 from typer.models import ArgumentInfo, OptionInfo
 
 from textassay.addresses import is_address, place_of
-from textassay.corpus import check_exists, local_file
+from textassay.corpus.download import local_file
+from textassay.corpus.source import check_exists
 from textassay.errors import InputError, OptionError
 from textassay.settings import Between as Between
 from textassay.settings import Check as Check

@@ -14,7 +14,7 @@ from textassay.errors import OptionError, TooFewSentencesError
 from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
-    from textassay.corpus import Corpus
+    from textassay.corpus.corpus import Corpus
     from textassay.generators import TextGenerator
 
 _PARTS = "parts"
@@ -53,7 +53,7 @@ class Approximate(Files, Computing):
         from textassay.cli.models import open_generator
         from textassay.cli.progress import show_progress
         from textassay.one_call import approximate
-        from textassay.report import approximation_document
+        from textassay.report.approximation import approximation_document
 
         self._check()
         with self.computing():
@@ -89,7 +89,8 @@ class Approximate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.approximation import check_floor, check_samples
+        from textassay.approximation.count_cost import check_floor
+        from textassay.approximation.stopping_rule import check_samples
 
         check_samples(self.samples, name="--samples")
         check_floor(self.floor, self.samples, name="--floor")
@@ -100,7 +101,8 @@ class Approximate(Files, Computing):
 
     def _read(self, opened: "TextGenerator") -> "Corpus":
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
-        from textassay.corpus import read_running_text, running_text
+        from textassay.corpus.characters import read_running_text
+        from textassay.corpus.limits import running_text
 
         if self.window is not None:
             with running_text():

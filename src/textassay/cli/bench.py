@@ -61,11 +61,12 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         files = parse_generators(self.files) if self.files else {}
 
         from textassay.cli.messages import print_line
-        from textassay.execution import device
-        from textassay.meta_evaluation import parse_estimators, with_summary
-        from textassay.metric import split_names
+        from textassay.execution.threads import device
+        from textassay.meta_evaluation.bench import parse_estimators
+        from textassay.meta_evaluation.bench_summary import with_summary
+        from textassay.metric.catalog import split_names
         from textassay.one_call import bench, matching_worlds
-        from textassay.report import bench_document, seeds_sentence
+        from textassay.report.bench import bench_document, seeds_sentence
 
         estimators = split_names(self.estimators)
         parse_estimators(estimators, level=self.level, prior=self.prior)  # raises before anything is read

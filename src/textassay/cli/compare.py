@@ -18,14 +18,15 @@ from textassay.cli.options import (
     summary_file,
 )
 from textassay.errors import OptionError
-from textassay.inspection import HELDOUT
-from textassay.inspection import REAL as FLOOR
+from textassay.inspection.finding import HELDOUT
+from textassay.inspection.finding import REAL as FLOOR
 from textassay.settings import OUTPUT, TEXTS, Comparing
 from textassay.storage import with_addresses
 
 if TYPE_CHECKING:
-    from textassay.comparison import Comparison, SideColumns
-    from textassay.corpus import TextFile
+    from textassay.comparison.columns import SideColumns
+    from textassay.comparison.comparison import Comparison
+    from textassay.corpus.texts import TextFile
 
 _OTHER_REAL = "give real text of another draw, or leave it out"
 _REMEDIES = {
@@ -87,8 +88,11 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
         from textassay.cli.endpoints import say_answers, say_requests
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FIT_REAL, TRAIN, check_beside, check_names, compare_texts
-        from textassay.corpus import read_features
+        from textassay.comparison.columns import check_names
+        from textassay.comparison.comparison import FIT_REAL, TRAIN
+        from textassay.comparison.run import compare_texts
+        from textassay.comparison.sources import check_beside
+        from textassay.corpus.number_files import read_features
 
         check_names(list(generators), ["real", *(option.removeprefix("--") for option in named)], **beside)
         check_beside(models, beside)
@@ -116,7 +120,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
                 progress=progress,
             )
             if self.out is not None:
-                from textassay.report import write_report
+                from textassay.report.comparison import write_report
 
                 texts = {name: file.texts for name, file in files.items()}
                 write_report(comparison, self.out, texts={**(comparison.texts or {}), **texts} if models else texts)
@@ -125,7 +129,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
             print_line(f"the report is {self.out / 'report.html'}")
         failures = _failures(comparison, zip(conditions, measured, strict=True))
         if self.summary is not None:
-            from textassay.report import comparison_summary
+            from textassay.report.summary import comparison_summary
             from textassay.storage import append_file
 
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
@@ -139,7 +143,8 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
             return
         from rich.console import Console
 
-        from textassay.report import comparison_document, print_document, screen_document
+        from textassay.report.comparison import comparison_document, screen_document
+        from textassay.report.terminal import print_document
 
         console = Console()
         if self.all:
@@ -150,7 +155,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
     def _unit_of(self, real: Sequence[str]) -> str:
         """Return the unit as `--unit` says, or as the real texts look."""
-        from textassay.corpus import AUTO_UNIT, look_like_documents
+        from textassay.corpus.structure import AUTO_UNIT, look_like_documents
 
         if self.unit != AUTO_UNIT:
             return self.unit
@@ -166,7 +171,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
         Before the real texts are read, they may be anything.
         """
-        from textassay.metric import default_metrics, parse_metric, parse_metrics
+        from textassay.metric.catalog import default_metrics, parse_metric, parse_metrics
 
         settings = self.of_metrics(has_features=bool(beside["features"]))
         extras = {
@@ -209,7 +214,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
 
 
 def _side_columns(files: Mapping[str, str], texts: "Mapping[str, TextFile]") -> "SideColumns | None":
-    from textassay.corpus import read_side_columns
+    from textassay.corpus.number_files import read_side_columns
 
     n_real = len(texts[FLOOR].texts)
     return {

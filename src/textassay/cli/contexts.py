@@ -31,7 +31,8 @@ class Contexts(Files):
 
     def run(self) -> int:
         """Make the table, print or write it, and return 0."""
-        from textassay.corpus import contexts_text, read_texts, review_contexts
+        from textassay.corpus.contexts import contexts_text, review_contexts
+        from textassay.corpus.texts import read_texts
         from textassay.storage import write_file
 
         if self.out is not None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textassay.cli.adapter import Between, Check, option
-from textassay.corpus import local_file, set_limits
+from textassay.corpus.download import local_file
+from textassay.corpus.limits import set_limits
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.settings import OUTPUT, RUNNING, Workers
 from textassay.settings import TEXTS as TEXTS
@@ -22,7 +23,7 @@ from textassay.settings import Tokenizer as Tokenizer
 from textassay.settings import Tokens as TokenSettings
 
 if TYPE_CHECKING:
-    from textassay.corpus import TextFile
+    from textassay.corpus.texts import TextFile
 
 Progress = Callable[[str, int, int], None]
 
@@ -105,7 +106,7 @@ class Files:
 
     def read_file(self, source: str) -> "TextFile":
         """Return the texts of a file; raise an EmptyCorpusError where all of its lines are blank."""
-        from textassay.corpus import read_texts
+        from textassay.corpus.texts import read_texts
 
         file = read_texts(source, column=self.column)
         if not any(text and not text.isspace() for text in file.texts):
@@ -139,7 +140,7 @@ class Unseeded:
     def work(self) -> Iterator[Progress | None]:
         """Use as many threads as asked for and show progress, inside the ``with`` block."""
         from textassay.cli.progress import show_progress
-        from textassay.execution import default_workers, workers
+        from textassay.execution.threads import default_workers, workers
 
         n_workers = default_workers() if self.workers is None else self.workers
         with show_progress(quiet=self.quiet) as progress, workers(n_workers):
@@ -154,7 +155,7 @@ class Clustered:
 
     def on_cluster(self) -> AbstractContextManager[None]:
         """Use the cluster asked for, if any, inside the ``with`` block."""
-        from textassay.execution import cluster
+        from textassay.execution.cluster import cluster
 
         return cluster(self.cluster)
 

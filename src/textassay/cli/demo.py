@@ -17,7 +17,7 @@ from textassay.cli.declarations import Quiet
 from textassay.settings import Seed
 
 if TYPE_CHECKING:
-    from textassay.generator import Generator
+    from textassay.generator.base import Generator
 
 _FEWEST = 100  # for dd of one half of the real text against the other
 
@@ -38,8 +38,8 @@ class Demo:
     def run(self) -> int:
         """Make the texts, compare them as ``textassay compare`` does, and return its exit status."""
         from textassay.cli.options import check_writable
-        from textassay.comparison import check_same_settings
-        from textassay.corpus import docstring_sentences
+        from textassay.comparison.measure import check_same_settings
+        from textassay.corpus.docstrings import docstring_sentences
         from textassay.storage import write_files
 
         check_writable(self.out)
@@ -72,8 +72,9 @@ def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> 
 
     With `n`, no more than so many of the others, and as few from each generator.
     """
-    from textassay.corpus import corpora_from_texts
-    from textassay.generator import Copier, NgramModel, WordShuffler
+    from textassay.corpus.corpus import corpora_from_texts
+    from textassay.generator.ngram import NgramModel
+    from textassay.generator.simple import Copier, WordShuffler
     from textassay.seeding import stream
 
     order = stream(seed, "demo", "halves").permutation(len(sentences))

@@ -40,7 +40,7 @@ class Discrepancy(Computing):
 
         from textassay.cli.models import open_model
         from textassay.one_call import discrepancy
-        from textassay.report import discrepancy_document
+        from textassay.report.discrepancy import discrepancy_document
         from textassay.storage import Content
 
         if self.out is not None:

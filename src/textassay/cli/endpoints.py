@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textassay.cli.messages import print_line
 
 if TYPE_CHECKING:
-    from textassay.generator import EndpointModel, Requests
+    from textassay.generator.endpoint import EndpointModel, Requests
 
 
 def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
@@ -17,8 +17,8 @@ def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
     endpoints = {name: source for name, source in models.items() if names_endpoint(source)}
     if quiet or not endpoints:
         return
-    from textassay.comparison import open_source
-    from textassay.generator import endpoint_model
+    from textassay.comparison.sources import open_source
+    from textassay.generator.endpoint import endpoint_model
 
     for name, source in endpoints.items():
         model = endpoint_model(open_source(source))
@@ -30,7 +30,7 @@ def say_answers(
     models: Mapping[str, str], prompts: Sequence[str] | None, *, seed: int, quiet: bool, out: Path | None
 ) -> dict[str, str]:
     """Say what it takes to let endpoints answer the prompts of the real text; return the models that do not."""
-    from textassay.comparison import asked_endpoints
+    from textassay.comparison.answers import asked_endpoints
 
     asked = asked_endpoints(models, prompts, out)
     for name, (model, n) in asked.items():
@@ -42,7 +42,7 @@ def say_answers(
 
 def _requests_line(name: str, requests: "Requests") -> str:
     """Return how many requests and tokens, and what money, drawing from an endpoint takes."""
-    from textassay.report import count, counted
+    from textassay.report.number import count, counted
 
     each = f"about {requests.prompt_tokens / max(1, requests.requests):.0f} prompt tokens each"
     if requests.completion_tokens is None:
@@ -58,7 +58,7 @@ def _requests_line(name: str, requests: "Requests") -> str:
 def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "EndpointModel":
     """Return the model with the settings asked for, its answers kept beside the file `out`."""
     from textassay.endpoints import settings_of
-    from textassay.generator import EndpointModel, EndpointSettings
+    from textassay.generator.endpoint import EndpointModel, EndpointSettings
 
     settings = settings_of(EndpointSettings, name)
     folder = None if out is None else out.parent / f"{out.name}.answers"

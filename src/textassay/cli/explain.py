@@ -17,7 +17,7 @@ from textassay.errors import TooFewSentencesError
 from textassay.settings import Explaining
 
 if TYPE_CHECKING:
-    from textassay.report import Document
+    from textassay.report.document import Document
 
 _WIDTH_OF_FILE = 100
 
@@ -39,17 +39,13 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
         from textassay.cli.endpoints import say_requests
         from textassay.cli.options import read_sources
         from textassay.cli.progress import show_progress
-        from textassay.comparison import (
-            FLOOR,
-            TOP,
-            EstimateStore,
-            RealText,
-            explain_generators,
-            read_and_draw,
-        )
-        from textassay.corpus import unit_of
-        from textassay.inspection import Independence
-        from textassay.report import explanation_document
+        from textassay.comparison.comparison import FLOOR, RealText
+        from textassay.comparison.drawn_texts import read_and_draw
+        from textassay.comparison.explain import TOP, explain_generators
+        from textassay.comparison.measure import EstimateStore
+        from textassay.corpus.structure import unit_of
+        from textassay.inspection.dependence_findings import Independence
+        from textassay.report.explanation import explanation_document
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
@@ -107,7 +103,8 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
         """Write ``explain.json``, ``explain.txt``, ``explain.md``, ``explain.html`` and the figures into `folder`."""
         from rich.console import Console
 
-        from textassay.report import document_files, print_document
+        from textassay.report.files import document_files
+        from textassay.report.terminal import print_document
         from textassay.storage import write_files
 
         text = io.StringIO()

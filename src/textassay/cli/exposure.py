@@ -59,10 +59,10 @@ class Exposure(Files, Computing):
         """Measure, print what came of it, write it where asked, and return 0."""
         from textassay.cli.models import open_model
         from textassay.cli.progress import show_progress
-        from textassay.exposure import Distance
-        from textassay.generator import Ends
+        from textassay.exposure.distance import Distance
+        from textassay.generator.next_words import Ends
         from textassay.one_call import exposure_bias
-        from textassay.report import exposure_document
+        from textassay.report.exposure import exposure_document
 
         kinds, distances = self._lists()
         lengths = None if self.lengths is None else _lengths(self.lengths)
@@ -96,9 +96,10 @@ class Exposure(Files, Computing):
 
     def _lists(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return kinds of prefixes and distances; raise for whatever is wrong before anything is read."""
-        from textassay.exposure import DISTANCES, parse_kind
-        from textassay.generator import check_ends
-        from textassay.metric import check_level
+        from textassay.exposure.distance import DISTANCES
+        from textassay.exposure.runs import parse_kind
+        from textassay.generator.next_words import check_ends
+        from textassay.metric.base import check_level
 
         check_ends(self.ends)
         check_level(self.level)

@@ -16,7 +16,7 @@ from textassay.errors import OptionError
 from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
-    from textassay.human import Judgements
+    from textassay.human.judgements import Judgements
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +41,11 @@ class Analyse(Printing):
 
     def run(self) -> int:
         """Read judgements, analyse them, write and print what was found, and return 0."""
-        from textassay.human import analyse, check_ties, read_reasons, read_results
-        from textassay.report import analysis_document
+        from textassay.human.analysis import analyse
+        from textassay.human.reasons import read_reasons
+        from textassay.human.results import read_results
+        from textassay.human.verdicts import check_ties
+        from textassay.report.human import analysis_document
 
         ties = check_ties(self.ties)
         votes = _votes(self.votes)

@@ -27,15 +27,11 @@ class Invite:
 
     def run(self) -> int:
         """Enter participants who have not begun, give out a link for each, and return 0."""
-        from textassay.human import (
-            check_same_study,
-            database_url,
-            hash_token,
-            load_study,
-            new_token,
-            open_database,
-            tables,
-        )
+        from textassay.human.server.database import database_url, open_database
+        from textassay.human.server.results import check_same_study
+        from textassay.human.server.security import hash_token, new_token
+        from textassay.human.server.tables import tables
+        from textassay.human.study import load_study
 
         if not re.fullmatch(r"https?://[^\s/?#]+/?", self.address):
             raise OptionError(f"--address must be like https://study.example.org, got '{self.address[:60]}'")

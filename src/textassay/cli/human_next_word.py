@@ -14,7 +14,7 @@ from textassay.errors import OptionError
 from textassay.settings import Level, Seed
 
 if TYPE_CHECKING:
-    from textassay.human import Prefix
+    from textassay.human.next_word import Prefix
 
 Model = Annotated[
     str | None,
@@ -43,7 +43,8 @@ class NextWord(Files, Printing):
 
     def run(self) -> int:
         """Draw prefixes or read them, build the study, write it, say what is in it, and return 0."""
-        from textassay.human import build_next_word, save_study
+        from textassay.human.next_word import build_next_word
+        from textassay.human.study import save_study
 
         if self.page_size % 2:
             raise OptionError(f"--page-size must be even, got {self.page_size}")
@@ -64,8 +65,9 @@ class NextWord(Files, Printing):
     def _prefixes(self) -> "tuple[list[Prefix], list[Prefix], str]":
         """Return the prefixes from real text, those from the model, and the model's name."""
         from textassay.cli.models import open_model
-        from textassay.corpus import ParallelText, read_texts
-        from textassay.human import draw_prefixes, draw_translation_prefixes, read_prefixes
+        from textassay.corpus.parallel import ParallelText
+        from textassay.corpus.texts import read_texts
+        from textassay.human.next_word import draw_prefixes, draw_translation_prefixes, read_prefixes
 
         if self.prefixes is not None:
             if (self.model, self.real, self.source) != (None,) * 3:
@@ -96,8 +98,9 @@ class Exposure(Output):
 
     def run(self) -> int:
         """Score the judgements of a next-word study, print the score, write it where asked, and return 0."""
-        from textassay.human import read_results, score_next_word
-        from textassay.report import next_word_document
+        from textassay.human.next_word_score import score_next_word
+        from textassay.human.results import read_results
+        from textassay.report.human import next_word_document
 
         results = read_results(self.file, database=self.database, kind="next-word")
         score = score_next_word(results.judgements, level=self.level)

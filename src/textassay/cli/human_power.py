@@ -36,7 +36,7 @@ class Power(Output):
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
-        from textassay.report import power_document
+        from textassay.report.human import power_document
 
         text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
         text = text if self.text_correlation is None else self.text_correlation
@@ -58,7 +58,7 @@ class Power(Output):
 
     def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:
         """Return what a study with so many judges of each text needs."""
-        from textassay.resampling import (
+        from textassay.resampling.rater_power import (
             design_effect,
             power_to_detect,
             power_to_separate,
@@ -92,8 +92,8 @@ def _pilot(path: Path) -> tuple[float, float, float]:
     """
     import numpy as np
 
-    from textassay.human import read_judgements
-    from textassay.resampling import shared_correlation
+    from textassay.human.files import read_judgements
+    from textassay.resampling.rater_power import shared_correlation
 
     judgements = read_judgements(path)
     names = {name: place for place, name in enumerate((None, *judgements.generators))}

@@ -58,21 +58,14 @@ class Serve:
         except ImportError as error:
             raise MissingExtraError("human serve", "human") from error
 
-        from textassay.human import (
-            STUDY_FILE,
-            AddressLimit,
-            Pool,
-            Service,
-            check_same_study,
-            claim,
-            create_app,
-            database_url,
-            load_study,
-            open_database,
-            server_config,
-            to_progress,
-            usual_limit,
-        )
+        from textassay.human.server.addresses import AddressLimit, usual_limit
+        from textassay.human.server.app import create_app
+        from textassay.human.server.database import database_url, open_database
+        from textassay.human.server.pool import Pool
+        from textassay.human.server.protocol import server_config
+        from textassay.human.server.results import check_same_study, claim, to_progress
+        from textassay.human.server.service import Service
+        from textassay.human.study import STUDY_FILE, load_study
 
         study = load_study(self.study)
         folder = self.study if self.study.is_dir() else self.study.parent
@@ -136,7 +129,7 @@ class Serve:
 
     def _owner(self, known: str | None) -> tuple[str, str]:
         """Return the hash of the owner's token, and the token itself where it must be shown."""
-        from textassay.human import hash_token, new_token
+        from textassay.human.server.security import hash_token, new_token
 
         file = self.owner_token_file
         wanted = known is None or self.new_owner_token

@@ -18,7 +18,8 @@ from textassay.errors import InputError, OptionError, OutputError, unknown_name
 from textassay.settings import Lowercase, Normalize, Seed
 
 if TYPE_CHECKING:
-    from textassay.human import Accepted, Study, StudyPage
+    from textassay.human.acceptance import Accepted
+    from textassay.human.study import Study, StudyPage
 
 StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
 NewStudy = Annotated[Path, option("The folder of the study.", "STUDY")]
@@ -53,9 +54,10 @@ class Build(Files, Printing):
 
     def run(self) -> int:
         """Build a study, write it, say what is in it, and return 0."""
-        from textassay.corpus import mark_rare_words
-        from textassay.human import CHECK_TEXT, build_study, save_study, side_cues, skipped_blanks
-        from textassay.report import tie_advice
+        from textassay.corpus.rare_words import mark_rare_words
+        from textassay.human.pages import CHECK_TEXT, build_study, side_cues, skipped_blanks
+        from textassay.human.study import save_study
+        from textassay.report.human import tie_advice
 
         generators = parse_generators(self.generators or [])
         if self.rare_from is not None and self.mark_rare is None:
@@ -99,7 +101,8 @@ class Build(Files, Printing):
         return 0
 
     def _prepared(self, source: str) -> Sequence[str]:
-        from textassay.corpus import normalize, read_texts
+        from textassay.corpus.normalization import normalize
+        from textassay.corpus.texts import read_texts
 
         texts: Sequence[str] = read_texts(source, column=self.column).texts
         if self.normalize:
@@ -117,7 +120,10 @@ class Export:
 
     def run(self) -> int:
         """Write the files, name them, and return 0."""
-        from textassay.human import html_form, label_studio_files, load_study, turk_files
+        from textassay.human.html_form import html_form
+        from textassay.human.label_studio import label_studio_files
+        from textassay.human.study import load_study
+        from textassay.human.turk_template import turk_files
         from textassay.storage import write_files
 
         study = load_study(self.study)
@@ -148,8 +154,11 @@ class Import(Printing):
 
     def run(self) -> int:
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
-        from textassay.human import accept, collect, load_study, ratings_csv, read_submissions
-        from textassay.report import import_document
+        from textassay.human.acceptance import accept, collect
+        from textassay.human.files import read_submissions
+        from textassay.human.ratings_file import ratings_csv
+        from textassay.human.study import load_study
+        from textassay.report.human import import_document
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):
@@ -189,8 +198,9 @@ class JudgeInTerminal:
         """Let one rater judge in the terminal, and return 0."""
         from rich.console import Console
 
-        from textassay.human import BACK, QUIT, TerminalSession, judge_pages, keys_of, load_study
-        from textassay.report import safe
+        from textassay.human.study import load_study
+        from textassay.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
+        from textassay.report.console import safe
 
         study = load_study(self.study)
         session = TerminalSession(study, self.rater, self.out)
@@ -216,7 +226,7 @@ class JudgeInTerminal:
 
 def check_no_study(folder: Path) -> None:
     """Raise if there is a study in `folder` already: judgements may belong to it."""
-    from textassay.human import STUDY_FILE
+    from textassay.human.study import STUDY_FILE
 
     if (folder / STUDY_FILE).exists():
         raise OutputError(
@@ -226,7 +236,7 @@ def check_no_study(folder: Path) -> None:
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:
     """Print what is in a new study, as `command` is asked to, and write it beside the study."""
-    from textassay.report import study_document
+    from textassay.report.human import study_document
 
     values = {
         "study": str(path),
@@ -253,7 +263,7 @@ def _read_key() -> str:
 
 
 def _instructions(path: Path | None) -> str | None:
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
 
     if path is None:
         return None
@@ -265,8 +275,8 @@ def _instructions(path: Path | None) -> str | None:
 
 def _items_csv(study: "Study") -> str:
     """Return all items without who wrote them, in order: what another program needs to show them."""
-    from textassay.corpus import csv_text
-    from textassay.human import NONE_OF_THEM
+    from textassay.corpus.csv_text import csv_text
+    from textassay.human.study import NONE_OF_THEM
 
     rows = []
     for page in study.pages:
@@ -277,7 +287,7 @@ def _items_csv(study: "Study") -> str:
 
 
 def _refused_csv(accepted: "Accepted") -> str:
-    from textassay.corpus import csv_text
+    from textassay.corpus.csv_text import csv_text
 
     rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in accepted.refusals)
     return csv_text(("page", "rater", "reason", "place"), rows)

@@ -28,10 +28,12 @@ class Inspect(Tokens, Output):
         others = {**({} if self.train is None else {TRAIN: self.train}), **generators}
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})
 
-        from textassay.comparison import FLOOR
-        from textassay.corpus import SpacingWarning, corpora_from_texts, read_texts
-        from textassay.inspection import inspect
-        from textassay.report import inspection_document
+        from textassay.comparison.comparison import FLOOR
+        from textassay.corpus.corpus import corpora_from_texts
+        from textassay.corpus.texts import read_texts
+        from textassay.corpus.tokenizer import SpacingWarning
+        from textassay.inspection.inspection import inspect
+        from textassay.report.inspection import inspection_document
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it

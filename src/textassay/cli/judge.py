@@ -10,7 +10,7 @@ from textassay.cli.declarations import Clustered, Generators, Output, Running, T
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
-from textassay.inspection import REAL
+from textassay.inspection.finding import REAL
 from textassay.settings import Device, Effort, Encoder, Independent, Level, Normalize
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ class Judge(Tokens, Running, Clustered, Output):
         """Measure, correlate, print what came of it, write it where asked, and return 0."""
         self._check()
 
-        from textassay.execution import device
-        from textassay.metric import split_names
+        from textassay.execution.threads import device
+        from textassay.metric.catalog import split_names
         from textassay.one_call import judge
-        from textassay.report import judge_document
+        from textassay.report.judge import judge_document
 
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
@@ -141,8 +141,8 @@ class Judge(Tokens, Running, Clustered, Output):
         if self.real is not None:
             check_sources(self.real, {**({"--train": self.train} if self.train else {}), **self.sources}, {})
 
-        from textassay.discriminator import make_discriminator
-        from textassay.metric import split_names
+        from textassay.discriminator.catalog import make_discriminator
+        from textassay.metric.catalog import split_names
 
         for name in split_names(self.discriminators or ""):
             make_discriminator(name)
@@ -150,7 +150,7 @@ class Judge(Tokens, Running, Clustered, Output):
     def _texts(self) -> dict[str, Any]:
         """Return the texts of the files that are named."""
         from textassay.cli.options import read_sources
-        from textassay.corpus import read_texts
+        from textassay.corpus.texts import read_texts
 
         named = {REAL: self.real, TRAIN: self.train, **self.sources}
         sources = {name: source for name, source in named.items() if source is not None}
@@ -164,7 +164,8 @@ def _kept(folder: Path) -> "KeptComparison":
     import numpy as np
 
     from textassay.one_call import KeptComparison
-    from textassay.report import open_sentences, read_comparison
+    from textassay.report.comparison import read_comparison
+    from textassay.report.sentences import open_sentences
 
     comparison = read_comparison(folder)
     texts: dict[str, list[str]] = {name: [] for name in comparison.generators}

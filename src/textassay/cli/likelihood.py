@@ -16,8 +16,9 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.settings import Level
 
 if TYPE_CHECKING:
-    from textassay.corpus import Corpus
-    from textassay.generator import ScoredGenerator, TextLikelihood
+    from textassay.corpus.corpus import Corpus
+    from textassay.generator.scored import ScoredGenerator
+    from textassay.generator.text_likelihood import TextLikelihood
     from textassay.generators import TextGenerator
 
 _FIRST = "give the generated text first, or leave --real out"
@@ -47,7 +48,7 @@ class Likelihood(Files, Computing):
         """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
         from textassay.cli.model_contexts import scored_contexts
         from textassay.cli.models import open_model
-        from textassay.report import likelihood_document
+        from textassay.report.likelihood import likelihood_document
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}
@@ -101,7 +102,8 @@ class Likelihood(Files, Computing):
         check_writable(self.out.parent)
 
     def _score(self, opened: "TextGenerator", corpus: "Corpus") -> "TextLikelihood":
-        from textassay.generator import AtTemperature, text_likelihood
+        from textassay.generator.scored import AtTemperature
+        from textassay.generator.text_likelihood import text_likelihood
 
         model: ScoredGenerator = opened.model
         if self.temperature != 1:

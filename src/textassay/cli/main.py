@@ -25,7 +25,7 @@ import typer
 from textassay.cli.adapter import add_command, add_sub_commands
 from textassay.cli.groups import Group, add_group
 from textassay.cli.messages import heeding_termination, ignore_signals, show_warning, tell
-from textassay.corpus import input_limits
+from textassay.corpus.limits import input_limits
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Compare": {

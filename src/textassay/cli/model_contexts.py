@@ -7,18 +7,18 @@ from collections import Counter
 import numpy as np
 
 from textassay.cli.messages import print_line
-from textassay.corpus import (
+from textassay.corpus.contexts import (
     COLUMN,
     Attributes,
     Contexts,
-    Corpus,
     context_places,
     learn_attributes,
     read_contexts,
     with_contexts,
 )
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay.generator import ContextModel
+from textassay.generator.conditional import ContextModel
 from textassay.generators import TextGenerator
 
 _LISTED = 5  # unknown categories that are named

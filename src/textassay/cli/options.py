@@ -12,12 +12,13 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from textassay.addresses import place_of
-from textassay.corpus import check_exists, is_url, split_column
+from textassay.corpus.download import is_url
+from textassay.corpus.source import check_exists, split_column
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
-from textassay.inspection import REAL as FLOOR
+from textassay.inspection.finding import REAL as FLOOR
 
 if TYPE_CHECKING:
-    from textassay.corpus import TextFile
+    from textassay.corpus.texts import TextFile
 
 STANDARD_INPUT = "-"
 GITHUB_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -121,7 +122,7 @@ def check_sources(real: str, others: Mapping[str, str], remedies: Mapping[str, s
 
 def split_models(generators: Mapping[str, str], draw: int | None) -> tuple[dict[str, str], dict[str, str]]:
     """Return the generators that are drawn from, and those that are files; raise for --draw without models."""
-    from textassay.comparison import names_model
+    from textassay.comparison.sources import names_model
 
     models = {name: source for name, source in generators.items() if names_model(source)}
     if draw is not None and not models:
@@ -142,7 +143,7 @@ def read_sources(
 
     `sources`: name to source, the real text under ``(real)``; `without_prompts`: those that answer none.
     """
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
 
     if group_column is not None and prompt_column is not None:
         raise OptionError("--group-column and --prompt-column cannot go together: the answers to a prompt are a group")

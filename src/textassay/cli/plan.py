@@ -32,8 +32,10 @@ class Plan(Measuring, Reading, Running, Output):
         from textassay.cli.endpoints import say_requests
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.cli.progress import show_progress
-        from textassay.comparison import FLOOR, measure_pilot, plan
-        from textassay.report import plan_document, read_comparison
+        from textassay.comparison.comparison import FLOOR
+        from textassay.comparison.planning import measure_pilot, plan
+        from textassay.report.comparison import read_comparison
+        from textassay.report.plan import plan_document
 
         planned = partial(
             plan,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textassay.cli.messages import not_saved, print_json, print_line
 
 if TYPE_CHECKING:
-    from textassay.report import Document
+    from textassay.report.document import Document
     from textassay.storage import Content
 
 _FIGURES = "figures/"
@@ -41,7 +41,7 @@ def print_result(document: "Document", values: Mapping[str, Any], *, as_json: bo
         return
     from rich.console import Console
 
-    from textassay.report import print_document
+    from textassay.report.terminal import print_document
 
     print_document(document, Console(), everything=not brief)
 
@@ -52,7 +52,7 @@ def save_result(
     """Write `contents` and the files of a document, ``STEM.md``, ``STEM.html`` and so on, into `out`, if given."""
     if out is None:
         return
-    from textassay.report import document_files
+    from textassay.report.files import document_files
     from textassay.storage import write_files
 
     with not_saved():

@@ -18,7 +18,7 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.settings import Seed
 
 if TYPE_CHECKING:
-    from textassay.corpus import Corpus
+    from textassay.corpus.corpus import Corpus
     from textassay.generators import TextGenerator
 
 _KINDS = (".txt", ".jsonl")
@@ -112,7 +112,7 @@ class Sample(Files, Computing, Clustered):
         return 0
 
     def _prefixes(self) -> Sequence[str]:
-        from textassay.corpus import read_texts
+        from textassay.corpus.texts import read_texts
 
         if self.prefix is not None:
             return [self.prefix]
@@ -173,7 +173,7 @@ class Sample(Files, Computing, Clustered):
 
 def _encoded(opened: "TextGenerator", prefixes: Sequence[str]) -> "Corpus":
     """Return the prefixes in the model's tokens; say which of their words it does not know."""
-    from textassay.corpus import UNK
+    from textassay.corpus.encoding import UNK
 
     prefix = opened.form.corpus(prefixes)
     if (prefix.tokens == UNK).any():

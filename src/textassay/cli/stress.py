@@ -44,11 +44,11 @@ class Stress(Tokens, Running, Clustered, Output):
         check_sources(self.real, others, remedies)
 
         from textassay.cli.options import read_sources
-        from textassay.comparison import FLOOR
-        from textassay.execution import device
-        from textassay.metric import split_names
+        from textassay.comparison.comparison import FLOOR
+        from textassay.execution.threads import device
+        from textassay.metric.catalog import split_names
         from textassay.one_call import stress
-        from textassay.report import stress_document
+        from textassay.report.stress import stress_document
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)

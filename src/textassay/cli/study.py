@@ -20,7 +20,7 @@ from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
 
 if TYPE_CHECKING:
-    from textassay.study import StagedStudy
+    from textassay.study.staged_study import StagedStudy
 
 Progress = Callable[[str, int, int], None]
 
@@ -40,7 +40,7 @@ class ListStudies:
 
     def run(self) -> int:
         """Print them, and return 0."""
-        from textassay.study import SCALES
+        from textassay.study.dd.published import SCALES
 
         if self.json:
             print_json({"studies": dict(STUDIES), "scales": list(SCALES)})
@@ -75,8 +75,9 @@ class Study(Computing, Clustered):
     def run(self) -> int:
         """Compute what is missing of the study, print and write what it found, and return 0."""
         from textassay.cli.progress import show_progress
-        from textassay.report import reproduction_document
-        from textassay.study import SCALES, scale_named
+        from textassay.report.reproduction import reproduction_document
+        from textassay.study.dd.published import SCALES
+        from textassay.study.presets import scale_named
 
         scale_named(SCALES, self.scale)
         self.check()
@@ -136,9 +137,12 @@ class _DdStudy(Files, Study):
             raise unknown_name("value of --positives", self.positives, _POSITIVES)
 
     def make(self, progress: Progress | None) -> "StagedStudy":
-        from textassay.study import SCALES, DdStudy, scale_named, split_text
-        from textassay.study import STUDIES as KINDS
-        from textassay.training import require_neural
+        from textassay.study.dd.experiment import split_text
+        from textassay.study.dd.published import SCALES
+        from textassay.study.dd.results import STUDIES as KINDS
+        from textassay.study.dd.results import DdStudy
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
 
         require_neural(f"the study {self.name}")
         check_writable(self.out)
@@ -159,7 +163,7 @@ class _DdStudy(Files, Study):
 
     def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
         """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
-        from textassay.corpus import docstring_sentences
+        from textassay.corpus.docstrings import docstring_sentences
         from textassay.seeding import stream
 
         others = {"--valid": self.valid, "--test": self.test}
@@ -210,9 +214,12 @@ class Judges(Files, Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
-        from textassay.human import is_batch, read_columns, read_judgements, read_mechanical_turk
-        from textassay.study import JUDGES_SCALES, JudgesStudy, other_texts
-        from textassay.training import require_neural
+        from textassay.human.files import read_judgements
+        from textassay.human.mechanical_turk import is_batch, read_mechanical_turk
+        from textassay.human.table_file import read_columns
+        from textassay.study.judges.experiment import other_texts
+        from textassay.study.judges.results import JUDGES_SCALES, JudgesStudy
+        from textassay.training.backend import require_neural
 
         check_writable(self.out)
         judgements = read_judgements(self.judgements)
@@ -247,8 +254,11 @@ class ExposureBias(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts; what one that is not there would give is not measured."""
-        from textassay.study import EXPOSURE_SCALES, ExposureStudy, read_exposure_texts, scale_named
-        from textassay.training import require_neural
+        from textassay.study.exposure_bias.experiment import read_exposure_texts
+        from textassay.study.exposure_bias.published import EXPOSURE_SCALES
+        from textassay.study.exposure_bias.results import ExposureStudy
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
 
         check_writable(self.out)
         require_neural("the study exposure-bias")
@@ -267,8 +277,11 @@ class GanAsLm(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a text."""
-        from textassay.study import GAN_SCALES, GanStudy, read_gan_text, scale_named
-        from textassay.training import require_neural
+        from textassay.study.gan_as_lm.experiment import read_gan_text
+        from textassay.study.gan_as_lm.published import GAN_SCALES
+        from textassay.study.gan_as_lm.results import GanStudy
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
 
         check_writable(self.out)
         require_neural("the study gan-as-lm")
@@ -285,8 +298,10 @@ class Generators(Study):
 
     def make(self, progress: Progress | None) -> "StagedStudy":
         """Return the study of a folder of texts."""
-        from textassay.study import GENERATORS_SCALES, GeneratorsStudy, read_generators_texts, scale_named
-        from textassay.training import require_neural
+        from textassay.study.generators.results import GeneratorsStudy
+        from textassay.study.generators.texts import GENERATORS_SCALES, read_generators_texts
+        from textassay.study.presets import scale_named
+        from textassay.training.backend import require_neural
 
         check_writable(self.out)
         require_neural("the study generators")

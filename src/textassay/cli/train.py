@@ -17,10 +17,14 @@ from textassay.cli.results import file_names, print_result
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 
 if TYPE_CHECKING:
-    from textassay.corpus import Attributes, Corpus, TextForm
-    from textassay.generator import LanguageModel, NetworkLanguageModel
-    from textassay.monitoring import TextMonitor
-    from textassay.report import Document, Figure, TrainedText
+    from textassay.corpus.contexts import Attributes
+    from textassay.corpus.corpus import Corpus
+    from textassay.corpus.text_form import TextForm
+    from textassay.generator.base import LanguageModel
+    from textassay.generator.network import NetworkLanguageModel
+    from textassay.monitoring.monitor import TextMonitor
+    from textassay.report.document import Document, Figure
+    from textassay.report.training import TrainedText
 
 MONITORING = "Monitoring"
 CONTEXTS = "Contexts"
@@ -77,7 +81,7 @@ class Train(Files, Computing, WithSettings):
 
         Of several processes that a launcher started, only the main one prints and writes the model.
         """
-        from textassay.training import is_main
+        from textassay.training.processes import is_main
 
         if not is_main() and not self.quiet:
             return replace(self, quiet=True).run()
@@ -113,7 +117,7 @@ class Train(Files, Computing, WithSettings):
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
-        from textassay.report import Training
+        from textassay.report.training import Training
 
         return Training.from_json(text)
 
@@ -124,8 +128,8 @@ class Train(Files, Computing, WithSettings):
     def train(self, texts: Any, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.trained_folder import monitor_figures
-        from textassay.report import Training
-        from textassay.training import is_main
+        from textassay.report.training import Training
+        from textassay.training.processes import is_main
 
         fitted = self.fit(texts, record)
         training = Training(**self.facts(texts, fitted.model), **fitted.outcome)
@@ -150,8 +154,8 @@ class Train(Files, Computing, WithSettings):
     ) -> None:
         """Write the history, its report and the model, take checkpoints away, and name all files."""
         from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS
-        from textassay.generator import save_model
-        from textassay.report import document_files
+        from textassay.generator.saved import save_model
+        from textassay.report.files import document_files
         from textassay.storage import write_files
 
         history = json.dumps(training.to_dict(), indent=1, allow_nan=False)
@@ -172,7 +176,7 @@ class Train(Files, Computing, WithSettings):
 
     def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
-        from textassay.report import training_document
+        from textassay.report.training import training_document
 
         return training_document(training, figures)
 
@@ -231,8 +235,11 @@ class TrainText(Train):
 
     def read(self) -> TrainingTexts:
         """Return the texts that training needs; say what was held out or left out."""
-        from textassay.corpus import SPECIAL_TOKENS, nested_fractions, running_text, split_characters, split_last
-        from textassay.generator import check_train
+        from textassay.corpus.characters import split_characters
+        from textassay.corpus.encoding import SPECIAL_TOKENS
+        from textassay.corpus.limits import running_text
+        from textassay.corpus.split import nested_fractions, split_last
+        from textassay.generator.base import check_train
 
         window = self.window_size
         real = self._texts(self.real)
@@ -288,7 +295,7 @@ class TrainText(Train):
 
     def _form(self, texts: list[str]) -> "TextForm":
         """Return the form of the model of ``--like``, or what is learnt from `texts`."""
-        from textassay.corpus import TextForm
+        from textassay.corpus.text_form import TextForm
 
         return self.form_like() or TextForm.learn(
             texts,
@@ -300,14 +307,14 @@ class TrainText(Train):
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
-        from textassay.corpus import read_running_text
+        from textassay.corpus.characters import read_running_text
 
         if self.window_size is not None:
             return [read_running_text(source, column=self.column)]
         return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
-        from textassay.corpus import cut_windows
+        from textassay.corpus.windows import cut_windows
 
         return corpus if self.window_size is None else cut_windows(corpus, self.window_size)
 
@@ -315,7 +322,7 @@ class TrainText(Train):
         """Return the sentences that are not too long, and say how many are, and how many are blank."""
         import numpy as np
 
-        from textassay.report import TrainedText
+        from textassay.report.training import TrainedText
 
         n_long = 0
         if self.max_tokens is not None:
@@ -372,7 +379,7 @@ class Monitors:
     def check_monitor(self) -> None:
         """Raise for whatever can be seen to be wrong with these options before the text is read."""
         if self.monitor is not None:
-            from textassay.monitoring import monitored_metrics
+            from textassay.monitoring.monitor import monitored_metrics
 
             monitored_metrics(self.monitor)
         elif self.monitor_steps is not None:
@@ -397,7 +404,7 @@ class TrainCatalogued(TrainText):
 
     def new_model(self, known: Mapping[str, Any]) -> "LanguageModel":
         """Return a model that has learnt nothing."""
-        from textassay.generator import make_generator
+        from textassay.generator.catalog import make_generator
 
         settings = {**self.given("network", "training"), **known}
         with self.as_options("network", "training"):
@@ -424,7 +431,7 @@ class TrainCatalogued(TrainText):
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "Fitted":
         """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay.cli.trained_folder import SETTINGS, begun
-        from textassay.generator import text_likelihood
+        from textassay.generator.text_likelihood import text_likelihood
 
         model = self.new_model(self.known(texts))
         with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
@@ -441,7 +448,7 @@ class TrainCatalogued(TrainText):
         monitor: "TextMonitor | None" = None,
     ) -> "Fitted":
         """Return what was fitted; warn where guessing is better."""
-        from textassay.training import is_main
+        from textassay.training.processes import is_main
 
         n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
         if is_main() and outcome["valid_nll_per_token"] > math.log(n_choices):
@@ -497,9 +504,9 @@ class TrainNetwork(Monitors, TrainCatalogued):
 
         from textassay.cli.progress import show_progress, tell_step
         from textassay.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun, monitored
-        from textassay.corpus import parse_json, read_document
-        from textassay.generator import fit_in_memory, fitting_batch_size
-        from textassay.monitoring import loop_monitors
+        from textassay.corpus.documents import parse_json, read_document
+        from textassay.generator.batch_size import fit_in_memory, fitting_batch_size
+        from textassay.monitoring.loop import loop_monitors
 
         known = self.known(texts)
         model = cast("NetworkLanguageModel", self.new_model(known))

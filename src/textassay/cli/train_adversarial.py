@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import textassay.adversarial as systems
-from textassay.adversarial import (
+from textassay.adversarial.recipes import (
     CotRecipe,
     GumbelGanRecipe,
     LeakGanRecipe,
@@ -24,12 +24,13 @@ from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
 from textassay.errors import InputError, OptionError
-from textassay.generator import settings_of
+from textassay.generator.settings import settings_of
 
 if TYPE_CHECKING:
-    from textassay.generator import LanguageModel
+    from textassay.generator.base import LanguageModel
     from textassay.generators import Adversarial, Rounds
-    from textassay.report import AdversarialTraining, Document, Figure
+    from textassay.report.adversarial_training import AdversarialTraining
+    from textassay.report.document import Document, Figure
 
 ROUNDS, DISCRIMINATOR = "Adversarial training", "Discriminator"
 MLE = "mle"  # folder in the folder: the generator before the rounds
@@ -92,7 +93,8 @@ class TrainAdversarial(Monitors, TrainWindows):
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.training import launched, require_neural
+        from textassay.training.backend import require_neural
+        from textassay.training.processes import launched
 
         require_neural(f"the {self.model} generator")
         if self.window is not None and self.length is not None:
@@ -138,24 +140,24 @@ class TrainAdversarial(Monitors, TrainWindows):
 
     def load(self, text: str) -> "AdversarialTraining":
         """Return what was trained before, from the text of its history."""
-        from textassay.report import AdversarialTraining
+        from textassay.report.adversarial_training import AdversarialTraining
 
         return AdversarialTraining.from_json(text)
 
     def document(self, training: "AdversarialTraining", figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
-        from textassay.report import adversarial_training_document
+        from textassay.report.adversarial_training import adversarial_training_document
 
         return adversarial_training_document(training, figures)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
-        from textassay.adversarial import train_in_rounds
+        from textassay.adversarial.rounds import train_in_rounds
         from textassay.cli.progress import show_progress
         from textassay.cli.trained_folder import CHECKPOINT, ROUNDS, SETTINGS, begun, monitor_figures, monitored
-        from textassay.monitoring import loop_monitors
-        from textassay.report import AdversarialTraining
-        from textassay.training import training_device
+        from textassay.monitoring.loop import loop_monitors
+        from textassay.report.adversarial_training import AdversarialTraining
+        from textassay.training.backend import training_device
 
         out = self.out
         resumes = (out / CHECKPOINT).exists() or (out / ROUNDS).exists()
@@ -202,7 +204,7 @@ class TrainWithOracle(TrainAdversarial):
     @property
     def sentence_length(self) -> int | None:
         """Tokens of every sentence; None where they end."""
-        from textassay.generator import RandomLstm
+        from textassay.generator.random_lstm import RandomLstm
 
         oracle = self.opened_oracle()
         return oracle.length if isinstance(oracle, RandomLstm) else super().sentence_length
@@ -241,7 +243,7 @@ class TrainSeqGan(TrainWithOracle):
         """Fit the generator by maximum likelihood, and keep it."""
         from textassay.cli.progress import tell_step
         from textassay.cli.trained_folder import CHECKPOINT
-        from textassay.generator import save_model
+        from textassay.generator.saved import save_model
 
         if texts.longest > _LONG:
             self.say(
@@ -261,7 +263,7 @@ class TrainScratchGan(TrainWithOracle):
 
     def more_settings(self) -> dict[str, Any]:
         """Return the dimension of the word vectors, which are not learnt."""
-        from textassay.embedding import word_vector_size
+        from textassay.embedding.word_vectors import word_vector_size
 
         return {} if self.vectors is None else {"fixed": word_vector_size(self.vectors)}
 
@@ -282,7 +284,7 @@ class TrainScratchGan(TrainWithOracle):
             return {**super().record(texts), "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
 
     def _read_vectors(self, texts: TrainingTexts) -> dict[str, Any]:
-        from textassay.embedding import read_word_vectors
+        from textassay.embedding.word_vectors import read_word_vectors
 
         if self.vectors is None:
             return {}
@@ -294,7 +296,7 @@ class TrainWgan(TrainAdversarial):
 
     def check_texts(self, texts: TrainingTexts) -> None:
         """Raise where no sentence is as long as windows shall be."""
-        from textassay.adversarial import TextWindows
+        from textassay.adversarial.wgan import TextWindows
 
         model, recipe = self.untrained()
         for corpus in (texts.train, texts.valid):
@@ -310,7 +312,7 @@ class TrainWgan(TrainAdversarial):
 def _n_threads() -> int:
     import torch
 
-    from textassay.training import threads
+    from textassay.training.backend import threads
 
     with threads():
         return torch.get_num_threads()

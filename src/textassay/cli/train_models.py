@@ -7,8 +7,8 @@ from textassay.cli.adapter import Command
 from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Help, Settings, with_settings
 from textassay.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
-from textassay.generator import CONDITIONAL, presets_of, settings_of
-from textassay.training import Recipe
+from textassay.generator.settings import CONDITIONAL, presets_of, settings_of
+from textassay.training.recipe import Recipe
 
 MODEL, TRAINING = "Model", "Training"
 

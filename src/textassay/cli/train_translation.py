@@ -14,15 +14,17 @@ from textassay.cli.groups import MODELS
 from textassay.cli.model_settings import Settings, with_settings
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.cli.train import Fitted, Train, network_outcome
-from textassay.corpus import check_exists, is_url
+from textassay.corpus.download import is_url
+from textassay.corpus.source import check_exists
 from textassay.errors import InputError, OptionError
-from textassay.generator import presets_of, settings_of
-from textassay.training import DecayRecipe
+from textassay.generator.settings import presets_of, settings_of
+from textassay.training.recipe import DecayRecipe
 
 if TYPE_CHECKING:
-    from textassay.corpus import ParallelText, TextForm
-    from textassay.generator import TranslationModel
-    from textassay.report import TrainedText
+    from textassay.corpus.parallel import ParallelText
+    from textassay.corpus.text_form import TextForm
+    from textassay.generator.translation import TranslationModel
+    from textassay.report.training import TrainedText
 
 BYTE_PAIRS = 8000
 HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of the model
@@ -66,7 +68,7 @@ class TrainTranslation(Train):
         check_writable(self.out)
 
     def _new_model(self) -> "TranslationModel":
-        from textassay.generator import make_generator
+        from textassay.generator.catalog import make_generator
 
         settings = self.given("network", "training")
         with self.as_options("network", "training"):
@@ -75,7 +77,8 @@ class TrainTranslation(Train):
 
     def read(self) -> _Texts:
         """Return the pairs that training needs; say what was held back or held out."""
-        from textassay.corpus import ParallelText, held_out_pairs, split_last
+        from textassay.corpus.parallel import ParallelText, held_out_pairs
+        from textassay.corpus.split import split_last
 
         both = self._sides(self.source, self.real)
         kept, out = held_out_pairs(len(both[0]), self.hold_back, seed=self.seed)
@@ -111,7 +114,7 @@ class TrainTranslation(Train):
         return texts[0], texts[1]
 
     def _form(self, train: Sides) -> "TextForm":
-        from textassay.corpus import learn_joint_form
+        from textassay.corpus.parallel import learn_joint_form
 
         size = BYTE_PAIRS if self.byte_pairs is None else self.byte_pairs
         return self.form_like() or learn_joint_form(*train, size=size, lowercase=self.lowercase)
@@ -131,7 +134,7 @@ class TrainTranslation(Train):
         """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay.cli.progress import show_progress, tell_step
         from textassay.cli.trained_folder import CHECKPOINT, SETTINGS, begun
-        from textassay.training import is_main
+        from textassay.training.processes import is_main
 
         model, out = self._new_model(), self.out
         resumes = (out / CHECKPOINT).exists()
@@ -183,7 +186,7 @@ def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
 def _facts(pairs: "ParallelText", source: str) -> "TrainedText":
     import numpy as np
 
-    from textassay.report import TrainedText
+    from textassay.report.training import TrainedText
 
     unknown = float(np.mean([pairs.source.unk_rate, pairs.target.unk_rate]))
     return TrainedText(source, len(pairs), len(pairs.target.tokens), 0, unknown)

@@ -7,13 +7,16 @@ from types import MappingProxyType
 from typing import Any
 
 from textassay.cli.messages import print_line
-from textassay.corpus import Corpus, parse_json, read_document
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
-from textassay.generator import check_saved, holds_model
-from textassay.monitoring import TextMonitor
-from textassay.report import Figure, Monitored, draw_monitor
+from textassay.generator.saved import check_saved, holds_model
+from textassay.monitoring.monitor import TextMonitor
+from textassay.report.document import Figure
+from textassay.report.monitor import draw_monitor
+from textassay.report.training import Monitored
 from textassay.storage import write_files
-from textassay.training import Reading
+from textassay.training.history import Reading
 
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"

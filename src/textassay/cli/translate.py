@@ -16,11 +16,11 @@ from textassay.errors import InputError, OptionError, OutputError, unknown_name
 from textassay.settings import Seed
 
 if TYPE_CHECKING:
-    from textassay.corpus import Corpus
+    from textassay.corpus.corpus import Corpus
     from textassay.estimate import Estimate
-    from textassay.generator import Translations
+    from textassay.generator.translation_decoding import Translations
     from textassay.generators import TextGenerator
-    from textassay.report import ForcedText
+    from textassay.report.translation import ForcedText
 
 _NORMAL = "normal"
 _UNSCORED = "a translation that was forced to begin with words of others is not scored against the reference"
@@ -57,8 +57,9 @@ class Translate(Files, Computing):
     def run(self) -> int:
         """Translate, print or write the translations, say what they score, and return 0."""
         from textassay.cli.models import open_model
-        from textassay.generator import TranslationModel
-        from textassay.report import print_document, translation_document
+        from textassay.generator.translation import TranslationModel
+        from textassay.report.terminal import print_document
+        from textassay.report.translation import translation_document
         from textassay.storage import write_file
 
         self._check()
@@ -90,7 +91,7 @@ class Translate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay.generator import PREFIX_MODES
+        from textassay.generator.translation_prefixes import PREFIX_MODES
 
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
@@ -111,7 +112,7 @@ class Translate(Files, Computing):
 
     def _read(self) -> tuple[list[str], list[str] | None]:
         """Return sources and references, as many as asked for."""
-        from textassay.corpus import read_texts
+        from textassay.corpus.texts import read_texts
 
         sources = list(self.read_file(self.source).texts)
         references = None if self.real is None else list(read_texts(self.real, column=self.column).texts)
@@ -126,7 +127,9 @@ class Translate(Files, Computing):
         self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
-        from textassay.generator import TranslationModel, forced_prefixes, translate
+        from textassay.generator.translation import TranslationModel
+        from textassay.generator.translation_decoding import translate
+        from textassay.generator.translation_prefixes import forced_prefixes
 
         model = cast(TranslationModel, opened.model)
         source = opened.form.corpus(sources)
@@ -148,7 +151,7 @@ class Translate(Files, Computing):
         translated: "dict[str, tuple[Translations, Corpus | None]]",
         references: Sequence[str] | None,
     ) -> "Estimate | None":
-        from textassay.metric import translation_bleu
+        from textassay.metric.translation_bleu import translation_bleu
 
         if references is None or _NORMAL not in translated:
             return None
@@ -163,8 +166,8 @@ class Translate(Files, Computing):
         """Return each translation parted where forcing stopped."""
         import numpy as np
 
-        from textassay.corpus import join_tokens
-        from textassay.report import ForcedText
+        from textassay.corpus.tokenizer import join_tokens
+        from textassay.report.translation import ForcedText
 
         translations, prefix = translated
         n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths

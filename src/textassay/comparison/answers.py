@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import is_endpoint
-from textassay.corpus import TextFile, as_texts
+from textassay.corpus.texts import TextFile, as_texts
 from textassay.errors import InputError
 
 if TYPE_CHECKING:
-    from textassay.generator import EndpointModel
+    from textassay.generator.endpoint import EndpointModel
 
 
 def asked_endpoints(
@@ -26,7 +26,7 @@ def asked_endpoints(
     if prompts is None or not names:
         return {}
     from textassay.endpoints import settings_of
-    from textassay.generator import EndpointModel, EndpointSettings
+    from textassay.generator.endpoint import EndpointModel, EndpointSettings
 
     distinct = tuple(dict.fromkeys(prompts))
     n_each = max(1, round(len(prompts) / len(distinct)))

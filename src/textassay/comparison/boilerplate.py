@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.explanation import DiscriminativeNgram
-from textassay.corpus import EOS, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, SOS
 
 FREQUENT = 0.05
 TIMES = 5

@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from textassay.comparison.comparison import FLOOR, TRAIN, Result
 from textassay.comparison.verdicts import chance_level
 from textassay.estimate import Estimate
-from textassay.inspection import HELDOUT
-from textassay.metric import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES, Metric
+from textassay.inspection.finding import HELDOUT
+from textassay.metric.base import Metric
+from textassay.metric.catalog import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES
 
 MATCHED = " at the floor's size"  # suffix of the name of a generator measured at that size
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
@@ -160,7 +161,7 @@ def supported(warnings: Sequence[str], results: Sequence[Result]) -> list[str]:
     if not warnings:
         return []
 
-    from textassay.metric import LIKELIER
+    from textassay.metric.lm_score import LIKELIER
 
     unsupported = tuple(
         f"{result.metric} of {result.generator}{size}: {LIKELIER}"

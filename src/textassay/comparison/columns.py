@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.comparison.comparison import FLOOR, TRAIN
-from textassay.corpus import CUT_OFF, Corpus
-from textassay.embedding import FEATURES
+from textassay.corpus.corpus import CUT_OFF, Corpus
+from textassay.embedding.precomputed import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
-from textassay.inspection import HELDOUT
+from textassay.inspection.finding import HELDOUT
 
 SideColumns = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]  # generator: (of its own texts, of real texts)
 _TRAIN_NAME = "train"  # of the training text among features, which may be left out

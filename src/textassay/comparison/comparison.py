@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from textassay.comparison.draw import Draw
 from textassay.comparison.explanation import Explanation
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.display import Displayed
 from textassay.estimate import Better, Estimate
-from textassay.inspection import REAL, Finding
+from textassay.inspection.finding import REAL, Finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -382,12 +382,13 @@ class Comparison(Displayed):
         With `short`, a screen for a pull request, as ``textassay compare --summary`` writes it: verdicts with intervals
         beside what real text scores, the main metrics, warnings.
         """
-        report = import_module("textassay.report")
-        return str(report.comparison_summary(self) if short else report.comparison_markdown(self))
+        if short:
+            return str(import_module("textassay.report.summary").comparison_summary(self))
+        return str(import_module("textassay.report.comparison").comparison_markdown(self))
 
     def to_latex(self, *, everything: bool = False) -> str:
         r"""Return the main table for LaTeX, or all, each as wide as a page at most; needs ``\usepackage{booktabs}``."""
-        return str(import_module("textassay.report").comparison_latex(self, everything=everything))
+        return str(import_module("textassay.report.comparison").comparison_latex(self, everything=everything))
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
@@ -412,7 +413,7 @@ class Comparison(Displayed):
         OutputError
             If a file cannot be written; then the folder is as it was before.
         """
-        written: list[Path] = import_module("textassay.report").write_report(self, folder, texts=self.texts)
+        written: list[Path] = import_module("textassay.report.comparison").write_report(self, folder, texts=self.texts)
         return written
 
     def to_frame(self) -> "pd.DataFrame":

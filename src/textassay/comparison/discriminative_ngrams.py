@@ -21,9 +21,10 @@ from scipy.stats import false_discovery_control
 
 from textassay.comparison.boilerplate import FREQUENT, TIMES, find_boilerplate
 from textassay.comparison.explanation import DiscriminativeNgram
-from textassay.corpus import Corpus
-from textassay.ngram import NgramIndex, mark_ends
-from textassay.resampling import fisher_p_values, signed_likelihood_ratios
+from textassay.corpus.corpus import Corpus
+from textassay.ngram.index import NgramIndex
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.resampling.independence import fisher_p_values, signed_likelihood_ratios
 
 Counts = npt.NDArray[np.int64]
 

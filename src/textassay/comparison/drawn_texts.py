@@ -11,7 +11,10 @@ from textassay.comparison.encoded_texts import EncodedTexts
 from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, is_source, open_source
-from textassay.corpus import Corpus, Texts, as_texts, corpora_from_texts, kept_texts, with_shared_ids
+from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.kept_texts import kept_texts
+from textassay.corpus.shared_ids import with_shared_ids
+from textassay.corpus.texts import as_texts
 from textassay.errors import OptionError, TooFewSentencesError, check_range
 from textassay.settings import Measuring
 from textassay.storage import ENCODED_TEXTS
@@ -19,7 +22,7 @@ from textassay.storage import ENCODED_TEXTS
 
 def least_for_dd(folds: int) -> int:
     """Return how many texts of a side dd needs."""
-    from textassay.metric import SENTENCES_PER_FOLD
+    from textassay.metric.discrepancy import SENTENCES_PER_FOLD
 
     return SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
 

@@ -12,19 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import (
-    AUTO,
-    SPECIAL_TOKENS,
-    Corpus,
-    GrowingArray,
-    Interner,
-    SpacingWarning,
-    Texts,
-    Unit,
-    Vocabulary,
-    as_texts,
-    corpora_from_texts,
-)
+from textassay.corpus.array_files import GrowingArray
+from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.encoding import SPECIAL_TOKENS, Interner, Unit, Vocabulary
+from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import AUTO, SpacingWarning
 
 _BLOCK = 1 << 20  # tokens that are renumbered together
 

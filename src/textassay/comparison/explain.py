@@ -23,22 +23,20 @@ from textassay.comparison.measure import EstimateStore, Progress, at_once, cell_
 from textassay.comparison.prefix_curve import prefix_curve
 from textassay.comparison.sources import Source
 from textassay.comparison.structural_differences import structural_differences
-from textassay.corpus import AUTO_UNIT, Corpus, TextOptions, Texts, TextUnit, unit_of
-from textassay.discriminator import CrossFit, LogisticDiscriminator, Prior, cross_fit
+from textassay.corpus.corpus import Corpus, TextOptions, Texts
+from textassay.corpus.structure import AUTO_UNIT, TextUnit, unit_of
+from textassay.discriminator.cross_fitting import CrossFit, cross_fit
+from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.discriminator.prior import Prior
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
-from textassay.execution import recorded_warnings, stream_tasks
-from textassay.inspection import Examined, independent_units
-from textassay.metric import (
-    Effort,
-    Metric,
-    alike_share,
-    at_least_guessing,
-    check_level,
-    guessing_variance,
-    variance_factor,
-)
-from textassay.resampling import newcombe_interval
+from textassay.execution.tasks import stream_tasks
+from textassay.execution.threads import recorded_warnings
+from textassay.inspection.dependence import Examined, independent_units
+from textassay.metric.base import Effort, Metric, check_level
+from textassay.metric.blindness import alike_share, guessing_variance
+from textassay.metric.discrepancy_interval import at_least_guessing, variance_factor
+from textassay.resampling.proportion import newcombe_interval
 from textassay.seeding import stream
 from textassay.settings import Explaining
 

@@ -18,11 +18,14 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from textassay.comparison.explanation import FLAT, CurvePoint
-from textassay.corpus import Corpus
-from textassay.discriminator import CrossFit
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit
 from textassay.errors import TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric import Effort, Metric, dd, dd_and_fits, guessing_variance, variance_factor
+from textassay.metric.base import Effort, Metric
+from textassay.metric.blindness import guessing_variance
+from textassay.metric.discrepancy import dd, dd_and_fits
+from textassay.metric.discrepancy_interval import variance_factor
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -24,12 +24,16 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from textassay.comparison.comparison import Comparison, RealText
-from textassay.corpus import Corpus, drop_pages, parse_json
+from textassay.corpus.array_files import drop_pages
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError, OutputError, TextassayError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate, Evidence
-from textassay.execution import map_tasks, recorded_warnings
-from textassay.inspection import Examined
-from textassay.metric import Metric, Shared
+from textassay.execution.tasks import map_tasks
+from textassay.execution.threads import recorded_warnings
+from textassay.inspection.dependence import Examined
+from textassay.metric.base import Metric
+from textassay.metric.sharing import Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"

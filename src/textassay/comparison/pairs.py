@@ -22,8 +22,10 @@ from scipy.special import stdtr, stdtrit
 from textassay.comparison.caveats import MOST_CLUSTERS, N_CLUSTERS
 from textassay.comparison.comparison import PairDifference, Rank, Result
 from textassay.estimate import Estimate
-from textassay.inspection import UNKNOWN, connected
-from textassay.resampling import GroupedTerms, Terms, holm, independent_samples
+from textassay.inspection.dependence import UNKNOWN
+from textassay.inspection.grouping import connected
+from textassay.resampling.jackknife import GroupedTerms, Terms, independent_samples
+from textassay.resampling.multiplicity import holm
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

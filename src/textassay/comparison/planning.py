@@ -26,12 +26,13 @@ from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source
 from textassay.comparison.verdicts import MARGIN, POWER
-from textassay.corpus import Corpus, TextOptions, Texts
+from textassay.corpus.corpus import Corpus, TextOptions, Texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
-from textassay.inspection import independent_units
-from textassay.metric import Effort, check_level, variance_factor
-from textassay.resampling import sentences_for_margin, sentences_to_detect, sentences_to_separate
+from textassay.inspection.dependence import independent_units
+from textassay.metric.base import Effort, check_level
+from textassay.metric.discrepancy_interval import variance_factor
+from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 from textassay.settings import Measuring
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
@@ -205,7 +206,7 @@ def plan(
     if prior is not None:
         if real is None:
             raise OptionError("prior is for a pilot with texts: give generated and real, or leave it out")
-        from textassay.discriminator import check_prior  # loads the classifiers
+        from textassay.discriminator.prior import check_prior  # loads the classifiers
 
         check_prior(prior)
     if isinstance(pilot, Comparison):

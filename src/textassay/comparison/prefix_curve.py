@@ -22,9 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from textassay.comparison.explanation import HALF, PrefixPoint
-from textassay.corpus import Corpus, TextUnit, join_tokens
-from textassay.discriminator import GRID, LogisticDiscriminator, cross_fit
-from textassay.metric import SENTENCES_PER_FOLD, Answers, check_corpora, check_level
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import TextUnit
+from textassay.corpus.tokenizer import join_tokens
+from textassay.discriminator.cross_fitting import cross_fit
+from textassay.discriminator.logistic import GRID, LogisticDiscriminator
+from textassay.metric.base import check_corpora, check_level
+from textassay.metric.discrepancy import SENTENCES_PER_FOLD
+from textassay.metric.discrepancy_interval import Answers
 
 _FIRST = (1, 2, 3, 5, 8, 12)
 _STEP = 1.5

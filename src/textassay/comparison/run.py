@@ -42,51 +42,24 @@ from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.sources import Source, check_beside
-from textassay.corpus import (
-    AUTO,
-    AUTO_UNIT,
-    PROMPTS,
-    Corpus,
-    SpacingWarning,
-    TextFile,
-    Texts,
-    TextUnit,
-    Tokenizer,
-    as_texts,
-    check_unit,
-    corpora_from_texts,
-    halves,
-    halves_within,
-    is_stream,
-    kept_texts,
-    no_texts_of_refused_input,
-    unit_of,
-    with_prompts,
-    with_shared_ids,
-)
-from textassay.embedding import Encoder, feature_store
+from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
+from textassay.corpus.prompts import PROMPTS, with_prompts
+from textassay.corpus.shared_ids import with_shared_ids
+from textassay.corpus.split import halves, halves_within
+from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
+from textassay.corpus.texts import TextFile, as_texts, is_stream
+from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
+from textassay.embedding.base import Encoder
+from textassay.embedding.store import feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
-from textassay.inspection import (
-    HELDOUT,
-    REAL,
-    Examined,
-    Finding,
-    Independence,
-    inspect,
-    prompt_findings,
-    prompts_unused,
-    shared_ids,
-)
-from textassay.metric import (
-    Effort,
-    Metric,
-    MetricLike,
-    check_level,
-    default_metrics,
-    drawn_where_large,
-    parse_metrics,
-    size_sensitive_of,
-)
+from textassay.inspection.dependence import Examined
+from textassay.inspection.dependence_findings import Independence, shared_ids
+from textassay.inspection.finding import HELDOUT, REAL, Finding
+from textassay.inspection.inspection import inspect
+from textassay.inspection.prompts import prompt_findings, prompts_unused
+from textassay.metric.base import Effort, Metric, check_level
+from textassay.metric.catalog import MetricLike, default_metrics, drawn_where_large, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
 from textassay.settings import FOLDS, Comparing
 from textassay.storage import ENCODED_TEXTS, with_output_folder
@@ -455,7 +428,7 @@ def _prepare(
         **settings.of_metrics(has_features=has_features),
     )
     if unit == "document" and any(metric.declaration.name == "dd" for metric in chosen):
-        from textassay.discriminator import with_structure  # loads the classifiers
+        from textassay.discriminator.structure import with_structure  # loads the classifiers
 
         corpora = {name: with_structure(corpus) for name, corpus in corpora.items()}  # once for all its parts
     if settings.metrics is None:

@@ -12,8 +12,8 @@ from typing import Any
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, PairDifference, Rank, Result
 from textassay.comparison.verdicts import MARGIN, Verdict, chance_level, is_clear, verdict_of
 from textassay.estimate import Better, Estimate
-from textassay.inspection import HELDOUT
-from textassay.metric import blindness
+from textassay.inspection.finding import HELDOUT
+from textassay.metric.blindness import blindness
 
 
 @dataclass(frozen=True)

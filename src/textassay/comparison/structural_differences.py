@@ -20,9 +20,11 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import false_discovery_control
 
 from textassay.comparison.explanation import StructuralDifference
-from textassay.corpus import STRUCTURES, Corpus, count_structures
-from textassay.discriminator import repeated_shares, sentence_lengths
-from textassay.resampling import fisher_p_values, newcombe_interval
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import STRUCTURES, count_structures
+from textassay.discriminator.structure import repeated_shares, sentence_lengths
+from textassay.resampling.independence import fisher_p_values
+from textassay.resampling.proportion import newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -25,7 +25,7 @@ from textassay.corpus.tokenizer import (
     warn_of_spacing,
 )
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.execution import sent_once
+from textassay.execution.tasks import sent_once
 
 _BLOCK = 1 << 16  # texts or tokens hashed at once
 CUT_OFF = "cut-off"  # column of texts that a limit of length ended

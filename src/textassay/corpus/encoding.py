@@ -24,7 +24,7 @@ from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
 from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
-from textassay.execution import sent_once
+from textassay.execution.tasks import sent_once
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from sklearn.cluster import KMeans
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.answer_likeness import Space, spreads
 from textassay.discriminator.prompt_columns import IntArray, Mask, Prompted, row_sums
-from textassay.generator import NgramModel
+from textassay.generator.ngram import NgramModel
 
 FloatArray = npt.NDArray[np.float64]
 

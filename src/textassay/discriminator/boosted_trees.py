@@ -26,7 +26,8 @@ import threadpoolctl
 from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from textassay.corpus import Corpus, fold_numbers
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import fold_numbers
 from textassay.discriminator import prior
 from textassay.discriminator.base import (
     BaseDiscriminator,

@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from textassay.corpus import TextUnit
+from textassay.corpus.structure import TextUnit
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.cnn import FIXED, PAPER, CnnDiscriminator
@@ -21,7 +21,7 @@ from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
-from textassay.execution import device_name
+from textassay.execution.threads import device_name
 
 AUTO = "auto"  # the family of the effort
 

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from textassay.discriminator.base import balanced_accuracy
 from textassay.discriminator.network import WordNetworkDiscriminator, WordRows
-from textassay.training import History, Recipe
+from textassay.training.history import History
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from textassay.discriminator.networks import CnnNetwork

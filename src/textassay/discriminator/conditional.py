@@ -20,7 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from textassay.corpus import Corpus, fold_numbers
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import fold_numbers
 from textassay.discriminator.answer_kinds import KIND_COLUMNS, Kinds
 from textassay.discriminator.answer_likeness import LIKENESS_COLUMNS, Likeness, Space
 from textassay.discriminator.base import Discriminator, Part, Pool, fit_part, prob_real_of
@@ -28,7 +29,7 @@ from textassay.discriminator.family import log_odds
 from textassay.discriminator.prompt_columns import PROMPT_COLUMNS, Association, Background, Prompted
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
-from textassay.execution import map_parts
+from textassay.execution.tasks import map_parts
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, fold_numbers
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import fold_numbers
 from textassay.discriminator.base import (
     LOG_PROBS,
     Discriminator,
@@ -32,7 +33,7 @@ from textassay.discriminator.base import (
 from textassay.discriminator.family import FamilyDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
-from textassay.execution import map_parts
+from textassay.execution.tasks import map_parts
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ from scipy.optimize import Bounds, minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from textassay.execution import one_blas_thread
+from textassay.execution.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
 

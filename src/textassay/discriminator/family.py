@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus import Corpus, fold_numbers
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import fold_numbers
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
@@ -39,8 +40,8 @@ from textassay.discriminator.base import (
 from textassay.discriminator.dense_logistic import minimise_logistic
 from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import OptionError
-from textassay.execution import parallel_map
-from textassay.resampling import joint_groups
+from textassay.execution.threads import parallel_map
+from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

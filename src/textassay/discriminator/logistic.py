@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from scipy.special import expit
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -30,7 +30,8 @@ from textassay.discriminator.base import (
 )
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import OptionError, unknown_name
-from textassay.ngram import NgramIndex, mark_ends
+from textassay.ngram.index import NgramIndex
+from textassay.ngram.sentence_ends import mark_ends
 
 FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]

@@ -28,13 +28,13 @@ import numpy as np
 import numpy.typing as npt
 from statsmodels.stats.proportion import proportion_confint
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Discriminator, Pair
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.seeding import stream
 
 if TYPE_CHECKING:

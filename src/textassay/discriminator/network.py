@@ -20,10 +20,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from textassay.corpus import UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK, Vocabulary
 from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_cross_entropy, setting
 from textassay.seeding import stream
-from textassay.training import History, Recipe, require_neural, single_threaded, train, training_device
+from textassay.training.backend import require_neural, single_threaded, training_device
+from textassay.training.history import History
+from textassay.training.loop import train
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     import torch
@@ -225,7 +229,7 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
 
     def _opened(self, model: _Fitted[Rows]) -> Any:
         """Return the network with its weights."""
-        from textassay.generator import shaped
+        from textassay.generator.module import shaped
 
         network = shaped(partial(self.new_network, model.encoder))
         network.load_state_dict(model.weights, assign=True)
@@ -235,7 +239,7 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
         """Return the trained network and what was chosen; what is random depends on the seed and all the text."""
         import torch
 
-        from textassay.generator import begun
+        from textassay.generator.module import begun
 
         content = hashlib.blake2b("".join(corpus.fingerprint for corpus in (*pair, *valid)).encode()).hexdigest()
 

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from textassay.discriminator.network import N_PADS, PAD, Sentences
 from textassay.discriminator.ngram_network import CountedSentences
-from textassay.generator import LstmLayer, Network
-from textassay.training import dropped
+from textassay.generator.lstm import LstmLayer
+from textassay.generator.module import Network
+from textassay.training.dropout import dropped
 
 IntArray = npt.NDArray[np.int64]
 

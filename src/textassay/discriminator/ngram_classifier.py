@@ -15,9 +15,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator.base import BaseDiscriminator, Pair, balanced_weights, is_real_of, setting
-from textassay.ngram import NgramIndex
+from textassay.ngram.index import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

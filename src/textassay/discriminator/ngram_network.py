@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair, setting
 from textassay.discriminator.network import N_PADS, NetworkDiscriminator, Sentences, WordRows
-from textassay.ngram import SideCounts, mark_ends
-from textassay.resampling import joint_groups
-from textassay.training import Recipe
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.side_counts import SideCounts
+from textassay.resampling.permutation import joint_groups
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from textassay.discriminator.networks import NgramNetwork

@@ -21,7 +21,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import MissingExtraError, unknown_name
 
 FloatArray = npt.NDArray[np.float64]

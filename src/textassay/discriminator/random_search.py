@@ -22,7 +22,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import (
     Discriminator,
     Pair,
@@ -37,9 +37,9 @@ from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import OptionError, unknown_name
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.seeding import stream
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from textassay.discriminator.base import setting
 from textassay.discriminator.network import WordNetworkDiscriminator, WordRows
 from textassay.errors import OptionError
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from textassay.discriminator.networks import RecurrentNetwork

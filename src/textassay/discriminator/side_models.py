@@ -13,9 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.discriminator.base import Pair
-from textassay.ngram import BackoffModel, count_ngrams, with_ends
+from textassay.ngram.backoff import BackoffModel
+from textassay.ngram.kneser_ney import count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -36,7 +36,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix, vstack
 
-from textassay.corpus import Corpus, Vocabulary, drop_pages
+from textassay.corpus.array_files import drop_pages
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator import prior, structure, training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
@@ -53,18 +55,13 @@ from textassay.discriminator.dense_logistic import MANY_COLUMNS, DenseLogistic, 
 from textassay.discriminator.logistic import Weights
 from textassay.discriminator.newton import fit_logistic
 from textassay.errors import UnavailableError
-from textassay.execution import parallel_map
-from textassay.ngram import (
-    SKIP_PATTERNS_LABEL,
-    STRENGTHS,
-    NgramIndex,
-    NgramTexts,
-    SideCounts,
-    SkipCounts,
-    SkipTexts,
-    mark_ends,
-)
-from textassay.resampling import joint_groups
+from textassay.execution.threads import parallel_map
+from textassay.ngram.index import NgramIndex
+from textassay.ngram.ngram_texts import NgramTexts
+from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.side_counts import STRENGTHS, SideCounts
+from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL, SkipCounts, SkipTexts
+from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

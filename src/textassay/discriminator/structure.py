@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import STRUCTURES, Corpus, count_structures
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import STRUCTURES, count_structures
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

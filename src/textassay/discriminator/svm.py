@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 from textassay.discriminator.base import setting
 from textassay.discriminator.ngram_classifier import NgramClassifier, Rows, Weighting
-from textassay.execution import one_blas_thread
+from textassay.execution.threads import one_blas_thread
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import EOS, PAD, SOS, UNK, Corpus
-from textassay.ngram import BackoffModel, count_ngrams, with_ends
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS, UNK
+from textassay.ngram.backoff import BackoffModel
+from textassay.ngram.kneser_ney import count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,7 +18,8 @@ from textassay.discriminator.network import (
     WordRows,
     seeded,
 )
-from textassay.training import Recipe, train
+from textassay.training.loop import train
+from textassay.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,5 +1,1 @@
 """Texts as vectors."""
-
-from textassay.face import make_face
-
-make_face(__name__)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.endpoints import Client, Connection, EndpointError, about_tokens, ask_each, settings_of
 from textassay.errors import OutputError, check_range
 

@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.embedding.character_grams import CharacterGrams
 from textassay.embedding.singular import TermMatrix, Terms, times, top_directions
 from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.ngram import NgramIndex
+from textassay.ngram.index import NgramIndex
 from textassay.seeding import uniforms
 
 IntArray = npt.NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import FloatArray
 from textassay.errors import UnavailableError
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, parse_json, read_document
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
 from textassay.embedding.model_files import MINILM, content_hash, is_folder, model_folder
 from textassay.errors import InputError, MissingExtraError
-from textassay.execution import device_name
+from textassay.execution.threads import device_name
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.execution.threads import one_blas_thread, parallel_map
 
 FloatArray = npt.NDArray[np.float64]
 Float = TypeVar("Float", np.float32, np.float64)

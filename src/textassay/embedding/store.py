@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
 from textassay.embedding.cross_fitted import CrossFittedEncoder
 from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
@@ -27,7 +27,7 @@ from textassay.embedding.model_files import MINILM
 from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.endpoints import URL_VARIABLE, names_endpoint
 from textassay.errors import OptionError, OutputError
-from textassay.execution import carried, sent_once
+from textassay.execution.tasks import carried, sent_once
 from textassay.storage import atomic_write, remove_stale_drafts
 
 DEFAULT_ENCODER = "lsa+lm"

@@ -15,12 +15,14 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.embedding.cross_fitted import folds_of
 from textassay.embedding.latent_semantic import evenly_spread
 from textassay.errors import EmptyCorpusError
-from textassay.execution import parallel_map
-from textassay.ngram import count_ngrams, with_ends
+from textassay.execution.threads import parallel_map
+from textassay.ngram.kneser_ney import count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

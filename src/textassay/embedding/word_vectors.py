@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError
 from textassay.seeding import stream
 

@@ -24,8 +24,9 @@ from textassay.estimate import Interval, json_ready
 from textassay.exposure.distance import DISTANCES, Distance
 from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import PrefixRun, measure_run
-from textassay.generator import Ends, LanguageModel
-from textassay.metric import check_level
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends
+from textassay.metric.base import check_level
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

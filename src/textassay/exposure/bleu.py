@@ -17,30 +17,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, Corpus, Vocabulary, halves
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, Vocabulary
+from textassay.corpus.split import halves
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval, json_ready
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.exposure.bias import run_seed
 from textassay.exposure.run_interval import run_interval, sd_of_runs
 from textassay.exposure.runs import parse_kind
-from textassay.generator import (
-    ContextModel,
-    Ends,
-    LanguageModel,
-    as_corpus,
-    check_ends,
+from textassay.generator.base import LanguageModel
+from textassay.generator.conditional import ContextModel
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
+from textassay.generator.prefixes import (
     chosen_sentences,
-    continue_prefixes,
     corrupted,
     first_tokens_of,
     model_prefixes,
-    model_vocabulary,
     random_prefixes,
     shuffled,
 )
-from textassay.metric import check_level, score_sentences
-from textassay.ngram import match_references
+from textassay.metric.base import check_level
+from textassay.metric.sentence_bleu import score_sentences
+from textassay.ngram.matches import match_references
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

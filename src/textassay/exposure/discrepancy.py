@@ -21,24 +21,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Interval, json_ready
 from textassay.exposure.bleu import check_not_translation
-from textassay.generator import (
-    Ends,
-    LanguageModel,
-    check_ends,
-    chosen_sentences,
-    continue_prefixes,
-    drawn_corpus,
-    first_tokens_of,
-    model_prefixes,
-    model_vocabulary,
-    n_long_enough,
-)
-from textassay.metric import Effort, dd
-from textassay.resampling import terms_interval
+from textassay.generator.base import LanguageModel, drawn_corpus
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.next_words import Ends, check_ends, model_vocabulary
+from textassay.generator.prefixes import chosen_sentences, first_tokens_of, model_prefixes, n_long_enough
+from textassay.metric.base import Effort
+from textassay.metric.discrepancy import dd
+from textassay.resampling.jackknife import terms_interval
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -15,20 +15,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, SOS, UNK, Vocabulary
+from textassay.corpus.encoding import EOS, SOS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.exposure.kernel import COLUMNS, row_distances
-from textassay.generator import (
-    Ends,
-    LanguageModel,
-    check_ends,
-    check_prefixes,
-    model_vocabulary,
-    next_rows,
-    reads_in_batches,
-)
-from textassay.training import single_threaded, training_device
+from textassay.generator.base import LanguageModel
+from textassay.generator.batch_reader import reads_in_batches
+from textassay.generator.continuation import check_prefixes
+from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
+from textassay.training.backend import single_threaded, training_device
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from textassay.errors import OptionError
 from textassay.exposure.distance import DISTANCES, next_word_distances
-from textassay.generator import Ends, LanguageModel, check_ends, model_vocabulary, next_rows
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

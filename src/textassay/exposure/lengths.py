@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.exposure.bleu import ORDER
-from textassay.generator import Ends, check_ends, n_long_enough
+from textassay.generator.next_words import Ends, check_ends
+from textassay.generator.prefixes import n_long_enough
 
 LONGEST = 50  # largest default sentence length, in tokens: room for the paper's prefixes of 5 to 30
 _N_LENGTHS = 6

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval, json_ready
@@ -25,8 +25,10 @@ from textassay.exposure.distance import Distance
 from textassay.exposure.lengths import ChosenLengths
 from textassay.exposure.runs import PrefixRun, measure_run, parse_kind
 from textassay.exposure.switching import SwitchedSample, switch_prefixes
-from textassay.generator import Ends, LanguageModel, Quantity, text_likelihood
-from textassay.metric import check_level
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends
+from textassay.generator.text_likelihood import Quantity, text_likelihood
+from textassay.metric.base import check_level
 
 Keep = Callable[[Mapping[str, Any], Callable[[], Any]], Any]
 """Returns the JSON-ready document of a cell: the one stored under its settings, or the result of the function."""

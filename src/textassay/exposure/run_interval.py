@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from textassay.estimate import Interval
-from textassay.resampling import terms_interval
+from textassay.resampling.jackknife import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
-from textassay.execution import one_blas_thread
+from textassay.execution.threads import one_blas_thread
 from textassay.exposure.distance import DISTANCES, next_word_distances
-from textassay.generator import (
-    Ends,
-    LanguageModel,
+from textassay.generator.base import LanguageModel
+from textassay.generator.next_words import Ends, model_vocabulary
+from textassay.generator.prefixes import (
     chosen_sentences,
     corrupted,
     first_tokens_of,
     model_prefixes,
-    model_vocabulary,
     random_prefixes,
     shuffled,
 )

@@ -9,20 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, Corpus, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError
 from textassay.exposure.runs import parse_kind
-from textassay.generator import (
-    Ends,
-    LanguageModel,
-    continue_prefixes,
-    corrupted,
-    data_prefixes,
-    model_prefixes,
-    model_vocabulary,
-    random_prefixes,
-    shuffled,
-)
+from textassay.generator.base import LanguageModel
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.next_words import Ends, model_vocabulary
+from textassay.generator.prefixes import corrupted, data_prefixes, model_prefixes, random_prefixes, shuffled
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -18,14 +18,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, SOS, Corpus, ParallelText, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, SOS, Vocabulary
+from textassay.corpus.parallel import ParallelText
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Interval, json_ready
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.exposure.distance import DISTANCES
 from textassay.exposure.kernel import COLUMNS, row_distances
-from textassay.metric import check_level
-from textassay.resampling import terms_interval
+from textassay.metric.base import check_level
+from textassay.resampling.jackknife import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -10,7 +10,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import OptionError
 from textassay.generator.base import LanguageModel, check_temperature, drawn_corpus
 

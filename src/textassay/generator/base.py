@@ -7,7 +7,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_range
 
 FloatArray = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 
 if TYPE_CHECKING:
     from torch import Tensor

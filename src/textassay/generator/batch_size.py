@@ -5,18 +5,11 @@ from typing import Any
 
 import torch
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.generator.network import NetworkLanguageModel
-from textassay.training import (
-    Processes,
-    is_out_of_memory,
-    largest_batch,
-    launched,
-    step_fits,
-    threads,
-    training_device,
-    with_memory_explained,
-)
+from textassay.training.backend import threads, training_device
+from textassay.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.training.processes import Processes, launched
 
 
 def fitting_batch_size(model: NetworkLanguageModel, train: Corpus, *, known: int | None = None) -> int:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, SOS
+from textassay.corpus.encoding import EOS, SOS
 from textassay.errors import InputError, OptionError
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
 from textassay.errors import OptionError, check_type, unknown_name
 from textassay.generator.base import LanguageModel
 from textassay.generator.settings import presets_of, settings_of
-from textassay.training import DecayRecipe, require_neural
+from textassay.training.backend import require_neural
+from textassay.training.recipe import DecayRecipe
 
 # Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
 KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(

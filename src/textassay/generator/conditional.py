@@ -17,7 +17,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import COLUMN, SOS, SPECIAL_TOKENS, Corpus, Vocabulary, context_numbers, n_contexts
+from textassay.corpus.contexts import COLUMN, context_numbers, n_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SOS, SPECIAL_TOKENS, Vocabulary
 from textassay.errors import InputError, OptionError, check_type
 from textassay.generator.lstm import LstmModel, LstmNetwork
 from textassay.generator.module import State

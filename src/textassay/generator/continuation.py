@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import EOS, UNK
+from textassay.corpus.encoding import EOS, UNK
 from textassay.errors import InputError, OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import LanguageModel, check_sample
 from textassay.generator.batch_reader import reads_in_batches
 from textassay.generator.next_words import Ends, check_ends, model_vocabulary, next_rows

@@ -16,7 +16,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from textassay.corpus import Corpus, parse_json, read_texts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
+from textassay.corpus.texts import read_texts
 from textassay.endpoints import (
     PREFIX,
     Client,

@@ -12,7 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
-from textassay.corpus import Corpus, TextForm, Tokenizer, parse_json, read_texts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import read_texts
+from textassay.corpus.tokenizer import Tokenizer
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generator.base import check_sample, refuse
 

@@ -17,12 +17,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import Vocabulary
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError, check_range
 from textassay.generator.base import not_fitted
 from textassay.generator.lessons import Lessons
 from textassay.generator.module import Network, begun, shaped
-from textassay.training import History, Recipe, Step, launched, loop, require_neural, threads, training_device
+from textassay.training import loop
+from textassay.training.backend import require_neural, threads, training_device
+from textassay.training.history import History, Step
+from textassay.training.processes import launched
+from textassay.training.recipe import Recipe
 
 
 class Fitted:

@@ -19,7 +19,7 @@ from textassay.errors import MissingExtraError
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.settings import Gpt2Settings
-from textassay.training import dropped
+from textassay.training.dropout import dropped
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel

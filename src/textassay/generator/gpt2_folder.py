@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, BytePairs, TextForm
+from textassay.corpus.byte_pairs import BytePairs
+from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError
 from textassay.generator.catalog import make_generator
 from textassay.generator.pretrained import load_config, load_tokens, one_line
-from textassay.training import History
+from textassay.training.history import History
 
 _EPSILON = 1e-5  # added to variances in layer norm, as PyTorch does unless told otherwise
 _WHITE_SPACE = "".join(rf"\x{{{code:x}}}" for code in range(0x10000) if chr(code).isspace())  # as `str.split` sees it

@@ -18,13 +18,14 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import PAD, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import PAD
 from textassay.errors import OptionError
 from textassay.generator.lstm import LstmLayer
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.settings import LeakGanSettings
-from textassay.training import History
+from textassay.training.history import History
 
 _SMALL = 0.1  # standard deviation of initial filters and output layer
 _MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.order import OrderChoice, choose_order
-from textassay.ngram import BackoffModel, Discounts, NgramCounts, Trace, count_ngrams, with_ends
+from textassay.ngram.backoff import BackoffModel, Trace
+from textassay.ngram.kneser_ney import Discounts, NgramCounts, count_ngrams
+from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

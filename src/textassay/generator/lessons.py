@@ -10,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.generator.module import SentenceNetwork
 from textassay.seeding import stream
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus, finds_letters, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import finds_letters, join_tokens
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.generator.base import LanguageModel
 

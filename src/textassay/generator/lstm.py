@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from textassay.generator.module import SentenceNetwork, State
 from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.settings import LstmSettings
-from textassay.training import dropped
+from textassay.training.dropout import dropped
 
 _FORGET_BIAS = 1.0  # so that the cell is kept at first
 

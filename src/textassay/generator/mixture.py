@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 from textassay.generator.scored import ScoredGenerator, check_plain
 from textassay.seeding import stream, uniforms

@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import EOS, PAD, SOS
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.generator.cross_entropy import linear_cross_entropy
 
 State = tuple[Tensor, ...]

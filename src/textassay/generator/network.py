@@ -19,7 +19,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import InputError
 from textassay.generator.base import (
     check_sample,
@@ -39,7 +40,7 @@ from textassay.generator.module import SentenceNetwork
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import next_scores, token_scores
 from textassay.seeding import stream
-from textassay.training import Step
+from textassay.training.history import Step
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

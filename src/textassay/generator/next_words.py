@@ -9,7 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK, Vocabulary
 from textassay.errors import InputError, unknown_name
 from textassay.generator.base import LanguageModel
 

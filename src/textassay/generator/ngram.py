@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, Vocabulary
 from textassay.errors import OptionError, check_range, check_type
-from textassay.execution import map_in_order, parallel_map
+from textassay.execution.tasks import map_in_order
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import (
     check_counted,
     check_sample,
@@ -27,7 +29,9 @@ from textassay.generator.base import (
     training_record,
 )
 from textassay.generator.settings import MAX_TOKENS
-from textassay.ngram import BackoffModel, DiscountKind, Discounts, Tempered, fit_kneser_ney, with_ends
+from textassay.ngram.backoff import BackoffModel, Tempered
+from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
+from textassay.ngram.sentence_ends import with_ends
 from textassay.seeding import stream, uniforms
 
 FloatArray = npt.NDArray[np.float64]

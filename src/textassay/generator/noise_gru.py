@@ -18,15 +18,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import InputError, OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.generator.fitted_network import FittedNetwork
 from textassay.generator.module import Network
 from textassay.generator.settings import NoiseGruSettings
 from textassay.seeding import stream
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 Feeds = Literal["argmax", "distribution"]
 IntArray = npt.NDArray[np.int64]

@@ -7,9 +7,10 @@ equal.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError
-from textassay.ngram import DiscountKind, NgramCounts, with_ends
+from textassay.ngram.kneser_ney import DiscountKind, NgramCounts
+from textassay.ngram.sentence_ends import with_ends
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK, Vocabulary
 from textassay.errors import OptionError, check_type
 from textassay.generator.base import (
     check_counted,

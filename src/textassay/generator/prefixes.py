@@ -12,7 +12,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, UNK, Corpus, halves, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, UNK
+from textassay.corpus.split import halves
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.generator.base import LanguageModel
 from textassay.generator.continuation import continue_prefixes

@@ -26,16 +26,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from textassay.corpus import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
-from textassay.embedding import content_hash, hub_folder
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
+from textassay.embedding.model_files import content_hash, hub_folder
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
 from textassay.generator.lessons import padded
 from textassay.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay.generator.scoring import log_probs_of
 from textassay.seeding import stream
-from textassay.training import is_out_of_memory, require_neural, single_threaded, training_device
+from textassay.training.backend import require_neural, single_threaded, training_device
+from textassay.training.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,12 +15,15 @@ from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, TextForm, Vocabulary, resolve_tokenizer
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import InputError, OptionError, check_range
 from textassay.generator.fitted_network import Fitted
 from textassay.generator.lstm import LstmModel
 from textassay.seeding import stream
-from textassay.training import History
+from textassay.training.history import History
 
 _TOKENIZER = "whitespace"
 

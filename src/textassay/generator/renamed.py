@@ -6,7 +6,8 @@ A sentence with a word that lacks the suffix has probability 0; a language model
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.generator.base import drawn_corpus
 from textassay.generator.scored import ScoredGenerator

@@ -19,11 +19,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, SOS
-from textassay.execution import map_in_order
+from textassay.corpus.encoding import EOS, PAD, SOS
+from textassay.execution.tasks import map_in_order
 from textassay.generator.module import rows_to_add
 from textassay.seeding import uniforms
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

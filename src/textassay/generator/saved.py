@@ -17,7 +17,9 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import TextForm, Vocabulary, parse_json, read_document
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.encoding import Vocabulary
+from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, OutputError, check_type
 from textassay.generator.base import Generator, LanguageModel
 from textassay.generator.catalog import remake_generator

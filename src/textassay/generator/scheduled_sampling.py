@@ -20,7 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD
 from textassay.errors import OptionError, unknown_name
 from textassay.generator.lessons import Lessons, mean_loss, padded
 from textassay.generator.lstm import LstmModel

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.generator.base import LanguageModel, check_sample, check_temperature
 
 FloatArray = npt.NDArray[np.float64]

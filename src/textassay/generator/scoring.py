@@ -10,11 +10,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD
-from textassay.execution import parallel_map
+from textassay.corpus.encoding import EOS, PAD
+from textassay.execution.threads import parallel_map
 from textassay.generator.lessons import padded
 from textassay.generator.module import SentenceNetwork
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

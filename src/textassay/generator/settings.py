@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from textassay.errors import OptionError, check_least, check_positive, check_range, check_share, unknown_name
-from textassay.training import DecayRecipe, Recipe
+from textassay.training.recipe import DecayRecipe, Recipe
 
 Attributes = Mapping[str, Sequence[str]]
 Presets = Mapping[str, Mapping[str, Any]]
@@ -189,7 +189,7 @@ class ContextSettings(LstmSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("context_width", self.context_width, 1)
-        from textassay.corpus import n_contexts
+        from textassay.corpus.contexts import n_contexts
 
         n_contexts(self.attributes)
         self.attributes = {name: list(categories) for name, categories in self.attributes.items()}

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError, check_range
 from textassay.generator.base import check_sample, check_train, drawn_corpus, not_fitted, refuse
 from textassay.seeding import stream, uniforms

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.generator.likelihood import bits, perplexity
 from textassay.generator.scored import ScoredGenerator
-from textassay.resampling import terms_interval
+from textassay.resampling.jackknife import terms_interval
 
 FloatArray = npt.NDArray[np.float64]
 

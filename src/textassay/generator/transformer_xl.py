@@ -24,7 +24,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import EOS, PAD, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay.generator.cross_entropy import linear_cross_entropy
 from textassay.generator.lessons import Lessons
@@ -33,7 +34,8 @@ from textassay.generator.network import NetworkLanguageModel
 from textassay.generator.scoring import log_probs_of
 from textassay.generator.settings import TransformerXlSettings
 from textassay.seeding import stream
-from textassay.training import dropped, threads
+from textassay.training.backend import threads
+from textassay.training.dropout import dropped
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -17,9 +17,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus import PAD, SOS, Corpus, ParallelText
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import PAD, SOS
+from textassay.corpus.parallel import ParallelText
 from textassay.errors import OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import check_sample, check_temperature, check_train, sentence_sums, tokens_in
 from textassay.generator.cross_entropy import linear_cross_entropy
 from textassay.generator.fitted_network import TrainedNetwork
@@ -30,7 +32,9 @@ from textassay.generator.scoring import log_probs_of
 from textassay.generator.settings import TranslationSettings
 from textassay.generator.translation_decoding import BEAM, sample_translations, source_table, translate
 from textassay.seeding import stream
-from textassay.training import Step, dropped, single_threaded
+from textassay.training.backend import single_threaded
+from textassay.training.dropout import dropped
+from textassay.training.history import Step
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

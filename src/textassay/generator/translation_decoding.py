@@ -13,15 +13,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from textassay.corpus import EOS, PAD, SOS, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, PAD, SOS, Vocabulary
 from textassay.errors import InputError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.generator.base import drawn_corpus
 from textassay.generator.beam_search import Hypothesis, beam_search
 from textassay.generator.lessons import padded
 from textassay.generator.sampling import Choice
 from textassay.seeding import stream, uniforms
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

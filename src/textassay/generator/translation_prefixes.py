@@ -9,7 +9,8 @@ Departs from it: ``unrel3`` takes no reference that begins as the source's own d
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.generator.base import drawn_corpus
 from textassay.seeding import stream

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
 from textassay.errors import EmptyCorpusError
 from textassay.seeding import stream
 

@@ -1,5 +1,1 @@
 """Studies with people."""
-
-from textassay.face import make_face
-
-make_face(__name__)

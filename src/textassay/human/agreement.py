@@ -19,7 +19,7 @@ import numpy.typing as npt
 from textassay.errors import InputError, unknown_name
 from textassay.estimate import Interval
 from textassay.human.judgements import Judgements
-from textassay.resampling import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

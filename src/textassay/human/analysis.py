@@ -33,7 +33,7 @@ from textassay.human.verdicts import (
     majority_verdict,
     usual_votes,
 )
-from textassay.metric import check_level
+from textassay.metric.base import check_level
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ read together with its study (column ``study``: the fingerprint).
 from collections.abc import Mapping
 from pathlib import Path
 
-from textassay.corpus import csv_text
+from textassay.corpus.csv_text import csv_text
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
 from textassay.human.study import Study

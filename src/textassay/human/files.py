@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from textassay.corpus import nearest_files
+from textassay.corpus.source import nearest_files
 from textassay.errors import InputError
 from textassay.human.acceptance import Submission
 from textassay.human.answers_file import read_answers

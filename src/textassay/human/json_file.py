@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus import Source, parse_json
+from textassay.corpus.documents import parse_json
+from textassay.corpus.source import Source
 from textassay.errors import InputError
 
 

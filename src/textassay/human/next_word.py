@@ -19,27 +19,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import (
-    EOS,
-    PAD,
-    SOS,
-    UNK,
-    Corpus,
-    ParallelText,
-    Source,
-    Vocabulary,
-    join_tokens,
-    parse_json,
-    truncate,
-)
+from textassay.corpus.corpus import Corpus, truncate
+from textassay.corpus.documents import parse_json
+from textassay.corpus.encoding import EOS, PAD, SOS, UNK, Vocabulary
+from textassay.corpus.parallel import ParallelText
+from textassay.corpus.source import Source
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range
-from textassay.generator import LanguageModel
+from textassay.generator.base import LanguageModel
 from textassay.human.json_file import check_characters
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
-    from textassay.generator import TranslationModel
+    from textassay.generator.translation import TranslationModel
 
 FloatArray = npt.NDArray[np.float64]
 

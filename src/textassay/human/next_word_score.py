@@ -20,7 +20,7 @@ import numpy.typing as npt
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.human.judgements import Judgements
-from textassay.resampling import clustered_means
+from textassay.resampling.clusters import clustered_means
 
 BoolArray = npt.NDArray[np.bool_]
 

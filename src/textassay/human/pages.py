@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import mark_share
+from textassay.corpus.rare_words import mark_share
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.human.study import Study, StudyItem, StudyPage
 from textassay.seeding import stream

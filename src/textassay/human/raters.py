@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from textassay.errors import check_range
 from textassay.human.judgements import Judgements
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

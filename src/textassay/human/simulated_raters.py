@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from textassay.corpus import EOS, Corpus, truncate
+from textassay.corpus.corpus import Corpus, truncate
+from textassay.corpus.encoding import EOS
 from textassay.errors import OptionError
 from textassay.human.acceptance import Submission
 from textassay.human.next_word import next_log_probs
@@ -12,7 +13,8 @@ from textassay.human.study import Study
 from textassay.seeding import stream
 
 if TYPE_CHECKING:
-    from textassay.generator import LanguageModel, TranslationModel
+    from textassay.generator.base import LanguageModel
+    from textassay.generator.translation import TranslationModel
 
 
 def simulate_raters(

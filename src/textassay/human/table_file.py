@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from textassay.corpus import Source, csv_rows, plain_cell
+from textassay.corpus.csv_text import plain_cell
+from textassay.corpus.source import Source
+from textassay.corpus.tables import csv_rows
 from textassay.errors import EmptyCorpusError, InputError
 
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from textassay.errors import InputError, unknown_name
 from textassay.estimate import Interval
 from textassay.human.judgements import Judgements
-from textassay.resampling import ClusteredMeans, clustered_means, holm
+from textassay.resampling.clusters import ClusteredMeans, clustered_means
+from textassay.resampling.multiplicity import holm
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 
-from textassay.corpus import CUT_OFF, PackedTexts
+from textassay.corpus.corpus import CUT_OFF
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.inspection.finding import Finding, Severity
 from textassay.inspection.surface import Mask, Pair, Surface
 

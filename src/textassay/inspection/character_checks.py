@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus, look_like_documents
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import look_like_documents
 from textassay.inspection.characters import NO_SCRIPT, Characters, Sign, script_of
 from textassay.inspection.finding import OWN_SHARE, Finding, Severity, own_finding
 from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, excerpt, severity_of

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import PackedTexts
+from textassay.corpus.packed_texts import PackedTexts
 
 Codes = npt.NDArray[np.uint32]
 

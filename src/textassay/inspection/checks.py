@@ -11,7 +11,8 @@ import unicodedata
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPLIT_AT_SPACES, Corpus, finds_letters
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import SPLIT_AT_SPACES, finds_letters
 from textassay.inspection.character_checks import sees_space
 from textassay.inspection.finding import OWN_SHARE, REAL, Finding, Severity, own_finding
 from textassay.inspection.sentence_keys import (

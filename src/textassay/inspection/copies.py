@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtri, pdtr
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.sentence_keys import sentence_keys
 
 IntArray = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, stdtr
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.grouping import connected
 from textassay.inspection.nearest import Vectors
 from textassay.seeding import stream

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.inspection.crossing import ALPHA, CrossingTest, Tested
 from textassay.inspection.grouping import (

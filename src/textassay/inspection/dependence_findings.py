@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.crossing import ALPHA, CrossingTest
 from textassay.inspection.dependence import ROWS, Dependence, Examined
 from textassay.inspection.finding import REAL, Finding

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.nearest import NONE, Vectors
 from textassay.inspection.sentence_keys import sentence_keys
 

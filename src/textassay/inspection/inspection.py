@@ -10,7 +10,8 @@ from typing import Unpack
 
 import numpy as np
 
-from textassay.corpus import Corpus, SpacingWarning, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.tokenizer import SpacingWarning
 from textassay.errors import EmptyCorpusError
 from textassay.inspection import answers, checks
 from textassay.inspection.character_checks import character_checks, own_returns, sees_space

@@ -15,8 +15,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.execution import parallel_map
+from textassay.corpus.corpus import Corpus
+from textassay.execution.threads import parallel_map
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.inspection.finding import REAL, Finding
 from textassay.inspection.surface import excerpt

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.nearest import Vectors
 from textassay.seeding import stream
 

@@ -21,7 +21,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, Spacing, Vocabulary, corpora_from_texts, resolve_tokenizer
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.corpus.encoding import Vocabulary
+from textassay.corpus.tokenizer import Spacing, resolve_tokenizer
 from textassay.inspection.characters import Characters
 from textassay.inspection.finding import Finding, Severity
 from textassay.inspection.sentence_keys import Keys, n_distinct, sentence_keys

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.inspection.copies import repeat_by_chance, repeated_copies, stand_once
 from textassay.inspection.grouping import (
     LISTED,

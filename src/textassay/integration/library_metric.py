@@ -1,7 +1,8 @@
 """What the metrics of other libraries share: how they are made of a metric of ours."""
 
-from textassay.corpus import TextOptions
-from textassay.metric import Metric, MetricFunction, parse_metric
+from textassay.corpus.corpus import TextOptions
+from textassay.metric.base import Metric, MetricFunction
+from textassay.metric.catalog import parse_metric
 
 TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 

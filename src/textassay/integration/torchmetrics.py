@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from textassay.corpus import Texts, as_texts
+from textassay.corpus.corpus import Texts
+from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, MissingLibraryError
 from textassay.estimate import Estimate
 from textassay.integration.library_metric import TEXT_OPTIONS, as_metric
-from textassay.metric import Metric, MetricFunction, measure
-from textassay.monitoring import with_base
+from textassay.metric.base import Metric, MetricFunction, measure
+from textassay.monitoring.modules import with_base
 
 _SIDES = ("generated", "real")
 

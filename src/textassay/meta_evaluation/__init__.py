@@ -1,5 +1,1 @@
 """Which metric deserves trust: correlations with people, known truth, damaged text."""
-
-from textassay.face import make_face
-
-make_face(__name__)

@@ -13,25 +13,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison import EstimateStore, estimate_key
-from textassay.corpus import Corpus
-from textassay.discriminator import (
-    AUTO,
-    DISCRIMINATORS,
-    Discriminator,
-    PlainLogistic,
-    check_prior,
-    make_family,
-    reads_prior,
-    reads_training_text,
-)
+from textassay.comparison.measure import EstimateStore, estimate_key
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.base import Discriminator, reads_prior, reads_training_text
+from textassay.discriminator.catalog import AUTO, DISCRIMINATORS, make_family
+from textassay.discriminator.logistic import PlainLogistic
+from textassay.discriminator.prior import check_prior
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range
-from textassay.execution import map_tasks
-from textassay.inspection import Finding, inspect_corpus
+from textassay.execution.tasks import map_tasks
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect_corpus
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
 from textassay.meta_evaluation.prompted_worlds import Answered, PromptedWorld
-from textassay.metric import Metric, dd, measure, parse_metric
+from textassay.metric.base import Metric, measure
+from textassay.metric.catalog import parse_metric
+from textassay.metric.discrepancy import dd
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS, WITH_TRAIN = "+log-probs", "+train"

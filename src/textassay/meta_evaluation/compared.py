@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison import Comparison, Result
+from textassay.comparison.comparison import Comparison, Result
 from textassay.errors import InputError
 from textassay.estimate import Estimate
 from textassay.meta_evaluation.correlations import row_correlations

@@ -20,8 +20,8 @@ from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind, correlation
 from textassay.meta_evaluation.evaluation import Evaluation
 from textassay.meta_evaluation.rank_agreement import tau_b
-from textassay.metric import check_level
-from textassay.resampling import benjamini_hochberg, holm
+from textassay.metric.base import check_level
+from textassay.resampling.multiplicity import benjamini_hochberg, holm
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,7 +16,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus, Vocabulary, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK, Vocabulary
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.seeding import stream
 

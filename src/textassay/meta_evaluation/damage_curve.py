@@ -20,7 +20,7 @@ from scipy import stats
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 
 FloatArray = npt.NDArray[np.float64]
 Verdict = Literal["sees", "faint", "blind", "faintly misled", "misled", "either way", "unknown"]

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from textassay.comparison import EstimateStore, estimate_key
-from textassay.corpus import Corpus
-from textassay.embedding import feature_store
+from textassay.comparison.measure import EstimateStore, estimate_key
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.store import feature_store
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
-from textassay.execution import map_tasks
+from textassay.execution.tasks import map_tasks
 from textassay.meta_evaluation.damage import DAMAGES, damage, obstacle
-from textassay.metric import Metric, Shared
+from textassay.metric.base import Metric
+from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 
 PARTS = ("reference", "clean", "train", "spare")

@@ -18,7 +18,7 @@ from scipy import stats
 
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.estimate import Better, Estimate
-from textassay.human import Judgements
+from textassay.human.judgements import Judgements
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from textassay.errors import InputError, unknown_name
-from textassay.human import Item, Judgements, read_table
+from textassay.human.judgements import Item, Judgements
+from textassay.human.table_file import read_table
 from textassay.meta_evaluation.evaluation import Evaluation
 
 KNOWN_ORDER = "known order"

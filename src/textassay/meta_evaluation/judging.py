@@ -19,7 +19,7 @@ import numpy as np
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import json_ready
-from textassay.inspection import Finding
+from textassay.inspection.finding import Finding
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import (
     Agreement,

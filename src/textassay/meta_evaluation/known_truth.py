@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.estimate import Interval
-from textassay.generator import ScoredGenerator
+from textassay.generator.scored import ScoredGenerator
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -18,9 +18,14 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
-from textassay.generator import AtTemperature, Mixture, NgramModel, PositionUnigram, Renamed, ScoredGenerator
+from textassay.generator.mixture import Mixture
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.renamed import Renamed
+from textassay.generator.scored import AtTemperature, ScoredGenerator
 from textassay.meta_evaluation.known_truth import KnownTruth, true_discrepancy
 from textassay.seeding import stream
 

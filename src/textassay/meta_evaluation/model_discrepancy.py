@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Vocabulary
+from textassay.corpus.encoding import UNK, Vocabulary
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval
-from textassay.generator import AsDrawn, LanguageModel, ScoredGenerator, cut_length, drawn_corpus
+from textassay.generator.as_drawn import AsDrawn, cut_length
+from textassay.generator.base import LanguageModel, drawn_corpus
+from textassay.generator.scored import ScoredGenerator
 from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay.seeding import stream
 

@@ -14,21 +14,19 @@ from typing import Literal
 
 import numpy as np
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import TooFewSentencesError
-from textassay.execution import parallel_map
-from textassay.generator import (
-    SMALL,
-    AtTemperature,
-    Gpt2Model,
-    LstmModel,
-    NetworkLanguageModel,
-    NgramModel,
-    ScoredGenerator,
-)
+from textassay.execution.threads import parallel_map
+from textassay.generator.gpt2 import Gpt2Model
+from textassay.generator.lstm import LstmModel
+from textassay.generator.network import NetworkLanguageModel
+from textassay.generator.ngram import NgramModel
+from textassay.generator.scored import AtTemperature, ScoredGenerator
+from textassay.generator.settings import SMALL
 from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
 from textassay.seeding import stream
-from textassay.training import Recipe
+from textassay.training.recipe import Recipe
 
 _AT_LEAST = 20  # sentences
 _MAX_LENGTH = 5000  # tokens; longer than any text of these models

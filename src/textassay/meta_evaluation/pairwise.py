@@ -19,7 +19,7 @@ from scipy import stats
 from textassay.errors import InputError, check_range
 from textassay.meta_evaluation.correlations import check_together
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -20,9 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from textassay.corpus import EOS, Corpus, PackedTexts, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS
+from textassay.corpus.packed_texts import PackedTexts
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError, unknown_name
-from textassay.generator import NgramModel, continue_prefixes
+from textassay.generator.continuation import continue_prefixes
+from textassay.generator.ngram import NgramModel
 from textassay.meta_evaluation.known_truth import KnownTruth, truth_from_log_ratios
 from textassay.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, four_kinds
 from textassay.seeding import stream

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from textassay.display import Displayed
 from textassay.estimate import json_ready
-from textassay.exposure import SwitchedSample
+from textassay.exposure.switching import SwitchedSample
 from textassay.meta_evaluation.table_figure import TableFigure
 
 Verdict = Literal["holds", "does not hold", "not separated at this size", "not measured"]

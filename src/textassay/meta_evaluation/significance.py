@@ -25,7 +25,7 @@ from textassay.errors import InputError, check_range, unknown_name
 from textassay.meta_evaluation.correlation import CorrelationKind
 from textassay.meta_evaluation.correlations import check_together, row_correlations
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,16 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from textassay.comparison import EstimateStore, Progress
-from textassay.corpus import Corpus
+from textassay.comparison.measure import EstimateStore, Progress
+from textassay.corpus.corpus import Corpus
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
-from textassay.inspection import Finding, inspect, inspect_corpus
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect, inspect_corpus
 from textassay.meta_evaluation.damage import DAMAGES, prepare_corpora
 from textassay.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
 from textassay.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
-from textassay.metric import Effort, Metric, MetricLike, check_level, default_metrics, drawn_where_large, parse_metrics
+from textassay.metric.base import Effort, Metric, check_level
+from textassay.metric.catalog import MetricLike, default_metrics, drawn_where_large, parse_metrics
 from textassay.settings import Comparing
 
 STRENGTHS = (0.1, 0.2, 0.4, 0.8)

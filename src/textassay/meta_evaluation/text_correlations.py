@@ -30,7 +30,7 @@ from textassay.meta_evaluation.correlations import (
     text_draws,
 )
 from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.metric import check_level
+from textassay.metric.base import check_level
 
 FloatArray = npt.NDArray[np.float64]
 Grouping = Literal["no grouping", "group by generator", "group by item"]

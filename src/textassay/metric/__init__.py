@@ -1,5 +1,1 @@
 """Metrics, one a file, and their catalogue."""
-
-from textassay.face import make_face
-
-make_face(__name__)

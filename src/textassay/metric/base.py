@@ -20,17 +20,12 @@ from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, g
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import (
-    PROMPTS,
-    Corpus,
-    TextOptions,
-    Texts,
-    as_texts,
-    corpora_from_texts,
-    with_prompts,
-    with_shared_ids,
-)
-from textassay.embedding import Encoder, resolve_encoder
+from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.prompts import PROMPTS, with_prompts
+from textassay.corpus.shared_ids import with_shared_ids
+from textassay.corpus.texts import as_texts
+from textassay.embedding.base import Encoder
+from textassay.embedding.store import resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,
     OptionError,
@@ -40,9 +35,9 @@ from textassay.errors import (
     unknown_name,
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
-from textassay.inspection import Dependence, Examined
+from textassay.inspection.dependence import Dependence, Examined
 from textassay.metric.sharing import compute_once
-from textassay.resampling import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
+from textassay.resampling.jackknife import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

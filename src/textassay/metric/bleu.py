@@ -10,12 +10,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sentence_bleu import MAX_ORDER, SentenceScores, length_details, score_sentences
 from textassay.metric.sharing import compute_once
-from textassay.ngram import match_references
-from textassay.resampling import assign_groups, jackknife_terms, text_terms
+from textassay.ngram.matches import match_references
+from textassay.resampling.jackknife import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
 from textassay.metric.sentence_bleu import MAX_ORDER, closest_lengths
-from textassay.ngram import NgramIndex, match_each_other, match_references
+from textassay.ngram.index import NgramIndex
+from textassay.ngram.matches import match_each_other, match_references
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

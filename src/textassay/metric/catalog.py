@@ -12,7 +12,7 @@ from runpy import run_path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
-from textassay.corpus import TextUnit
+from textassay.corpus.structure import TextUnit
 from textassay.errors import OptionError, unknown_name
 from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction, words_of
 

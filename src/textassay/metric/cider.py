@@ -17,11 +17,11 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
-from textassay.ngram import NgramIndex
+from textassay.ngram.index import NgramIndex
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

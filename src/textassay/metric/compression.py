@@ -13,10 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from textassay.corpus import Corpus, join_tokens
-from textassay.execution import parallel_map
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import join_tokens
+from textassay.execution.threads import parallel_map
 from textassay.metric.base import MOST_MODELLED, Computed, declare_metric, jackknifed
-from textassay.resampling import assign_groups
+from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream
 
 _N_GROUPS = 20

@@ -17,21 +17,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import ttest_1samp
 
-from textassay.corpus import Corpus, TextUnit, unit_of
-from textassay.discriminator import (
-    AUTO,
-    COLUMNS,
-    Differences,
-    Discriminator,
-    as_discriminator,
-    cross_fit_prompts,
-    make_discriminator,
-    with_structure,
-)
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import TextUnit, unit_of
+from textassay.discriminator.base import Discriminator
+from textassay.discriminator.catalog import AUTO, as_discriminator, make_discriminator
+from textassay.discriminator.conditional import COLUMNS, Differences, cross_fit_prompts
+from textassay.discriminator.structure import with_structure
 from textassay.metric.base import Computed, Effort, check_corpora, declare_metric
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.metric.sharing import compute_once
-from textassay.resampling import BoundedMean, benjamini_hochberg, terms_interval
+from textassay.resampling.betting import BoundedMean
+from textassay.resampling.jackknife import terms_interval
+from textassay.resampling.multiplicity import benjamini_hochberg
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -16,30 +16,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from textassay.corpus import Corpus, TextUnit, unit_of
-from textassay.discriminator import (
-    AUTO,
-    CrossFit,
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.structure import TextUnit, unit_of
+from textassay.discriminator.base import (
     Discriminator,
-    Prior,
-    ThresholdRule,
-    TrainingText,
-    as_discriminator,
-    cross_fit,
-    decided_by_size,
-    family_sizes,
     log_probs_column,
-    make_family,
-    missing_members,
     reads_log_probs,
     reads_prior,
     reads_training_text,
-    with_prior,
-    with_structure,
 )
+from textassay.discriminator.catalog import (
+    AUTO,
+    as_discriminator,
+    decided_by_size,
+    family_sizes,
+    make_family,
+    missing_members,
+)
+from textassay.discriminator.cross_fitting import CrossFit, ThresholdRule, cross_fit
+from textassay.discriminator.prior import Prior, with_prior
+from textassay.discriminator.structure import with_structure
+from textassay.discriminator.training_text import TrainingText
 from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Estimate
-from textassay.inspection import neighbours_of
+from textassay.inspection.dependence import neighbours_of
 from textassay.metric.base import Computed, Effort, Metric, check_corpora, declare_metric
 from textassay.metric.blindness import blindness
 from textassay.metric.discrepancy_details import details_of, fitted_to, mean_scores, p_value_of

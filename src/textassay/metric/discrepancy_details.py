@@ -7,24 +7,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.discriminator import (
-    FIT,
-    CrossFit,
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit
+from textassay.discriminator.fold_scores import (
     cross_fitted_plug_in,
     roc_points,
     score_folds,
     spread_between_classifiers,
 )
+from textassay.discriminator.stack import FIT
 from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
-from textassay.resampling import (
-    ShareDifference,
-    choose_bound,
-    e_value,
-    joint_groups,
-    permutation_p_value,
-)
+from textassay.resampling.bounds import choose_bound
+from textassay.resampling.e_value import e_value
+from textassay.resampling.permutation import joint_groups, permutation_p_value
+from textassay.resampling.share_difference import ShareDifference
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

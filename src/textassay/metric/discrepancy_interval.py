@@ -25,18 +25,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from textassay.corpus import Corpus
-from textassay.discriminator import CrossFit
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.cross_fitting import CrossFit
 from textassay.estimate import Interval
 from textassay.metric.blindness import alike_share, guessing_variance
-from textassay.resampling import (
-    Terms,
-    effective_size,
-    independent_samples,
-    newcombe_interval,
-    terms_interval,
-    text_terms,
-)
+from textassay.resampling.jackknife import Terms, independent_samples, terms_interval, text_terms
+from textassay.resampling.proportion import effective_size, newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

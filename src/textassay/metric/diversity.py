@@ -9,11 +9,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sharing import compute_once
-from textassay.ngram import count_distinct
-from textassay.resampling import assign_groups
+from textassay.ngram.matches import count_distinct
+from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, halves
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import halves
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root
 from textassay.metric.sharing import compute_once
-from textassay.resampling import text_terms
+from textassay.resampling.jackknife import text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

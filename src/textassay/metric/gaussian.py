@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.execution.threads import one_blas_thread, parallel_map
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.floating[Any]]

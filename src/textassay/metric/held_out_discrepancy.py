@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.discriminator import Discriminator, Pair
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.base import Discriminator, Pair
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.estimate import Estimate, Evidence
 from textassay.metric.base import check_level, make_signature
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.metric.discrepancy_details import fitted_to
 from textassay.metric.discrepancy_interval import at_least_guessing
-from textassay.resampling import certified_lower_bound, newcombe_interval
+from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import KDTree
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, UnavailableError
 from textassay.metric.base import Computed, declare_metric
-from textassay.resampling import text_terms
+from textassay.resampling.jackknife import text_terms
 
 FloatArray = npt.NDArray[np.float64]
 Columns = tuple[npt.ArrayLike, npt.ArrayLike]  # of generated, of real sentences

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.execution.threads import one_blas_thread, parallel_map
 from textassay.metric.neighbours import parts_of
 
 FloatArray = npt.NDArray[np.float64]

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.estimate import Interval
-from textassay.execution import one_blas_thread
+from textassay.execution.threads import one_blas_thread
 from textassay.metric.base import Computed, declare_metric
-from textassay.resampling import text_terms
+from textassay.resampling.jackknife import text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

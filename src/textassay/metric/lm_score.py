@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.errors import UnavailableError, unknown_name
-from textassay.generator import LanguageModel, LeaveOutModels
+from textassay.generator.base import LanguageModel
+from textassay.generator.leave_out import LeaveOutModels
 from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
@@ -31,7 +33,7 @@ from textassay.metric.token_cost import (
     share,
     token_cost,
 )
-from textassay.resampling import clustered, terms_interval
+from textassay.resampling.jackknife import clustered, terms_interval
 
 LIKELIER = "likelier than real text itself: often a sign of low temperature or repetition"
 _COLUMN = "log_probs/"

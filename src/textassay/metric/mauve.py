@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import rel_entr
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder
+from textassay.execution.threads import one_blas_thread, parallel_map
 from textassay.metric.base import MOST_VECTORS, Computed, Effort, declare_metric
 from textassay.metric.clustering import (
     hierarchical_k_means,
@@ -30,7 +31,7 @@ from textassay.metric.clustering import (
     row_hashes,
     unit_rows,
 )
-from textassay.resampling import assign_groups, jackknife_terms, terms_interval
+from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.estimate import Interval
-from textassay.execution import parallel_map
-from textassay.inspection import occurs_in, sentence_keys
+from textassay.execution.threads import parallel_map
+from textassay.inspection.sentence_keys import occurs_in, sentence_keys
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
-from textassay.ngram import Nearest, SuffixArray, match_pairs
-from textassay.resampling import clopper_pearson, text_terms
+from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
+from textassay.resampling.jackknife import text_terms
+from textassay.resampling.proportion import clopper_pearson
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

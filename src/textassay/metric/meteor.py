@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
 from textassay.errors import MissingExtraError, UnavailableError
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap

@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
-from textassay.execution import one_blas_thread
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder, resolve_encoder
+from textassay.execution.threads import one_blas_thread
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.kernel_sums import FeatureSums, KernelSums, cross_sums, orthogonal_frequencies, own_sums
 from textassay.metric.sharing import compute_once
-from textassay.resampling import Blocks, exchange_blocks, permute_labels, text_terms
+from textassay.resampling.exchange import Blocks, exchange_blocks, permute_labels
+from textassay.resampling.jackknife import text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

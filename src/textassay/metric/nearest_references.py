@@ -16,21 +16,12 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus import Corpus
-from textassay.embedding import (
-    Encoder,
-    FittedEncoder,
-    count_matrix,
-    features,
-    fit_encoder,
-    inverse_document_frequency,
-    keep,
-    resolve_encoder,
-    row_lengths,
-    tfidf,
-)
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder, keep, resolve_encoder
+from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.execution.threads import one_blas_thread, parallel_map
 
 IntArray = npt.NDArray[np.int64]
 Float32Array = npt.NDArray[np.float32]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse.csgraph import connected_components
 
-from textassay.execution import one_blas_thread, parallel_map
+from textassay.execution.threads import one_blas_thread, parallel_map
 
 Float32Array = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]

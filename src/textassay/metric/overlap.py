@@ -12,14 +12,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder, resolve_encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
+from textassay.embedding.store import resolve_encoder
 from textassay.errors import OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.metric.base import Computed
 from textassay.metric.nearest_references import TFIDF, NearestReferences
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, jackknife_terms, text_terms
+from textassay.resampling.jackknife import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

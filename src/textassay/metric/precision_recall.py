@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder, FittedEncoder, features, fit_encoder, resolve_encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, declare_metric
 from textassay.metric.neighbours import (
     Members,
@@ -26,7 +27,7 @@ from textassay.metric.neighbours import (
     squared_radii,
 )
 from textassay.metric.sharing import compute_once
-from textassay.resampling import Terms, assign_groups, jackknife_terms, text_terms
+from textassay.resampling.jackknife import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import UNK, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.errors import unknown_name
-from textassay.generator import LanguageModel, LeaveOutModels
+from textassay.generator.base import LanguageModel
+from textassay.generator.leave_out import LeaveOutModels
 from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
 from textassay.errors import OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, References, RowsOf, best_rows, check_references, overlap
-from textassay.ngram import match_pairs
+from textassay.ngram.nearest import match_pairs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

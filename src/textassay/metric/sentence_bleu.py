@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
-from textassay.execution import parallel_map
-from textassay.ngram import Matches
+from textassay.corpus.corpus import Corpus
+from textassay.execution.threads import parallel_map
+from textassay.ngram.matches import Matches
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

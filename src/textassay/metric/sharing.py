@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
-from textassay.corpus import Corpus
-from textassay.embedding import Encoder
+from textassay.corpus.corpus import Corpus
+from textassay.embedding.base import Encoder
 
 P = ParamSpec("P")
 T = TypeVar("T")

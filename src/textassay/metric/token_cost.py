@@ -14,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import SPECIAL_TOKENS, UNK, Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import TooFewSentencesError
-from textassay.generator import LeaveOutModels, Likelihood, n_characters
+from textassay.generator.leave_out import LeaveOutModels
+from textassay.generator.likelihood import Likelihood, n_characters
 from textassay.metric.base import Computed
-from textassay.resampling import Terms, assign_groups, jackknife_terms, text_terms
+from textassay.resampling.jackknife import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

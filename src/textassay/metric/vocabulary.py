@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, counts_by_group, jackknife_terms
+from textassay.resampling.jackknife import assign_groups, counts_by_group, jackknife_terms
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

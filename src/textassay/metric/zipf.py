@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.metric.base import Computed, declare_metric, jackknifed
 from textassay.metric.sharing import compute_once
-from textassay.resampling import assign_groups, counts_by_group
+from textassay.resampling.jackknife import assign_groups, counts_by_group
 from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]

@@ -1,5 +1,1 @@
 """Distances during training."""
-
-from textassay.face import make_face
-
-make_face(__name__)

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from textassay.corpus import AUTO, TOKENIZERS, Corpus, Tokenizer, resolve_tokenizer
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.tokenizer import AUTO, TOKENIZERS, Tokenizer, resolve_tokenizer
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError
-from textassay.metric import Effort, Metric, MetricLike, parse_metrics, split_names
+from textassay.metric.base import Effort, Metric
+from textassay.metric.catalog import MetricLike, parse_metrics, split_names
 from textassay.monitoring.random_state import own_random_state
 from textassay.monitoring.reading import MonitorReading, ReadingFile
 from textassay.monitoring.real_side import RealSide, noted, timed

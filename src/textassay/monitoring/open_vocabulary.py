@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 
 
 class OpenVocabulary(Vocabulary):

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from textassay.corpus import parse_json
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError, OutputError
 
 _FORMAT = "textassay monitor 1"

@@ -7,11 +7,13 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import TextassayError
 from textassay.estimate import Estimate
-from textassay.inspection import Examined, examine_real
-from textassay.metric import Metric, Shared
+from textassay.inspection.dependence import Examined
+from textassay.inspection.within import examine_real
+from textassay.metric.base import Metric
+from textassay.metric.sharing import Shared
 from textassay.monitoring.open_vocabulary import OpenVocabulary
 
 _ROOM = 1 << 16  # new tokens in one sample; with more, the real text is prepared again

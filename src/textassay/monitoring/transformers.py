@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.monitoring.modules import check_whole, drawing_from, with_base
 from textassay.monitoring.monitor import TextMonitor
-from textassay.training import require_neural
+from textassay.training.backend import require_neural
 
 if TYPE_CHECKING:
     from transformers import TrainerCallback as _Base

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from numba import njit
 from scipy.sparse import csr_matrix
 
-from textassay.corpus import Corpus, Vocabulary
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import Vocabulary
 from textassay.errors import EmptyCorpusError, OptionError
 
 Ids = npt.NDArray[np.int32]

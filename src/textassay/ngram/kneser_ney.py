@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import EOS, PAD, SOS
+from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay.ngram.backoff import BackoffModel
 

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 
 IntArray = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.uint8]

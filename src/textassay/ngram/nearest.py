@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
-from textassay.execution import parallel_map
+from textassay.execution.threads import parallel_map
 from textassay.ngram.matches import each_part, lay_out
 
 IntArray = npt.NDArray[np.int64]

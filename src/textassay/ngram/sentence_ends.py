@@ -3,7 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import EOS, SOS, Corpus
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import EOS, SOS
 
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]

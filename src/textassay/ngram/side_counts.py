@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus import Corpus
+from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.ngram.ngram_texts import NgramTexts
 

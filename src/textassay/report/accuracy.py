@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from textassay.discriminator import Accuracy, MetaEvaluation
+from textassay.discriminator.meta_evaluator import Accuracy, MetaEvaluation
 from textassay.report.cells import count_cell, interval_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, notes, section
 from textassay.report.files import record

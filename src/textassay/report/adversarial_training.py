@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Self
 
-from textassay.adversarial import Round, RoundsHistory
-from textassay.corpus import parse_json
+from textassay.adversarial.rounds import Round, RoundsHistory
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.report.cells import number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, notes, section
@@ -15,7 +15,7 @@ from textassay.report.number import count
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.training import MONITORS, Monitored, TrainedText
 from textassay.report.words import slug
-from textassay.training import Reading
+from textassay.training.history import Reading
 
 _ROWS = 12  # about as many rounds are shown; all are in history.json
 _VARIETY = "Variety: different bigrams of drawn sentences, over those of as many real ones."

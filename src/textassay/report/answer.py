@@ -4,8 +4,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from textassay.comparison import FLOOR, MOSTLY, TRAIN, Verdict, more_sentences
-from textassay.inspection import CHARACTERS, HELDOUT, UNSPACED
+from textassay.comparison.comparison import FLOOR, TRAIN
+from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
+from textassay.inspection.checks import CHARACTERS, UNSPACED
+from textassay.inspection.finding import HELDOUT
 from textassay.report.digest import Digest
 from textassay.report.draws import drawn_sentences
 from textassay.report.kinds import family_of
@@ -142,7 +144,7 @@ def _effort_of(clusterings: str | None) -> str | None:
     """Return the effort at which mauve averages so many clusterings: how it is known without dd."""
     if clusterings is None:
         return None
-    from textassay.metric import N_CLUSTERINGS  # loads the encoders
+    from textassay.metric.mauve import N_CLUSTERINGS  # loads the encoders
 
     return next((effort for effort, n in N_CLUSTERINGS.items() if str(n) == clusterings), None)
 

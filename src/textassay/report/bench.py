@@ -5,8 +5,10 @@ from dataclasses import fields
 from importlib.metadata import version
 from statistics import fmean
 
-from textassay.meta_evaluation import ALL, APART, FIRST_TEST_SEED, WITH_TRAIN, Bench, BenchCell, nulls, summarize
-from textassay.meta_evaluation import Row as Summary
+from textassay.meta_evaluation.bench import WITH_TRAIN, Bench, BenchCell
+from textassay.meta_evaluation.bench_summary import ALL, APART, nulls, summarize
+from textassay.meta_evaluation.bench_summary import Row as Summary
+from textassay.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, section
 from textassay.report.files import record

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from textassay.meta_evaluation import Curve, CurvePoint
+from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.document import Figure
 from textassay.report.number import number
 from textassay.report.plots import CYCLE, Axis, Curves, Point, Reference, Series

@@ -11,19 +11,15 @@ from typing import Any, get_args
 
 from rich.console import Console
 
-from textassay.comparison import (
-    FLOOR,
-    Comparison,
-    DiscriminativeNgram,
-    Explanation,
-    PairDifference,
-    check_same_comparison,
-)
-from textassay.corpus import join_letters, parse_json, read_document
+from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
+from textassay.comparison.explanation import DiscriminativeNgram, Explanation
+from textassay.comparison.measure import check_same_comparison
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.letters import join_letters
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
-from textassay.inspection import Finding
-from textassay.metric import CATALOG
+from textassay.inspection.finding import Finding
+from textassay.metric.catalog import CATALOG
 from textassay.report.answer import answer, command_line, direction, scope
 from textassay.report.comparison_figures import (
     forest_figure,

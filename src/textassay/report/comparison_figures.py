@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from textassay.comparison import FLOOR
+from textassay.comparison.comparison import FLOOR
 from textassay.estimate import Estimate
 from textassay.report.digest import Digest
 from textassay.report.document import Figure

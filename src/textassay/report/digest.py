@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from textassay.comparison import FLOOR, TRAIN, Comparison, Result, Standings
-from textassay.corpus import EOS, SOS, SPECIAL_TOKENS, join_letters
+from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, Result
+from textassay.comparison.standings import Standings
+from textassay.corpus.encoding import EOS, SOS, SPECIAL_TOKENS
+from textassay.corpus.letters import join_letters
 from textassay.estimate import Estimate
-from textassay.inspection import Finding
+from textassay.inspection.finding import Finding
 from textassay.report.inspection import group_findings
 from textassay.report.kinds import Kind, family_of, group_by_kind, with_encoder
 from textassay.report.number import count, places_for, rank_range

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from textassay.estimate import Interval
-from textassay.meta_evaluation import MOST_DISAGREEMENT, ModelDiscrepancy, Side
+from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT, ModelDiscrepancy, Side
 from textassay.report.cells import interval_cell, number_cell
 from textassay.report.document import Document, Figure, Table, section
 from textassay.report.number import count, decimals, level

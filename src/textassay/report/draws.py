@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from textassay.comparison import Draw
+from textassay.comparison.draw import Draw
 from textassay.report.cells import count_cell
 from textassay.report.document import Cell, Column, Row, Section, Table, notes, section
 from textassay.report.number import count

@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from textassay.comparison import FLAT, HALF, DiscriminativeNgram, Draw, Example, Explanation, StructuralDifference
-from textassay.corpus import join_letters
+from textassay.comparison.draw import Draw
+from textassay.comparison.explanation import FLAT, HALF, DiscriminativeNgram, Example, Explanation, StructuralDifference
+from textassay.corpus.letters import join_letters
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.comparison_figures import step_points
 from textassay.report.digest import phrase_of

@@ -17,10 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
+from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
-from textassay.exposure import DATA, MODEL, CgdCurve, EbBleu, EbC, Effect, ExcessError, Exposure, SwitchedSample
-from textassay.meta_evaluation import Curve, CurvePoint
+from textassay.exposure.bias import CgdCurve, EbC, ExcessError
+from textassay.exposure.bleu import EbBleu
+from textassay.exposure.measurement import DATA, MODEL, Effect, Exposure
+from textassay.exposure.switching import SwitchedSample
+from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.by_length import lengths_figure
 from textassay.report.cells import estimate_cell, interval_cell, number_cell, quantity_cells
 from textassay.report.document import (

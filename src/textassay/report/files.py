@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from textassay.corpus import csv_text
+from textassay.corpus.csv_text import csv_text
 from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
 from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown

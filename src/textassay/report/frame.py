@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from textassay.comparison import Explanation, Plan
+from textassay.comparison.explanation import Explanation
+from textassay.comparison.planning import Plan
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate
-from textassay.inspection import Finding, Findings
+from textassay.inspection.finding import Finding, Findings
 from textassay.report.document import Document, Table
 from textassay.report.show import document
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from textassay.inspection import Finding
+from textassay.inspection.finding import Finding
 from textassay.report.document import Document, Paragraph, Part, Section, Terms, section
 from textassay.report.number import count, counted
 from textassay.report.words import join_words

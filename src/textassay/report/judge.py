@@ -8,7 +8,11 @@ from importlib.metadata import version
 import numpy as np
 from scipy import stats
 
-from textassay.meta_evaluation import Agreement, Evaluation, Judging, MetricVerdict, PairCall, TextCorrelation
+from textassay.meta_evaluation.correlations import Agreement
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import Judging, MetricVerdict
+from textassay.meta_evaluation.pairwise import PairCall
+from textassay.meta_evaluation.text_correlations import TextCorrelation
 from textassay.report.cells import number_cell
 from textassay.report.console import ARROWS
 from textassay.report.document import (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from textassay.embedding import DEFAULT_ENCODER
+from textassay.embedding.store import DEFAULT_ENCODER
 
 KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Told apart by a classifier", ("conditional-dd", "dd")),

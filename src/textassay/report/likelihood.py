@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from textassay.generator import TextLikelihood
+from textassay.generator.text_likelihood import TextLikelihood
 from textassay.report.cells import quantity_cells
 from textassay.report.document import Cell, Column, Document, Row, Table, notes, section
 from textassay.report.number import count

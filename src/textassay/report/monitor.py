@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from textassay.monitoring import TextMonitor
+from textassay.monitoring.monitor import TextMonitor
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Part, Row, Table, items, notes, section
 from textassay.report.files import record

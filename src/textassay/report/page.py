@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from textassay.corpus import is_unspaced
+from textassay.corpus.letters import is_unspaced
 from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
 from textassay.report.latex import latex_table

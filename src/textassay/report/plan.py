@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from textassay.comparison import TIMES_REAL, Pilot, Plan, Requirement
+from textassay.comparison.planning import TIMES_REAL, Pilot, Plan, Requirement
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Document, Figure, Row, Section, Table, items, notes, section
 from textassay.report.draws import drawn_section, drawn_sentences

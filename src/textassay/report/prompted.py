@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from textassay.inspection import excerpt
+from textassay.inspection.surface import excerpt
 from textassay.report.cells import number_cell
 from textassay.report.digest import Digest
 from textassay.report.document import Cell, Part, Table, notes

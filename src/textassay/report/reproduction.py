@@ -11,10 +11,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus import parse_json, read_document
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError
-from textassay.meta_evaluation import Cell as Reproduced
-from textassay.meta_evaluation import CheckedFinding, Neighbours, Number, ReproducedTable, Reproduction, TauDistribution
+from textassay.meta_evaluation.reproduction import Cell as Reproduced
+from textassay.meta_evaluation.reproduction import (
+    CheckedFinding,
+    Neighbours,
+    Number,
+    ReproducedTable,
+    Reproduction,
+    TauDistribution,
+)
 from textassay.report.cells import number_cell
 from textassay.report.document import (
     Cell,

@@ -5,15 +5,15 @@ What judges (the paper's classifier, ours, among training or unseen text) has a 
 
 from collections.abc import Sequence
 
-from textassay.meta_evaluation import (
+from textassay.meta_evaluation.reproduction import (
     Cell,
     Curve,
     CurvePoint,
     ReproducedTable,
     Reproduction,
-    TableFigure,
     TauDistribution,
 )
+from textassay.meta_evaluation.table_figure import TableFigure
 from textassay.report.by_length import lengths_figure
 from textassay.report.document import Figure
 from textassay.report.number import level, number

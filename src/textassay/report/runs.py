@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from textassay.comparison import Comparison
+from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.report.digest import Digest
 from textassay.report.document import Cell, Column, Row, Table

@@ -13,10 +13,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from textassay.comparison import FLOOR, Comparison
-from textassay.corpus import csv_lines, long_fields, plain_cell
+from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.corpus.csv_text import csv_lines, plain_cell
+from textassay.corpus.tables import long_fields
 from textassay.estimate import FloatArray
-from textassay.inspection import HELDOUT
+from textassay.inspection.finding import HELDOUT
 from textassay.report.digest import Digest
 
 _BLOCK = 1 << 12  # scores made into Python numbers at once

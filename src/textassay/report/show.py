@@ -3,7 +3,7 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from textassay.comparison import Comparison, Explanation
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.explanation import Explanation
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.inspection import Finding, Findings
+from textassay.inspection.finding import Finding, Findings
 from textassay.report.comparison import comparison_document, screen_document
 from textassay.report.console import label_grid, safe
 from textassay.report.document import Document, Figure, Section, Table, notes, section, without_extras
@@ -27,21 +28,21 @@ from textassay.report.words import printable
 
 _WIDTH = 100
 _EVERYTHING = "to_frame(). The page with all figures: save()."
-# Which function of `textassay.report` makes a document of a result of a class; the fields of any other are listed.
+# Module and function of `textassay.report` that make a document of a class of results; of any other, fields are listed.
 _DOCUMENTS = {
-    "Approximation": "approximation_document",
-    "Bench": "bench_document",
-    "Exposure": "exposure_document",
-    "Findings": "inspection_document",
-    "HumanAnalysis": "analysis_document",
-    "Judging": "judge_document",
-    "MetaEvaluation": "meta_evaluation_document",
-    "ModelDiscrepancy": "discrepancy_document",
-    "Plan": "plan_document",
-    "Reproduction": "reproduction_document",
-    "Stress": "stress_document",
-    "TextLikelihood": "likelihood_document",
-    "TextMonitor": "monitor_document",
+    "Approximation": "approximation:approximation_document",
+    "Bench": "bench:bench_document",
+    "Exposure": "exposure:exposure_document",
+    "Findings": "inspection:inspection_document",
+    "HumanAnalysis": "human:analysis_document",
+    "Judging": "judge:judge_document",
+    "MetaEvaluation": "accuracy:meta_evaluation_document",
+    "ModelDiscrepancy": "discrepancy:discrepancy_document",
+    "Plan": "plan:plan_document",
+    "Reproduction": "reproduction:reproduction_document",
+    "Stress": "stress:stress_document",
+    "TextLikelihood": "likelihood:likelihood_document",
+    "TextMonitor": "monitor:monitor_document",
 }
 
 
@@ -120,7 +121,7 @@ def _document(result: Displayed, console: Console | None = None) -> Document | N
     name = _DOCUMENTS.get(type(of).__name__)
     if name is None:
         return None
-    made: Document = getattr(import_module("textassay.report"), name)(of)
+    made: Document = resolve_name(f"textassay.report.{name}")(of)
     return made
 
 

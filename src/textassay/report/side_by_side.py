@@ -12,10 +12,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from textassay.comparison import Comparison
+from textassay.comparison.comparison import Comparison
 from textassay.errors import OptionError
 from textassay.estimate import Estimate
-from textassay.metric import CATALOG
+from textassay.metric.catalog import CATALOG
 from textassay.report.comparison import cell
 from textassay.report.digest import Digest
 from textassay.report.document import Cell, Column, Document, Figure, Row, Section, Table, items, notes, section
@@ -24,7 +24,7 @@ from textassay.report.kinds import family_of, main_metrics
 from textassay.report.number import count, level, number, p_value, places_for, span
 from textassay.report.plots import Axis, Colour, Forest, ForestRow, Mark, MarkStyle
 from textassay.report.words import join_words, slug
-from textassay.resampling import holm
+from textassay.resampling.multiplicity import holm
 
 _FREE = ("n", "seed", "v")  # settings of a signature that may differ
 _MOST_NAMED = 4

@@ -7,7 +7,9 @@ import math
 from dataclasses import replace
 from importlib.metadata import version
 
-from textassay.meta_evaluation import CONTROL, DAMAGES, DamageCurve, Stress
+from textassay.meta_evaluation.damage import CONTROL, DAMAGES
+from textassay.meta_evaluation.damage_curve import DamageCurve
+from textassay.meta_evaluation.stress import Stress
 from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Column, Document, Figure, Table, Terms, Tone, section
 from textassay.report.files import record

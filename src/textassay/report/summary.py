@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textassay.comparison import Comparison, Verdict
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.verdicts import Verdict
 from textassay.report.answer import answer
 from textassay.report.comparison import legend, main_metrics_table, main_table, warning_messages
 from textassay.report.digest import Digest

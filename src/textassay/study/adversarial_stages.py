@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from textassay.adversarial import RoundsHistory, train_in_rounds
-from textassay.corpus import TextForm
-from textassay.execution import workers
-from textassay.generator import LstmModel, load_generator, save_model
+from textassay.adversarial.rounds import RoundsHistory, train_in_rounds
+from textassay.corpus.text_form import TextForm
+from textassay.execution.threads import workers
+from textassay.generator.lstm import LstmModel
+from textassay.generator.saved import load_generator, save_model
 from textassay.generators import Rounds, class_of
 from textassay.study.network_stages import MODEL, Part, processor_seconds
 from textassay.study.presets import as_json
 from textassay.study.stages import Stage, Work
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 _ROUNDS = "rounds.safetensors"
 

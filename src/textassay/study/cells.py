@@ -1,7 +1,7 @@
 """Cells of tables, from values with intervals."""
 
 from textassay.estimate import Interval
-from textassay.meta_evaluation import Cell, Number
+from textassay.meta_evaluation.reproduction import Cell, Number
 
 
 def value_cell(

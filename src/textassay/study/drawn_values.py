@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation import CheckedFinding
+from textassay.meta_evaluation.reproduction import CheckedFinding
 from textassay.study.findings import Outcome as Outcome
 from textassay.study.findings import Rule as Rule
 

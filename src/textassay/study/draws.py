@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, TextForm, join_tokens
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError
 from textassay.storage import atomic_write
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.meta_evaluation import CheckedFinding, Number, Verdict
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
 
 _MOST_NUMBERS = 6  # of a finding
 _HOW = (

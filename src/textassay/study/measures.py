@@ -11,14 +11,18 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from textassay.comparison import EstimateStore
-from textassay.corpus import Corpus
+from textassay.comparison.measure import EstimateStore
+from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Evidence, Interval
-from textassay.generator import AsDrawn, LanguageModel
-from textassay.meta_evaluation import MOST_DISAGREEMENT, KnownTruth, log_ratios, truth_from_log_ratios
-from textassay.metric import Metric, Shared, make_signature, parse_metric
-from textassay.resampling import terms_interval
+from textassay.generator.as_drawn import AsDrawn
+from textassay.generator.base import LanguageModel
+from textassay.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
+from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT
+from textassay.metric.base import Metric, make_signature
+from textassay.metric.catalog import parse_metric
+from textassay.metric.sharing import Shared
+from textassay.resampling.jackknife import terms_interval
 
 LEVEL = 0.95
 ORDERS = (2, 3, 4, 5)

@@ -14,14 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import Corpus, TextForm, nested_fractions, parse_json, read_document
-from textassay.execution import workers
-from textassay.generator import LanguageModel, load_model, make_generator, presets_of, save_model
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.split import nested_fractions
+from textassay.corpus.text_form import TextForm
+from textassay.execution.threads import workers
+from textassay.generator.base import LanguageModel
+from textassay.generator.catalog import make_generator
+from textassay.generator.saved import load_model, save_model
+from textassay.generator.settings import presets_of
 from textassay.seeding import stream
 from textassay.storage import atomic_write
 from textassay.study.draws import load_draws, save_draws
 from textassay.study.stages import Stage, Work
-from textassay.training import Step, single_threaded
+from textassay.training.backend import single_threaded
+from textassay.training.history import Step
 
 MODEL = "model"  # folder of the trained model, inside that of its stage
 _CHECKPOINT, _SECONDS = "training.safetensors", "seconds.json"

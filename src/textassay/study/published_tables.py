@@ -5,7 +5,7 @@ id and the title, the first line with bars names the columns; lines without bars
 number, or a number and its spread, such as ``0.850 ± 0.002``.
 """
 
-from textassay.meta_evaluation import Number, PublishedTable
+from textassay.meta_evaluation.reproduction import Number, PublishedTable
 
 
 def parse_tables(text: str) -> tuple[PublishedTable, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from textassay.errors import unknown_name
-from textassay.meta_evaluation import Reproduction
+from textassay.meta_evaluation.reproduction import Reproduction
 from textassay.study.presets import scale_in_words
 from textassay.study.stages import Done, Stage, Stages, with_inputs
 

@@ -18,10 +18,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from textassay.comparison import estimate_key
-from textassay.corpus import parse_json, read_document
+from textassay.comparison.measure import estimate_key
+from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import OutputError
-from textassay.execution import map_tasks
+from textassay.execution.tasks import map_tasks
 from textassay.storage import atomic_write, remove_stale_drafts
 
 Progress = Callable[[str, int, int], None]

@@ -11,13 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from textassay.comparison import Comparison, Standings, compare, find_discriminative_ngrams
-from textassay.corpus import TextOptions, Texts, corpora_from_texts
+from textassay.comparison.comparison import Comparison
+from textassay.comparison.discriminative_ngrams import find_discriminative_ngrams
+from textassay.comparison.run import compare
+from textassay.comparison.standings import Standings
+from textassay.corpus.corpus import TextOptions, Texts, corpora_from_texts
 from textassay.errors import OptionError, unknown_name
-from textassay.inspection import REAL
-from textassay.metric import CATALOG, MetricLike, parse_metrics
-from textassay.report import count, decimals, join_words, number, shorten, span
-from textassay.report import level as percent
+from textassay.inspection.finding import REAL
+from textassay.metric.catalog import CATALOG, MetricLike, parse_metrics
+from textassay.report.number import count, decimals, number, span
+from textassay.report.number import level as percent
+from textassay.report.words import join_words, shorten
 
 GENERATED = "generated"
 # Of `compare`, beside the texts; the others name metrics.

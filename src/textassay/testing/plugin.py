@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from textassay.corpus import TextFile
+    from textassay.corpus.texts import TextFile
 
 _PROPERTY = "textassay"
 _REAL, _COLUMN = "textassay_real", "textassay_column"
@@ -27,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def real_texts(pytestconfig: pytest.Config) -> "TextFile":
     """Return the real text that ``textassay_real`` of the configuration, or ``--textassay-real``, names."""
     from textassay.addresses import is_address
-    from textassay.corpus import read_texts
+    from textassay.corpus.texts import read_texts
     from textassay.errors import OptionError
 
     named = pytestconfig.getoption("--textassay-real")

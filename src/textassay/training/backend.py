@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import allowed_workers, device_name
+from textassay.execution.threads import allowed_workers, device_name
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textassay.corpus import parse_json
+from textassay.corpus.documents import parse_json
 from textassay.errors import InputError, OutputError
 from textassay.storage import draft_of, remove_stale_drafts
 

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from served_study import OWNER, SCRIPT, Site, make_next_word, make_study, serve_study
-from textassay.human.server import Service, create_app, hash_token, read_submitted
+from textassay.human.server.app import create_app
+from textassay.human.server.results import read_submitted
+from textassay.human.server.security import hash_token
+from textassay.human.server.service import Service
 
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")

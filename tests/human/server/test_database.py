@@ -10,17 +10,11 @@ import pytest
 
 from served_study import OWNER, make_study, serve_study
 from textassay.errors import InputError, OptionError
-from textassay.human import read_results, save_study
-from textassay.human.server import (
-    check_same_study,
-    claim,
-    database_url,
-    lock_statement,
-    open_database,
-    read_submitted,
-    tables,
-    to_progress,
-)
+from textassay.human.results import read_results
+from textassay.human.server.database import database_url, lock_statement, open_database
+from textassay.human.server.results import check_same_study, claim, read_submitted, to_progress
+from textassay.human.server.tables import tables
+from textassay.human.study import save_study
 
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("fastapi")

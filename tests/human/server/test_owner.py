@@ -9,7 +9,10 @@ import pytest
 
 from served_study import Site, make_study
 from textassay.errors import InputError
-from textassay.human import read_answers, read_judgements, read_results, save_study
+from textassay.human.answers_file import read_answers
+from textassay.human.files import read_judgements
+from textassay.human.results import read_results
+from textassay.human.study import save_study
 
 FILES = ("judgements.csv", "judgements.json", "answers.csv", "progress.json", "progress")
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from served_study import Site, hidden
-from textassay.human.server import HEADERS, MAX_BODY_BYTES, read_form
+from textassay.human.server.security import HEADERS, MAX_BODY_BYTES, read_form
 
 
 @pytest.mark.feature("JJ-17")

@@ -8,7 +8,8 @@ from threading import Thread
 import pytest
 
 from served_study import Site
-from textassay.human.server import PageNotHeld, Pool, database_url, open_database
+from textassay.human.server.database import database_url, open_database
+from textassay.human.server.pool import PageNotHeld, Pool
 
 ALL = dict.fromkeys(range(4), "fake")
 

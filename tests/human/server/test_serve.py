@@ -14,7 +14,7 @@ import pytest
 
 from served_study import hidden, make_study
 from textassay.cli.main import main
-from textassay.human import save_study
+from textassay.human.study import save_study
 
 pytest.importorskip("fastapi")
 httpx = pytest.importorskip("httpx")

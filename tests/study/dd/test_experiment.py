@@ -6,14 +6,18 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.corpus import docstring_sentences
-from textassay.execution import workers
-from textassay.meta_evaluation import Reproduction
-from textassay.report import document_files, reproduction_document
+from textassay.corpus.docstrings import docstring_sentences
+from textassay.execution.threads import workers
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.report.files import document_files
+from textassay.report.reproduction import reproduction_document
 from textassay.seeding import stream
 from textassay.storage import write_files
-from textassay.study import Network, load_draws
-from textassay.study.dd import EXACT, SCALES, DdStudy, Scale, split_text
+from textassay.study.dd.experiment import split_text
+from textassay.study.dd.published import EXACT, SCALES, Scale
+from textassay.study.dd.results import DdStudy
+from textassay.study.draws import load_draws
+from textassay.study.presets import Network
 
 MICRO = Scale(
     name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True, fractions=(0.5, 1.0),

@@ -7,17 +7,10 @@ import numpy as np
 import pytest
 
 from published_dd import published_agreements, published_measured
-from textassay.meta_evaluation import CheckedFinding, MetricValues, TauDistribution
-from textassay.study.dd import (
-    DD,
-    EXACT,
-    FAMILIES,
-    Measured,
-    agreements,
-    check_findings,
-    of_this_text,
-    tau_cells,
-)
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.reproduction import CheckedFinding, TauDistribution
+from textassay.study.dd.findings import Measured, agreements, check_findings, of_this_text, tau_cells
+from textassay.study.dd.published import DD, EXACT, FAMILIES
 
 REAL, SYNTHETIC = published_measured()
 UNSURE = "not separated at this size"

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 from published_dd import published_agreements, published_measured, published_values
-from textassay.meta_evaluation import BY_VOLUME, correlation
-from textassay.study.dd import (
-    DD,
-    EXACT,
-    FAMILIES,
-    PUBLISHED,
-    published_table,
-)
+from textassay.meta_evaluation.correlation import correlation
+from textassay.meta_evaluation.gold_order import BY_VOLUME
+from textassay.study.dd.published import DD, EXACT, FAMILIES, PUBLISHED, published_table
 
 TAUS = {(tau.metric, tau.group, tau.gold): tau for tau in published_agreements()}
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.execution import workers
-from textassay.study import Network
-from textassay.study.dd import SCALES, DdStudy, split_text
+from textassay.execution.threads import workers
+from textassay.study.dd.experiment import split_text
+from textassay.study.dd.published import SCALES
+from textassay.study.dd.results import DdStudy
+from textassay.study.presets import Network
 
 FAMILIES = ("LSTM", "GPT-2")
 SCALE = replace(

@@ -3,8 +3,11 @@
 import pytest
 
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
-from textassay.study import Network, first_share, scale_named
-from textassay.study.dd import SCALES, DdStudy, Experiment, Scale, StudyText, real_texts, split_text, synthetic_texts
+from textassay.study.dd.experiment import Experiment, StudyText, real_texts, split_text, synthetic_texts
+from textassay.study.dd.published import SCALES, Scale
+from textassay.study.dd.results import DdStudy
+from textassay.study.network_stages import first_share
+from textassay.study.presets import Network, scale_named
 
 SMALL = Scale(
     name="small", n_train=40, n_drawn_train=50, n_valid=4, n_test=6, n_class=10, unseen=True, fractions=(0.2, 0.5, 1.0),

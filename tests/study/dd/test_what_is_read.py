@@ -13,14 +13,19 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.corpus import Corpus
-from textassay.discriminator import LogisticDiscriminator
+from textassay.corpus.corpus import Corpus
+from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.estimate import Estimate
-from textassay.generator import NgramModel
-from textassay.metric import held_out_dd
-from textassay.study import Network, exact_estimate, load_draws, measured, model_cost
+from textassay.generator.ngram import NgramModel
+from textassay.metric.held_out_discrepancy import held_out_dd
 from textassay.study import network_stages as dd_generators
-from textassay.study.dd import STUDIES, TEMPERATURES, DdStudy, Scale, experiment, gather, measured_values, split_text
+from textassay.study.dd import experiment
+from textassay.study.dd.experiment import split_text
+from textassay.study.dd.published import TEMPERATURES, Scale
+from textassay.study.dd.results import STUDIES, DdStudy, gather, measured_values
+from textassay.study.draws import load_draws
+from textassay.study.measures import exact_estimate, measured, model_cost
+from textassay.study.presets import Network
 from whose_values import assert_nothing_published_is_ours
 
 N_CLASS = 40

@@ -18,15 +18,11 @@ from made_up_exposure import (
     quantity,
 )
 from textassay.errors import InputError
-from textassay.exposure import eb_bleu_of_runs, eb_c
-from textassay.meta_evaluation import CheckedFinding
-from textassay.study import Condition, check_conditions, difference
-from textassay.study.exposure_bias import (
-    DATA_MODEL,
+from textassay.exposure.bias import eb_c
+from textassay.exposure.bleu import eb_bleu_of_runs
+from textassay.meta_evaluation.reproduction import CheckedFinding
+from textassay.study.exposure_bias.findings import (
     EB_C,
-    OTHERS,
-    TEST_SET,
-    ExposureResults,
     after_words,
     bleu_values,
     check_findings,
@@ -36,6 +32,8 @@ from textassay.study.exposure_bias import (
     published_bleu,
     trend_over,
 )
+from textassay.study.exposure_bias.measures import DATA_MODEL, OTHERS, TEST_SET, ExposureResults
+from textassay.study.findings import Condition, check_conditions, difference
 
 NOTHING = ExposureResults({}, {}, {}, {}, {}, None, {}, {}, {}, {})
 UNSURE = "not separated at this size"

@@ -6,18 +6,18 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from textassay.corpus import Corpus
-from textassay.exposure import cgd_curve, measure_bleu_run, measure_runs
-from textassay.generator import NgramModel, PositionUnigram, RandomLstm, make_generator, unseen_halves
-from textassay.study.exposure_bias import (
-    AVERAGE,
-    ExposureResults,
-    after_words,
-    check_findings,
-    exposure_curves,
-    exposure_tables,
-    published_table,
-)
+from textassay.corpus.corpus import Corpus
+from textassay.exposure.bias import cgd_curve, measure_runs
+from textassay.exposure.bleu import measure_bleu_run
+from textassay.generator.catalog import make_generator
+from textassay.generator.ngram import NgramModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.prefixes import unseen_halves
+from textassay.generator.random_lstm import RandomLstm
+from textassay.study.exposure_bias.findings import after_words, check_findings
+from textassay.study.exposure_bias.measures import ExposureResults
+from textassay.study.exposure_bias.published import published_table
+from textassay.study.exposure_bias.results import AVERAGE, exposure_curves, exposure_tables
 
 NOTHING = ExposureResults({}, {}, {}, {}, {}, None, {}, {}, {}, {})
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay.study.exposure_bias import (
+from textassay.study.exposure_bias.published import (
     LENGTHS,
     PUBLISHED,
     bleu_row,

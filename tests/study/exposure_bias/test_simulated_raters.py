@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 
 from made_up_exposure import MICRO, write_exposure_texts
-from textassay.execution import workers
-from textassay.human import NextWordScore, load_study
-from textassay.study.exposure_bias import (
-    NEXT_WORD,
-    SKILLS,
-    ExposureScale,
-    ExposureStudy,
-    SimulatedTask,
-    read_exposure_texts,
-)
+from textassay.execution.threads import workers
+from textassay.human.next_word_score import NextWordScore
+from textassay.human.study import load_study
+from textassay.study.exposure_bias.experiment import read_exposure_texts
+from textassay.study.exposure_bias.measures import SimulatedTask
+from textassay.study.exposure_bias.published import NEXT_WORD, SKILLS, ExposureScale
+from textassay.study.exposure_bias.results import ExposureStudy
 
 Skills = Mapping[str, tuple[tuple[float, float], ...]]
 TRANSFORMER, TRANSLATION = NEXT_WORD

@@ -11,22 +11,18 @@ from scipy import stats
 
 from made_up import sentences
 from made_up_exposure import make_exposure_results
-from textassay.execution import workers
-from textassay.exposure import PrefixRun, measure_runs
-from textassay.generator import Quantity, RandomLstm, load_model, make_generator
-from textassay.study import Network
-from textassay.study.exposure_bias import (
-    DATA_MODEL,
-    EXPOSURE_SCALES,
-    FILES,
-    SYNTHETIC_MODELS,
-    TEST_SET,
-    TEXTS,
-    ExposureResults,
-    ExposureStudy,
-    exposure_reproduction,
-    read_exposure_texts,
-)
+from textassay.execution.threads import workers
+from textassay.exposure.bias import measure_runs
+from textassay.exposure.runs import PrefixRun
+from textassay.generator.catalog import make_generator
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.saved import load_model
+from textassay.generator.text_likelihood import Quantity
+from textassay.study.exposure_bias.experiment import FILES, read_exposure_texts
+from textassay.study.exposure_bias.measures import DATA_MODEL, SYNTHETIC_MODELS, TEST_SET, TEXTS, ExposureResults
+from textassay.study.exposure_bias.published import EXPOSURE_SCALES
+from textassay.study.exposure_bias.results import ExposureStudy, exposure_reproduction
+from textassay.study.presets import Network
 
 MODELS = (DATA_MODEL, *SYNTHETIC_MODELS)
 LARGE, SMALL = {"width": 64, "dropout": 0.0, "batch_size": 32, "learning_rate": 1e-2, "max_epochs": 3}, {"width": 4}

@@ -15,29 +15,28 @@ from made_up import WORDS
 from made_up_exposure import MICRO, long_sentences, make_exposure_results, write_exposure_texts, write_lines
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Interval
-from textassay.execution import workers
-from textassay.exposure import DISTANCES, BleuRun, PrefixRun, cgd_curve, eb_bleu_of_runs, eb_c
-from textassay.generator import Quantity, load_model
-from textassay.meta_evaluation import Reproduction
-from textassay.study import Network
-from textassay.study.exposure_bias import (
+from textassay.execution.threads import workers
+from textassay.exposure.bias import cgd_curve, eb_c
+from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
+from textassay.exposure.distance import DISTANCES
+from textassay.exposure.runs import PrefixRun
+from textassay.generator.saved import load_model
+from textassay.generator.text_likelihood import Quantity
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.exposure_bias.experiment import read_exposure_texts
+from textassay.study.exposure_bias.findings import by_training, mean_of_trainings
+from textassay.study.exposure_bias.measures import (
     BLEU_MODELS,
-    CORRUPTION,
     DATA_MODEL,
-    EXPOSURE_SCALES,
     OTHERS,
     RANDOM_ORACLE,
     TEST_SET,
     TEXTS,
-    ExposureScale,
-    ExposureStudy,
     TranslationResults,
-    by_training,
-    exposure_reproduction,
-    exposure_tables,
-    mean_of_trainings,
-    read_exposure_texts,
 )
+from textassay.study.exposure_bias.published import CORRUPTION, EXPOSURE_SCALES, ExposureScale
+from textassay.study.exposure_bias.results import ExposureStudy, exposure_reproduction, exposure_tables
+from textassay.study.presets import Network
 from textassay.study.stages import Stage
 from whose_values import assert_nothing_published_is_ours
 

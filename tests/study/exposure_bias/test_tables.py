@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from made_up_exposure import make_exposure_results
-from textassay.exposure import eb_bleu_of_runs, eb_c
-from textassay.meta_evaluation import ReproducedTable, Reproduction
-from textassay.meta_evaluation.reproduction import Cell
-from textassay.study.exposure_bias import (
+from textassay.exposure.bias import eb_c
+from textassay.exposure.bleu import eb_bleu_of_runs
+from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction
+from textassay.study.exposure_bias.findings import after_words
+from textassay.study.exposure_bias.measures import RANDOM_ORACLE, ExposureResults
+from textassay.study.exposure_bias.published import NEXT_WORD
+from textassay.study.exposure_bias.results import (
     AVERAGE,
-    NEXT_WORD,
-    RANDOM_ORACLE,
-    ExposureResults,
-    after_words,
     exposure_curves,
     exposure_reproduction,
     exposure_samples,

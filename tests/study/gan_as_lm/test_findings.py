@@ -7,28 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.approximation import RuleCurve
+from textassay.approximation.stopping_rule import RuleCurve
 from textassay.errors import InputError
-from textassay.meta_evaluation import CheckedFinding
-from textassay.study.gan_as_lm import (
-    LEAKGAN,
-    LSTM,
-    MLE,
-    SEQGAN,
-    UNIFORM,
-    WGAN,
-    WGAN_SOFT,
-    GanResults,
-    TextCost,
+from textassay.meta_evaluation.reproduction import CheckedFinding
+from textassay.study.gan_as_lm.experiment import LEAKGAN, LSTM, WGAN_SOFT, GanResults, TextCost
+from textassay.study.gan_as_lm.findings import (
     check_findings,
     check_published,
     crossed,
     difference_of,
     first_below,
-    gan_reproduction,
     mean_of,
     unpaired_of,
 )
+from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
+from textassay.study.gan_as_lm.results import gan_reproduction
 
 UNSURE = "not separated at this size"
 NOTHING = GanResults({}, {}, {}, {}, {}, 27)

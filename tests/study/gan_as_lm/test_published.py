@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from textassay.meta_evaluation import PublishedTable
-from textassay.study.gan_as_lm import (
+from textassay.meta_evaluation.reproduction import PublishedTable
+from textassay.study.gan_as_lm import published as published_gan
+from textassay.study.gan_as_lm.published import (
     APPROXIMATE,
     BOUND_DRAWS,
     EXACT,
@@ -17,7 +18,6 @@ from textassay.study.gan_as_lm import (
     UNIFORM,
     published_bpc,
 )
-from textassay.study.gan_as_lm import published as published_gan
 
 SPEC = """
 mLSTM + dynamic evaluation | 1.19 | -

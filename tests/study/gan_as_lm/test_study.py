@@ -9,37 +9,43 @@ import numpy as np
 import pytest
 
 from micro_gan import micro_scale, write_characters
-from textassay.approximation import approximate
+from textassay.approximation.approximation import approximate
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import LeakGanModel, LstmModel, NoiseGru, UniformGenerator, load_generator
-from textassay.meta_evaluation import Reproduction
-from textassay.study.gan_as_lm import (
-    APPROXIMATE,
-    EXACT,
-    GAN_SCALES,
+from textassay.execution.threads import workers
+from textassay.generator.leakgan import LeakGanModel
+from textassay.generator.lstm import LstmModel
+from textassay.generator.noise_gru import NoiseGru
+from textassay.generator.saved import load_generator
+from textassay.generator.uniform import UniformGenerator
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.study.gan_as_lm.experiment import (
     LAST,
     LEAKGAN,
-    LITERATURE,
     LSTM,
-    MLE,
-    SEQGAN,
-    UNIFORM,
-    WGAN,
     WGAN_SOFT,
     GanResults,
-    GanStudy,
     GanText,
     TextCost,
     checkpoints_of,
     choice_stage,
     evenly_spread,
-    mean_of,
-    published_bpc,
     read_gan_text,
     rule_curves,
     text_costs,
 )
+from textassay.study.gan_as_lm.findings import mean_of
+from textassay.study.gan_as_lm.published import (
+    APPROXIMATE,
+    EXACT,
+    GAN_SCALES,
+    LITERATURE,
+    MLE,
+    SEQGAN,
+    UNIFORM,
+    WGAN,
+    published_bpc,
+)
+from textassay.study.gan_as_lm.results import GanStudy
 from textassay.study.stages import Done, Stage, Work
 from whose_values import assert_nothing_published_is_ours
 

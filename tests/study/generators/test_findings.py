@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.study import DrawnValues
-from textassay.study.generators import DD, FLOOR, check_floor, check_paper
-from textassay.study.judges import INDIVIDUAL, SELF_BLEU, published_values
+from textassay.study.drawn_values import DrawnValues
+from textassay.study.generators.experiment import DD
+from textassay.study.generators.findings import check_floor, check_paper
+from textassay.study.generators.texts import FLOOR
+from textassay.study.judges.experiment import published_values
+from textassay.study.judges.published import INDIVIDUAL, SELF_BLEU
 
 PRINTED = published_values()
 MEASURED = replace(PRINTED, values={**PRINTED.values, INDIVIDUAL: PRINTED.values["SVM"]},

@@ -8,23 +8,16 @@ import pytest
 
 from made_up import sentences
 from made_up_generators import WRITERS, made_up_generators
-from textassay.execution import workers
-from textassay.meta_evaluation import correlation
-from textassay.metric import bleu_nearest, bleu_train
-from textassay.study import Done, Stage, Stages
-from textassay.study.generators import (
-    DD,
-    EVALUATORS,
-    FLOOR,
-    OTHER_DOMAIN,
-    GeneratorStages,
-    JudgedWriters,
-    drawn_values,
-    judged_writers,
-    judging_stages,
-)
-from textassay.study.judges import ALL, BLEU_TRAIN, DIVERSITY, GENERATED, INDIVIDUAL, SELF_BLEU, JudgesScale
-from textassay.study.judges import REAL as OF_REAL
+from textassay.execution.threads import workers
+from textassay.meta_evaluation.correlation import correlation
+from textassay.metric.bleu_nearest import bleu_nearest, bleu_train
+from textassay.study.generators.experiment import DD, EVALUATORS, JudgedWriters, judged_writers, judging_stages
+from textassay.study.generators.results import drawn_values
+from textassay.study.generators.texts import FLOOR, OTHER_DOMAIN, GeneratorStages
+from textassay.study.judges.experiment import JudgesScale
+from textassay.study.judges.published import ALL, BLEU_TRAIN, DIVERSITY, GENERATED, INDIVIDUAL, SELF_BLEU
+from textassay.study.judges.published import REAL as OF_REAL
+from textassay.study.stages import Done, Stage, Stages
 
 N = 100
 SCALE = JudgesScale(networks=False, partitions=1)

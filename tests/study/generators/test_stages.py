@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from micro_generators import micro_generators, write_reviews
-from textassay.adversarial import CotRecipe, LeakGanRecipe, SeqGanRecipe
+from textassay.adversarial.recipes import CotRecipe, LeakGanRecipe, SeqGanRecipe
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
-from textassay.execution import workers
-from textassay.generator import load_model
-from textassay.study import MODEL, Stage, Stages, load_draws, scale_named
-from textassay.study.generators import (
+from textassay.execution.threads import workers
+from textassay.generator.saved import load_model
+from textassay.study.draws import load_draws
+from textassay.study.generators.experiment import build_generators
+from textassay.study.generators.results import costs_table
+from textassay.study.generators.texts import (
     DRAWN,
     FLOOR,
     GENERATORS,
@@ -21,15 +23,16 @@ from textassay.study.generators import (
     GeneratorsScale,
     GeneratorStages,
     GeneratorsTexts,
-    build_generators,
     clauses,
-    costs_table,
     in_context,
     learnt_attributes,
     read_generators_texts,
-    sentences_seen,
 )
-from textassay.study.judges import GENERATORS as PUBLISHED
+from textassay.study.generators.training import sentences_seen
+from textassay.study.judges.published import GENERATORS as PUBLISHED
+from textassay.study.network_stages import MODEL
+from textassay.study.presets import scale_named
+from textassay.study.stages import Stage, Stages
 
 MICRO = micro_generators()
 

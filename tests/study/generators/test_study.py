@@ -8,20 +8,16 @@ import pytest
 from made_up import sentences
 from made_up_generators import WRITERS, made_up_generators
 from textassay.errors import OptionError
-from textassay.execution import workers
-from textassay.meta_evaluation import ReproducedTable, Reproduction
-from textassay.report import document_files, reproduction_document
+from textassay.execution.threads import workers
+from textassay.meta_evaluation.reproduction import ReproducedTable, Reproduction
+from textassay.report.files import document_files
+from textassay.report.reproduction import reproduction_document
 from textassay.storage import write_files
-from textassay.study.generators import (
-    DD,
-    FLOOR,
-    GENERATORS_SCALES,
-    OTHER_DOMAIN,
-    GeneratorsStudy,
-    GeneratorsTexts,
-)
 from textassay.study.generators import results as generators_study
-from textassay.study.judges import published_table
+from textassay.study.generators.experiment import DD
+from textassay.study.generators.results import GeneratorsStudy
+from textassay.study.generators.texts import FLOOR, GENERATORS_SCALES, OTHER_DOMAIN, GeneratorsTexts
+from textassay.study.judges.published import published_table
 from whose_values import assert_nothing_published_is_ours
 
 pytestmark = pytest.mark.slow  # eight writers, measured by every evaluator

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay.study import DrawnValues
-from textassay.study.judges import check_findings, published_values
+from textassay.study.drawn_values import DrawnValues
+from textassay.study.judges.experiment import published_values
+from textassay.study.judges.findings import check_findings
 
 PRINTED = published_values()
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import judges_tables as other
-from textassay.discriminator import overall_accuracy
-from textassay.study.judges import (
+from textassay.discriminator.meta_evaluator import overall_accuracy
+from textassay.study.judges.published import (
     ALL,
     CLASSIFIERS,
     GENERATED,
@@ -15,11 +15,11 @@ from textassay.study.judges import (
     PEOPLE,
     PUBLISHED,
     REAL,
-    from_printed_values,
     published_evaluations,
     published_table,
     short_name,
 )
+from textassay.study.judges.results import from_printed_values
 
 
 def test_every_table_is_there() -> None:

@@ -10,34 +10,35 @@ import pytest
 
 from made_up import sentences, shuffled
 from textassay.errors import InputError, OptionError
-from textassay.human import Item, Judgements, analyse, read_mechanical_turk
-from textassay.meta_evaluation import Evaluation, Reproduction, correlation, majority_agreement
-from textassay.metric import measure, parse_metric
-from textassay.report import document_files, reproduction_document
+from textassay.human.analysis import analyse
+from textassay.human.judgements import Item, Judgements
+from textassay.human.mechanical_turk import read_mechanical_turk
+from textassay.meta_evaluation.correlation import correlation
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.majority_labels import majority_agreement
+from textassay.meta_evaluation.reproduction import Reproduction
+from textassay.metric.base import measure
+from textassay.metric.catalog import parse_metric
+from textassay.report.files import document_files
+from textassay.report.reproduction import reproduction_document
 from textassay.storage import write_files
-from textassay.study import Stage, Work
-from textassay.study.judges import (
-    BLEU_TRAIN,
-    CLASSIFIERS,
-    GENERATORS,
+from textassay.study.judges.experiment import (
     MEAN_WITH_ALL,
     METRICS,
-    OVERLAPS,
-    PEOPLE,
     WITH_ALL,
     JudgedTexts,
     JudgesScale,
-    JudgesStudy,
     classifier_evaluation,
     classifier_stages,
     drawn_values,
-    human_tables,
     judged_texts,
-    markup_table,
     metric_evaluation,
     metric_stages,
     other_texts,
 )
+from textassay.study.judges.published import BLEU_TRAIN, CLASSIFIERS, GENERATORS, OVERLAPS, PEOPLE
+from textassay.study.judges.results import JudgesStudy, human_tables, markup_table
+from textassay.study.stages import Stage, Work
 from whose_values import assert_nothing_published_is_ours
 
 N = 40  # texts of each writer

@@ -23,11 +23,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from textassay.corpus import Corpus, TextForm
-from textassay.discriminator import PAPER, CnnDiscriminator
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
-from textassay.metric import held_out_dd, parse_metric
+from textassay.metric.catalog import parse_metric
+from textassay.metric.held_out_discrepancy import held_out_dd
 from textassay.seeding import stream
 from textassay.study.dd.published import KINDS, TEMPERATURES, Scale, generator_name
 from textassay.study.draws import as_written

@@ -19,20 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.errors import InputError
-from textassay.meta_evaluation import (
-    BY_VOLUME,
-    Cell,
-    CheckedFinding,
-    MetricValues,
-    Number,
-    TauDistribution,
-    Verdict,
-    agreement,
-    correlation,
-    differences,
-    gold_by_volume,
-    pooled,
-)
+from textassay.meta_evaluation.correlation import correlation
+from textassay.meta_evaluation.gold_order import BY_VOLUME, gold_by_volume
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.rank_agreement import agreement, differences, pooled
+from textassay.meta_evaluation.reproduction import Cell, CheckedFinding, Number, TauDistribution, Verdict
 from textassay.study.dd.published import (
     DD,
     EXACT,

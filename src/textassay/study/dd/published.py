@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from textassay.errors import OptionError
 from textassay.estimate import Better
-from textassay.meta_evaluation import BY_DISCREPANCY, PublishedTable
+from textassay.meta_evaluation.gold_order import BY_DISCREPANCY
+from textassay.meta_evaluation.reproduction import PublishedTable
 from textassay.study.presets import Network, scales
 from textassay.study.published_tables import parse_tables
 

@@ -16,20 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from textassay.discriminator import PAPER, CnnDiscriminator
+from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.errors import unknown_name
 from textassay.estimate import Estimate, Interval
-from textassay.generator import presets_of
-from textassay.meta_evaluation import (
-    Cell,
-    Curve,
-    CurvePoint,
-    MetricValues,
-    ReproducedTable,
-    Reproduction,
-    beside,
-)
-from textassay.resampling import terms_interval
+from textassay.generator.settings import presets_of
+from textassay.meta_evaluation.metric_values import MetricValues
+from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
+from textassay.resampling.jackknife import terms_interval
 from textassay.study.cells import value_cell
 from textassay.study.dd.experiment import (
     CNN,

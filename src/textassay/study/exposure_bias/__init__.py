@@ -1,5 +1,1 @@
 """The study of exposure bias."""
-
-from textassay.face import make_face
-
-make_face(__name__)

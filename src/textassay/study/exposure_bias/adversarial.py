@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from textassay.adversarial import COT_PRESETS, RANKGAN_PRESETS, SCRATCHGAN_PRESETS, RoundsHistory
-from textassay.corpus import Corpus, TextForm
-from textassay.generator import LanguageModel, Quantity, load_model
+from textassay.adversarial.recipes import COT_PRESETS, RANKGAN_PRESETS, SCRATCHGAN_PRESETS
+from textassay.adversarial.rounds import RoundsHistory
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.generator.base import LanguageModel
+from textassay.generator.saved import load_model
+from textassay.generator.text_likelihood import Quantity
 from textassay.generators import Rounds
-from textassay.resampling import terms_interval
+from textassay.resampling.jackknife import terms_interval
 from textassay.study.adversarial_stages import adversarial_stage
 from textassay.study.exposure_bias.measures import (
     COT,

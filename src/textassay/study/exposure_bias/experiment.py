@@ -22,35 +22,27 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import (
-    Corpus,
-    ParallelText,
-    TextFile,
-    TextForm,
-    held_out_pairs,
-    learn_joint_form,
-    read_texts,
-    split_last,
-)
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.parallel import ParallelText, held_out_pairs, learn_joint_form
+from textassay.corpus.split import split_last
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import TextFile, read_texts
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.exposure import eb_dd, measure_bleu_run, measure_run, switch_prefixes, translation_eb_c
-from textassay.generator import (
-    BEAM,
-    PREFIX_MODES,
-    TranslationModel,
-    as_corpus,
-    blocks,
-    forced_prefixes,
-    make_generator,
-    model_prefixes,
-    model_vocabulary,
-    presets_of,
-    text_likelihood,
-    translate,
-    unseen_halves,
-)
-from textassay.metric import translation_bleu
-from textassay.report import join_words
+from textassay.exposure.bleu import measure_bleu_run
+from textassay.exposure.discrepancy import eb_dd
+from textassay.exposure.runs import measure_run
+from textassay.exposure.switching import switch_prefixes
+from textassay.exposure.translation import translation_eb_c
+from textassay.generator.catalog import make_generator
+from textassay.generator.next_words import as_corpus, model_vocabulary
+from textassay.generator.prefixes import blocks, model_prefixes, unseen_halves
+from textassay.generator.settings import presets_of
+from textassay.generator.text_likelihood import text_likelihood
+from textassay.generator.translation import TranslationModel
+from textassay.generator.translation_decoding import BEAM, translate
+from textassay.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
+from textassay.metric.translation_bleu import translation_bleu
+from textassay.report.words import join_words
 from textassay.study.draws import as_written, load_draws, save_draws
 from textassay.study.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
 from textassay.study.exposure_bias.measures import (

@@ -21,9 +21,12 @@ from scipy import stats
 
 from textassay.errors import InputError
 from textassay.estimate import Interval
-from textassay.exposure import COLUMNS, BleuRun, Distance, PrefixRun, parse_kind, row_distances
-from textassay.generator import Quantity
-from textassay.meta_evaluation import CheckedFinding, Number, Verdict
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.distance import Distance
+from textassay.exposure.kernel import COLUMNS, row_distances
+from textassay.exposure.runs import PrefixRun, parse_kind
+from textassay.generator.text_likelihood import Quantity
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
 from textassay.study.exposure_bias.measures import (
     COT,
     DATA_MODEL,

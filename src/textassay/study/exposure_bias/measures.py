@@ -8,23 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from textassay.corpus import Corpus, TextForm
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
 from textassay.estimate import Estimate, Interval
-from textassay.exposure import (
-    BleuRun,
-    EbDd,
-    PrefixRun,
-    SwitchedSample,
-    TranslationCurve,
-)
-from textassay.generator import (
-    LanguageModel,
-    PositionUnigram,
-    Quantity,
-    RandomLstm,
-    save_model,
-)
-from textassay.human import NextWordScore
+from textassay.exposure.bleu import BleuRun
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.runs import PrefixRun
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.generator.base import LanguageModel
+from textassay.generator.position_unigram import PositionUnigram
+from textassay.generator.random_lstm import RandomLstm
+from textassay.generator.saved import save_model
+from textassay.generator.text_likelihood import Quantity
+from textassay.human.next_word_score import NextWordScore
 from textassay.study.network_stages import MODEL, opened
 from textassay.study.stages import Stage, Work
 

@@ -14,22 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import Corpus, ParallelText
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.parallel import ParallelText
 from textassay.errors import TooFewSentencesError
-from textassay.exposure import SwitchedSample
-from textassay.human import (
-    NONE_OF_THEM,
-    StudyItem,
-    accept,
-    build_next_word,
-    collect,
-    draw_prefixes,
-    draw_translation_prefixes,
-    save_study,
-    score_next_word,
-    share_foreseen,
-    simulate_raters,
-)
+from textassay.exposure.switching import SwitchedSample
+from textassay.human.acceptance import accept, collect
+from textassay.human.next_word import build_next_word, draw_prefixes, draw_translation_prefixes
+from textassay.human.next_word_score import score_next_word
+from textassay.human.simulated_raters import share_foreseen, simulate_raters
+from textassay.human.study import NONE_OF_THEM, StudyItem, save_study
 from textassay.seeding import stream
 from textassay.study.exposure_bias.measures import Subject
 from textassay.study.exposure_bias.published import ExposureScale

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from textassay.meta_evaluation import PublishedTable
+from textassay.meta_evaluation.reproduction import PublishedTable
 from textassay.study.presets import Contest, Network, scales
 from textassay.study.published_tables import parse_tables
 

@@ -16,24 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.estimate import Estimate, Interval
-from textassay.exposure import (
-    BleuRun,
-    CgdCurve,
-    Distance,
-    EbBleu,
-    EbC,
-    EbDd,
-    ExcessError,
-    PrefixRun,
-    SwitchedSample,
-    TranslationCurve,
-    cgd_curve,
-    eb_bleu_of_runs,
-    eb_c,
-    excess_error,
-)
-from textassay.generator import Quantity
-from textassay.meta_evaluation import (
+from textassay.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error
+from textassay.exposure.bleu import BleuRun, EbBleu, eb_bleu_of_runs
+from textassay.exposure.discrepancy import EbDd
+from textassay.exposure.distance import Distance
+from textassay.exposure.runs import PrefixRun
+from textassay.exposure.switching import SwitchedSample
+from textassay.exposure.translation import TranslationCurve
+from textassay.generator.text_likelihood import Quantity
+from textassay.meta_evaluation.reproduction import (
     Cell,
     CheckedFinding,
     Curve,
@@ -550,7 +541,7 @@ class ExposureStudy(StagedStudy):
         runs: int | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        from textassay.training import chosen_precision, training_device
+        from textassay.training.backend import chosen_precision, training_device
 
         self.texts, self.seed = texts, seed
         self.scale = scale if runs is None else replace(scale, runs=runs, bleu_runs=runs)

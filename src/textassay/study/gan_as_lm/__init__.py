@@ -1,5 +1,1 @@
 """The study of text GANs as language models."""
-
-from textassay.face import make_face
-
-make_face(__name__)

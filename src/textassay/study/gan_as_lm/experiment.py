@@ -16,37 +16,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation import (
-    N_STRETCHES,
+from textassay.approximation.count_cost import expected_bias_bits
+from textassay.approximation.next_token_probs import reference_log_probs
+from textassay.approximation.reference_windows import N_STRETCHES, ReferenceWindows, reference_windows
+from textassay.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
+from textassay.approximation.stopping_rule import RuleCurve, rule_curve
+from textassay.approximation.token_counts import (
     Mode,
-    ReferenceWindows,
     RowCosts,
-    RuleCurve,
-    as_window_stepper,
-    emits_distributions,
-    expected_bias_bits,
-    has_softmax,
     multinomial_costs,
     one_hot_costs,
-    reference_log_probs,
-    reference_windows,
-    rule_curve,
     sizes_below,
     soft_costs,
 )
-from textassay.corpus import (
-    SPECIAL_TOKENS,
-    Corpus,
-    TextForm,
-    Vocabulary,
-    cut_windows,
-    read_running_text,
-    running_text,
-    split_characters,
-    symbols,
-)
+from textassay.corpus.characters import read_running_text, split_characters, symbols
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
+from textassay.corpus.limits import running_text
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.windows import cut_windows
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.generator import UniformGenerator, load_generator
+from textassay.generator.saved import load_generator
+from textassay.generator.uniform import UniformGenerator
 from textassay.generators import class_of
 from textassay.study.adversarial_stages import adversarial_stage
 from textassay.study.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale

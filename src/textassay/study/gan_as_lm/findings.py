@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.approximation import EPSILON, GAMMA, RuleCurve, log_slope, samples_needed
+from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay.approximation.stopping_rule import RuleCurve, log_slope
 from textassay.errors import InputError
-from textassay.meta_evaluation import CheckedFinding
+from textassay.meta_evaluation.reproduction import CheckedFinding
 from textassay.study.findings import Condition
 from textassay.study.findings import Finding as _Rule
 from textassay.study.gan_as_lm.experiment import LEAKGAN, LSTM, WGAN_SOFT, GanResults, TextCost

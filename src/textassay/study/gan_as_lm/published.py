@@ -15,7 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textassay.adversarial import LEAKGAN_PRESETS, SEQGAN_PRESETS, WGAN_PRESETS, LeakGanRecipe, SeqGanRecipe, WganRecipe
+from textassay.adversarial.recipes import (
+    LEAKGAN_PRESETS,
+    SEQGAN_PRESETS,
+    WGAN_PRESETS,
+    LeakGanRecipe,
+    SeqGanRecipe,
+    WganRecipe,
+)
 from textassay.study.presets import Network, scales
 from textassay.study.published_tables import parse_tables
 

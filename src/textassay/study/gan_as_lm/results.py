@@ -15,8 +15,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.approximation import CHANGE, EPSILON, GAMMA, RuleCurve, samples_needed
-from textassay.meta_evaluation import Cell, Curve, CurvePoint, PublishedTable, ReproducedTable, Reproduction, beside
+from textassay.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay.approximation.stopping_rule import CHANGE, RuleCurve
+from textassay.meta_evaluation.reproduction import (
+    Cell,
+    Curve,
+    CurvePoint,
+    PublishedTable,
+    ReproducedTable,
+    Reproduction,
+    beside,
+)
 from textassay.study.gan_as_lm.experiment import (
     LEAKGAN,
     LSTM,

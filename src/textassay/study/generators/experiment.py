@@ -16,14 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from textassay.corpus import DISCRIMINATOR_SHARES, Corpus, TextForm, random_split
-from textassay.discriminator import Accuracy, Parts, clustered_interval, meta_evaluate_parts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.split import random_split
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.two_stage_split import DISCRIMINATOR_SHARES
+from textassay.discriminator.meta_evaluator import Accuracy, Parts, clustered_interval, meta_evaluate_parts
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Better, Estimate, Evidence
-from textassay.execution import workers
-from textassay.generator import load_generator
-from textassay.meta_evaluation import Evaluation, Number
-from textassay.metric import parse_metric
+from textassay.execution.threads import workers
+from textassay.generator.saved import load_generator
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.reproduction import Number
+from textassay.metric.catalog import parse_metric
 from textassay.seeding import stream
 from textassay.study.draws import as_written, save_draws
 from textassay.study.generators.texts import (
@@ -62,7 +66,7 @@ from textassay.study.network_stages import (
     seed_for,
 )
 from textassay.study.stages import Done, Stage, Work
-from textassay.training import single_threaded
+from textassay.training.backend import single_threaded
 
 _TEMPERATURES: Mapping[str, float] = {"Word LSTM 1.0": 1.0, "Word LSTM 0.7": 0.7, "Word LSTM 0.5": 0.5}
 _CONDITIONAL: Mapping[str, str] = {"Att2Seq": "att2seq", "C2S": "c2s", "gC2S": "gc2s"}

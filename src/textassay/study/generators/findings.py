@@ -15,7 +15,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
+from textassay.meta_evaluation.correlations import row_correlations
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number
 from textassay.study.drawn_values import DrawnValues, Outcome, Rule, check_rules
 from textassay.study.generators.experiment import DD
 from textassay.study.generators.texts import FLOOR

@@ -15,19 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.meta_evaluation import (
-    Cell,
-    Evaluation,
-    Panel,
-    ReproducedTable,
-    Reproduction,
-    TableFigure,
-    agreements,
-    beside,
-    correlation_matrix,
-    draw_goodness,
-)
-from textassay.report import join_words
+from textassay.meta_evaluation.correlations import agreements, correlation_matrix, draw_goodness
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
+from textassay.meta_evaluation.table_figure import Panel, TableFigure
+from textassay.report.words import join_words
 from textassay.study.drawn_values import DrawnValues
 from textassay.study.generators.experiment import (
     DD,
@@ -301,7 +293,7 @@ class GeneratorsStudy(StagedStudy):
         n_resamples: int = 2_000,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        from textassay.training import chosen_precision, training_device
+        from textassay.training.backend import chosen_precision, training_device
 
         self.texts, self.scale, self.seed, self.n_resamples = texts, scale, seed, n_resamples
         self.precision = chosen_precision(scale.precision, training_device())

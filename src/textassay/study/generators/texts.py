@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from textassay.adversarial import (
+from textassay.adversarial.recipes import (
     COT_PRESETS,
     LEAKGAN_PRESETS,
     RANKGAN_PRESETS,
@@ -26,7 +26,10 @@ from textassay.adversarial import (
     ScratchGanRecipe,
     SeqGanRecipe,
 )
-from textassay.corpus import Attributes, Corpus, TextForm, learn_attributes, read_texts, review_contexts, with_contexts
+from textassay.corpus.contexts import Attributes, learn_attributes, review_contexts, with_contexts
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import read_texts
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.study.draws import as_written
 from textassay.study.network_stages import Part

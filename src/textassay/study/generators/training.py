@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from textassay.adversarial import LeakGanRecipe, RoundsHistory, SeqGanRecipe
-from textassay.corpus import Corpus
-from textassay.generator import make_generator, presets_of, save_model
+from textassay.adversarial.recipes import LeakGanRecipe, SeqGanRecipe
+from textassay.adversarial.rounds import RoundsHistory
+from textassay.corpus.corpus import Corpus
+from textassay.generator.catalog import make_generator
+from textassay.generator.saved import save_model
+from textassay.generator.settings import presets_of
 from textassay.generators import Rounds
 from textassay.study.adversarial_stages import adversarial_stage
 from textassay.study.generators.texts import WrittenTexts, clauses, in_context, learnt_attributes, written

@@ -17,22 +17,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus import Corpus, corpora_from_texts
-from textassay.discriminator import (
-    Discriminator,
-    Parts,
-    RandomSearchDiscriminator,
-    make_discriminator,
-    meta_evaluate,
-    meta_evaluate_parts,
-    stratified_folds,
-    text_clusters,
-)
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.discriminator.base import Discriminator
+from textassay.discriminator.catalog import make_discriminator
+from textassay.discriminator.meta_evaluator import Parts, meta_evaluate, meta_evaluate_parts
+from textassay.discriminator.random_search import RandomSearchDiscriminator
+from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
-from textassay.human import Judgements
-from textassay.meta_evaluation import Evaluation, draw_goodness, row_correlations, text_draws
-from textassay.metric import Shared, parse_metric
+from textassay.human.judgements import Judgements
+from textassay.meta_evaluation.correlations import draw_goodness, row_correlations, text_draws
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.metric.catalog import parse_metric
+from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 from textassay.study.drawn_values import DrawnValues
 from textassay.study.judges.published import (

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.meta_evaluation import CheckedFinding, Number, row_correlations
+from textassay.meta_evaluation.correlations import row_correlations
+from textassay.meta_evaluation.reproduction import CheckedFinding, Number
 from textassay.study.drawn_values import DrawnValues, check_rules
 from textassay.study.findings import Outcome, Rule
 from textassay.study.judges.published import (

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from textassay.estimate import Better
-from textassay.meta_evaluation import Evaluation, PublishedTable
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.reproduction import PublishedTable
 from textassay.study.published_tables import parse_tables
 
 NAMES: Mapping[str, str] = {  # as the judgements call them, and as the tables do

@@ -16,27 +16,21 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from textassay.corpus import equal_shares_p_value, mark_counts
-from textassay.human import Agreement as Coefficient
-from textassay.human import HumanAnalysis, Judgements, Share, analyse, usual_votes
-from textassay.meta_evaluation import (
-    Agreement,
-    Cell,
-    CorrelationKind,
-    Evaluation,
-    Judging,
-    Panel,
-    ReproducedTable,
-    Reproduction,
-    TableFigure,
-    agreements,
-    beside,
-    correlation,
-    judge_evaluators,
-    majority_agreement,
-)
-from textassay.report import join_words
-from textassay.resampling import clustered_means, holm
+from textassay.corpus.rare_words import equal_shares_p_value, mark_counts
+from textassay.human.agreement import Agreement as Coefficient
+from textassay.human.analysis import HumanAnalysis, analyse
+from textassay.human.judgements import Judgements
+from textassay.human.verdicts import Share, usual_votes
+from textassay.meta_evaluation.correlation import CorrelationKind, correlation
+from textassay.meta_evaluation.correlations import Agreement, agreements
+from textassay.meta_evaluation.evaluation import Evaluation
+from textassay.meta_evaluation.judging import Judging, judge_evaluators
+from textassay.meta_evaluation.majority_labels import majority_agreement
+from textassay.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
+from textassay.meta_evaluation.table_figure import Panel, TableFigure
+from textassay.report.words import join_words
+from textassay.resampling.clusters import clustered_means
+from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 from textassay.study.cells import value_cell
 from textassay.study.judges.experiment import (

@@ -1,2 +1,0 @@
-from textassay.integration.evaluate import EvaluateMetric as EvaluateMetric
-from textassay.integration.torchmetrics import TorchMetric as TorchMetric

@@ -1,9 +1,0 @@
-from textassay.monitoring.loop import loop_monitors as loop_monitors
-from textassay.monitoring.modules import with_base as with_base
-from textassay.monitoring.monitor import Sampler as Sampler
-from textassay.monitoring.monitor import TextMonitor as TextMonitor
-from textassay.monitoring.monitor import monitored_metrics as monitored_metrics
-from textassay.monitoring.random_state import own_random_state as own_random_state
-from textassay.monitoring.reading import MonitorReading as MonitorReading
-from textassay.monitoring.transformers import TransformersCallback as TransformersCallback
-from textassay.monitoring.transformers import sampler_of_tokenizer as sampler_of_tokenizer
