@@ -15,18 +15,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from textassay.approximation.approximation import Approximation, approximate
 from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.execution.threads import default_workers, workers
-from textassay.generator.catalog import make_generator
-from textassay.generator.lstm import LstmModel
-from textassay.generator.noise_gru import NoiseGru
-from textassay.generator.prefixes import blocks
-from textassay.training.recipe import Recipe
+from textassay_lab.approximation.approximation import Approximation, approximate
+from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.generator.prefixes import blocks
+from textassay_lab.training.recipe import Recipe
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
 N_SAMPLES = 2_000

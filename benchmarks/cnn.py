@@ -20,15 +20,15 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Discriminator
-from textassay.discriminator.cnn import PAPER, CnnDiscriminator
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.discriminator.network import WordRows
-from textassay.discriminator.networks import CnnNetwork
 from textassay.discriminator.stack import StackDiscriminator
-from textassay.generator.module import begun
-from textassay.generator.ngram import NgramModel
-from textassay.training.backend import single_threaded
+from textassay.ngram.model import NgramModel
+from textassay_lab.generator.module import begun
+from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
+from textassay_lab.judges.network import WordRows
+from textassay_lab.judges.networks import CnnNetwork
+from textassay_lab.training.backend import single_threaded
 
 JUDGES: Mapping[str, Callable[[], Discriminator]] = {
     "stack": StackDiscriminator,

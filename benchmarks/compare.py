@@ -17,7 +17,7 @@ from pathlib import Path
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.texts import read_texts
-from textassay.generator.ngram import NgramModel
+from textassay.ngram.model import NgramModel
 
 CORPORA = {
     "Yelp reviews": ("yelp/train.txt", "yelp/test.txt"),

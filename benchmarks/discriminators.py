@@ -3,7 +3,7 @@
 Usage: python benchmarks/discriminators.py FOLDER_OF_REAL_DATA [--judges NAME,...] [--worlds NAME,...]
        [--texts reviews,news] [--sentences N] [--seeds 0,1]
 
-Worlds are made from reviews and from news (`textassay.meta_evaluation.known_truth_pairs`); their truth is that of
+Worlds are made from reviews and from news (`textassay_lab.meta_evaluation.known_truth_pairs`); their truth is that of
 50,000 further sentences a side. Every judge gets the same sentences and the same five folds. Prints a line a world
 while it runs,
 then a table: dd for each world, mean over seeds; the mean share of the truth over the worlds above 0.05, and that over
@@ -20,7 +20,7 @@ import numpy as np
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.cross_fitting import cross_fit
-from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
+from textassay_lab.meta_evaluation.known_truth_pairs import KnownTruthPair, known_truth_pairs
 
 FILES = {"reviews": ("yelp/train.txt",), "news": ("emnlp_news/valid.txt", "emnlp_news/test.txt")}
 JUDGES = "logistic,boosted-trees"

@@ -22,11 +22,11 @@ import numpy as np
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
 from textassay.execution.threads import default_workers, workers
-from textassay.generator.ngram import NgramModel
 from textassay.metric.frechet import fed
 from textassay.metric.mauve import mauve
 from textassay.metric.mmd import mmd
 from textassay.metric.precision_recall import precision
+from textassay.ngram.model import NgramModel
 
 METRICS = {"fed": fed, "mmd": mmd, "precision": precision, "mauve": mauve}
 N_DRAWS = 4

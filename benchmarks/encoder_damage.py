@@ -13,10 +13,10 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.embedding.store import feature_store
-from textassay.generator.ngram import NgramModel
-from textassay.meta_evaluation.damage import DAMAGES, damage, prepare_corpora
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
+from textassay.ngram.model import NgramModel
+from textassay_lab.meta_evaluation.damage import DAMAGES, damage, prepare_corpora
 
 # real text of one kind, of which disjoint parts are drawn
 FILES = {

@@ -17,10 +17,10 @@ import numpy as np
 
 from textassay.corpus.encoding import Vocabulary
 from textassay.execution.threads import device, workers
-from textassay.exposure.bleu import continuation_scores
-from textassay.exposure.distance import next_word_distances
-from textassay.generator.lstm import LstmModel
-from textassay.generator.prefixes import model_prefixes
+from textassay_lab.exposure.bleu import continuation_scores
+from textassay_lab.exposure.distance import next_word_distances
+from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.prefixes import model_prefixes
 
 LENGTH = 20
 RECORD: dict[str, Any] = {"history": {"epochs": [], "readings": [], "precision": "float32"}}

@@ -23,7 +23,7 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 
-from textassay.human.study import Study, StudyItem, StudyPage, save_study
+from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study
 
 JUDGES = 5
 

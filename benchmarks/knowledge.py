@@ -17,11 +17,11 @@ from pathlib import Path
 from statistics import fmean
 
 import textassay as ta
-from textassay.meta_evaluation.bench import Bench
-from textassay.meta_evaluation.bench_summary import ALL, summarize
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Colour, Curves, Point, Series
+from textassay_lab.meta_evaluation.bench import Bench
+from textassay_lab.meta_evaluation.bench_summary import ALL, summarize
 
 SIZES = (1, 2, 5)  # generated sentences for each real one
 MORE = 4  # real sentences to learn from, for each that is tested

@@ -18,10 +18,10 @@ import torch
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SOS, UNK, Vocabulary
 from textassay.execution.threads import default_workers, workers
-from textassay.generator.catalog import make_generator
-from textassay.generator.gpt2 import Gpt2Model
-from textassay.generator.network import NetworkLanguageModel
-from textassay.training.backend import threads, training_device
+from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.gpt2 import Gpt2Model
+from textassay_lab.generator.network import NetworkLanguageModel
+from textassay_lab.training.backend import threads, training_device
 
 N_TYPES, LENGTH, BATCH = 5_000, 30, 128
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -18,14 +18,14 @@ from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, Result
 from textassay.comparison.pairs import pair_differences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.generator.ngram import NgramModel
-from textassay.generator.simple import Copier, WordShuffler
 from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
+from textassay.ngram.model import NgramModel
 from textassay.report.comparison_figures import forest_figure
 from textassay.report.digest import Digest
 from textassay.report.drawing import draw_file
 from textassay.report.words import slug
 from textassay.seeding import stream
+from textassay_lab.generator.simple import Copier, WordShuffler
 
 SEED = 0
 COLD = 0.6

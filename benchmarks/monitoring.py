@@ -18,10 +18,10 @@ import numpy as np
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import read_texts
 from textassay.execution.threads import default_workers, workers
-from textassay.generator.catalog import make_generator
-from textassay.generator.settings import presets_of
-from textassay.monitoring.monitor import METRICS, TextMonitor
-from textassay.training.recipe import Recipe
+from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.settings import presets_of
+from textassay_lab.monitoring.monitor import METRICS, TextMonitor
+from textassay_lab.training.recipe import Recipe
 
 SIZES = (1000, 5000)
 REPEATS = 3

@@ -28,8 +28,8 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.structure import TextUnit
 from textassay.estimate import Estimate
-from textassay.generator.ngram import NgramModel
 from textassay.metric.discrepancy import dd
+from textassay.ngram.model import NgramModel
 
 WORKERS = 2
 Make = Callable[[list[str]], str]  # a document of its sentences

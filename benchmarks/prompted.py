@@ -13,12 +13,12 @@ from pathlib import Path
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.execution.threads import default_workers, workers
-from textassay.meta_evaluation.prompted_worlds import prompted_worlds
 from textassay.metric.catalog import parse_metric
 from textassay.metric.conditional_discrepancy import conditional_dd
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Colour, Curves, Point, Series
+from textassay_lab.meta_evaluation.prompted_worlds import prompted_worlds
 
 SEED = 100
 N_PROMPTS = 800

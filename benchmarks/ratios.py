@@ -20,10 +20,10 @@ from scipy import stats
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.generator.ngram import NgramModel
-from textassay.generator.scored import AtTemperature
-from textassay.meta_evaluation.known_truth_pairs import KnownTruthPair
 from textassay.metric.discrepancy import dd
+from textassay.ngram.model import NgramModel
+from textassay_lab.generator.scored import AtTemperature
+from textassay_lab.meta_evaluation.known_truth_pairs import KnownTruthPair
 
 _OTHER = 10**6  # added to a seed for a draw of its own
 

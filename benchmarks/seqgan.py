@@ -16,16 +16,16 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from textassay.adversarial.generator_training import ORACLE, VALID
-from textassay.adversarial.rankgan import RankGan
-from textassay.adversarial.recipes import RankGanRecipe, SeqGanRecipe
-from textassay.adversarial.rounds import Phase, train_in_rounds
-from textassay.adversarial.seqgan import SeqGan
 from textassay.execution.threads import workers
-from textassay.generator.lstm import LstmModel
-from textassay.generator.random_lstm import RandomLstm
-from textassay.training.backend import threads
-from textassay.training.recipe import Recipe
+from textassay_lab.adversarial.generator_training import ORACLE, VALID
+from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.adversarial.recipes import RankGanRecipe, SeqGanRecipe
+from textassay_lab.adversarial.rounds import Phase, train_in_rounds
+from textassay_lab.adversarial.seqgan import SeqGan
+from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.random_lstm import RandomLstm
+from textassay_lab.training.backend import threads
+from textassay_lab.training.recipe import Recipe
 
 SCALED = SeqGanRecipe(
     rounds=40,

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from textassay.cli.main import main as textassay
-from textassay.cli.models import open_model
 from textassay.corpus.texts import read_texts
 from textassay.execution.threads import workers
-from textassay.generator.translation import TranslationModel
-from textassay.generator.translation_decoding import translate
 from textassay.metric.translation_bleu import translation_bleu
+from textassay_lab.cli.models import open_model
+from textassay_lab.generator.translation import TranslationModel
+from textassay_lab.generator.translation_decoding import translate
 
 Outcome = TypeVar("Outcome")
 

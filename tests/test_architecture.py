@@ -170,7 +170,7 @@ def test_a_study_reads_of_others_only_what_all_share() -> None:
     for path in MODULES:
         study = path.parent.name
         for module in _module(path).imports if path.is_relative_to(SOURCE / "study") else ():
-            if module.startswith("textassay.study.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
+            if module.startswith("textassay_lab.papers.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
                 allowed = {study, "judges"} if study == "generators" else {study}
                 if module.split(".")[2] not in allowed:
                     wrong.append(f"{_dotted(path)} imports {module}: move what both need into study/")

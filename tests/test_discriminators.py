@@ -21,7 +21,7 @@ from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.saved import saved_checksum
 from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.training.recipe import Recipe
+from textassay_lab.training.recipe import Recipe
 
 TEXTS = [*sentences(150, 1), *sentences(150, 2, shift=0.4)]
 IS_REAL = [True] * 150 + [False] * 150

@@ -19,7 +19,8 @@ from typer.main import get_command
 import textassay
 from endpoint_server import KEY, serving
 from made_up import sentences, shuffled
-from textassay.adversarial.recipes import (
+from textassay.cli.main import main, make_app
+from textassay_lab.adversarial.recipes import (
     COT_PRESETS,
     GUMBELGAN_PRESETS,
     LEAKGAN_PRESETS,
@@ -28,7 +29,6 @@ from textassay.adversarial.recipes import (
     SEQGAN_PRESETS,
     WGAN_PRESETS,
 )
-from textassay.cli.main import main, make_app
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]

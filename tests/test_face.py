@@ -13,8 +13,8 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, UnavailableError
-from textassay.meta_evaluation.known_truth_pairs import PAIR_NAMES
 from textassay.metric.catalog import CATALOG, parse_metric
+from textassay_lab.meta_evaluation.known_truth_pairs import PAIR_NAMES
 
 REAL = sentences(120, 1)
 GENERATED = sentences(100, 2, shift=0.3)

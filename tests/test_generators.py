@@ -1,4 +1,4 @@
-"""`textassay.generators`: every kind learns from lists of texts, samples, scores, is saved and loaded."""
+"""`textassay_lab.generators`: every kind learns from lists of texts, samples, scores, is saved and loaded."""
 
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ import pytest
 import textassay as ta
 from made_up import sentences
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generator.ngram import NgramModel
-from textassay.generators import TextGenerator
+from textassay.ngram.model import NgramModel
+from textassay_lab.generators import TextGenerator
 
 REAL, VALID = sentences(120, 1), sentences(40, 2)
 ROUNDS: dict[str, Any] = {"pretraining_rounds": 1, "n_negatives": 50, "n_roll_outs": 1, "n_validation": 50}

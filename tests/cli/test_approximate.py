@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from textassay.corpus.text_form import TextForm
-from textassay.generator.noise_gru import NoiseGru
-from textassay.generator.saved import load_model, save_model
+from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.generator.saved import load_model, save_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -228,7 +228,7 @@ def test_a_killed_drawing_goes_on_and_ends_as_one_that_was_not(
     assert kept == 1000
     assert kept <= lines <= kept + 500  # where it was killed between the texts and their document
     sampled = []
-    model = importlib.import_module("textassay.generators").Lstm
+    model = importlib.import_module("textassay_lab.generators").Lstm
     sample = model.sample
 
     def counted(self: Any, n: int, **settings: Any) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from textassay.corpus.contexts import read_contexts, with_contexts
-from textassay.generator.conditional import ContextModel
-from textassay.generator.saved import load_model
-from textassay.generator.settings import CONDITIONAL
+from textassay_lab.generator.conditional import ContextModel
+from textassay_lab.generator.saved import load_model
+from textassay_lab.generator.settings import CONDITIONAL
 
 Run = Callable[..., Any]
 CONTEXTUAL = ("att2seq", "c2s", "gc2s")

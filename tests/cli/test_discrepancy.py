@@ -11,9 +11,9 @@ import pytest
 
 from tabled import all_sentences
 from textassay.cli.main import main
-from textassay.cli.models import open_model
-from textassay.generator.as_drawn import AsDrawn
-from textassay.generator.saved import load_model
+from textassay_lab.cli.models import open_model
+from textassay_lab.generator.as_drawn import AsDrawn
+from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

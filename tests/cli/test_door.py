@@ -10,8 +10,8 @@ import typer
 
 from edited_models import model_document, write_model_document
 from textassay.cli.main import make_app
-from textassay.cli.trained_folder import CHECKPOINT, MONITOR, SETTINGS, begun
 from textassay.errors import InputError
+from textassay_lab.cli.trained_folder import CHECKPOINT, MONITOR, SETTINGS, begun
 
 Refused = Callable[..., str]
 

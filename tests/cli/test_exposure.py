@@ -114,7 +114,7 @@ def test_what_is_kept_is_not_measured_again(
 
     with monkeypatch.context() as patched:
         for name in ("measure_bleu_run", "measure_run"):
-            patched.setattr(f"textassay.exposure.measurement.{name}", never)
+            patched.setattr(f"textassay_lab.exposure.measurement.{name}", never)
         assert run(*arguments).stdout == first.stdout
         damaged = next((folder / "out" / "values").iterdir())
         damaged.write_text("{")

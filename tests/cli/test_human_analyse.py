@@ -12,9 +12,9 @@ import pytest
 
 from made_up_judgements import simulate
 from served_study import hidden, make_next_word, make_study, serve_study
-from textassay.human.ratings_file import ratings_csv
-from textassay.human.results import read_results
-from textassay.human.study import save_study
+from textassay_lab.human.ratings_file import ratings_csv
+from textassay_lab.human.results import read_results
+from textassay_lab.human.study import save_study
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

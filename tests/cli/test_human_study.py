@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 
 from textassay.corpus.parallel import ParallelText, learn_joint_form
-from textassay.generator.catalog import make_generator
-from textassay.generator.saved import save_model
-from textassay.human.files import read_judgements
-from textassay.human.study import Study, load_study
+from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.saved import save_model
+from textassay_lab.human.files import read_judgements
+from textassay_lab.human.study import Study, load_study
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

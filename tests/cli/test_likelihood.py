@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.number_files import read_side_columns
-from textassay.generator.saved import load_model
+from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

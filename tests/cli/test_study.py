@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.study.dd.published import SCALES, Scale
-from textassay.study.presets import Network
+from textassay_lab.papers.dd.published import SCALES, Scale
+from textassay_lab.papers.presets import Network
 
 Command = Callable[..., "object"]
 

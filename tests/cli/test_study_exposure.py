@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay.study.exposure_bias import published as exposure_scales
-from textassay.study.exposure_bias.measures import TEXTS
-from textassay.study.exposure_bias.published import EXPOSURE_SCALES
-from textassay.study.presets import Contest, Network
+from textassay_lab.papers.exposure_bias import published as exposure_scales
+from textassay_lab.papers.exposure_bias.measures import TEXTS
+from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
+from textassay_lab.papers.presets import Contest, Network
 
 NAME = ("study", "exposure-bias")
 

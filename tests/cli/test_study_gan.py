@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from micro_gan import micro_scale, write_characters
-from textassay.study.gan_as_lm.published import GAN_SCALES
+from textassay_lab.papers.gan_as_lm.published import GAN_SCALES
 
 NAME = ("study", "gan-as-lm")
 

@@ -7,7 +7,7 @@ import pytest
 
 from made_up import sentences
 from made_up_generators import WRITERS, made_up_generators
-from textassay.study.generators import results as generators_study
+from textassay_lab.papers.generators import results as generators_study
 
 NAME = ("study", "generators")
 

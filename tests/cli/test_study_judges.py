@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences, shuffled
-from textassay.study.judges import results as judges_study
-from textassay.study.judges.experiment import JudgesScale
+from textassay_lab.papers.judges import results as judges_study
+from textassay_lab.papers.judges.experiment import JudgesScale
 
 
 class _Few(JudgesScale):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.generator.saved import load_model
-from textassay.monitoring.monitor import TextMonitor
 from textassay.report.words import slug
-from textassay.training.processes import Processes
+from textassay_lab.generator.saved import load_model
+from textassay_lab.monitoring.monitor import TextMonitor
+from textassay_lab.training.processes import Processes
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -310,7 +310,7 @@ def test_a_model_that_is_worse_than_guessing_is_told(folder: Path, run: Run) -> 
 
 def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Let memory run out where more than `most` sentences are trained on at once."""
-    from textassay.generator import lessons
+    from textassay_lab.generator import lessons
 
     plain = lessons.mean_loss
 
@@ -344,7 +344,7 @@ def test_all_processes_take_the_batch_of_the_main_one(folder: Path, run: Run, mo
         def from_main(self, compute: Callable[[], float]) -> float:
             return 4.0  # what the main process found, whatever would fit here
 
-    monkeypatch.setattr("textassay.generator.batch_size.launched", lambda: Second(1, 2))
+    monkeypatch.setattr("textassay_lab.generator.batch_size.launched", lambda: Second(1, 2))
     done = run(*LSTM, "--out", "out", "--auto-batch", "--epochs", 1)
     assert "--auto-batch: batches of 4 sentences" in done.stderr
     assert load_model(folder / "out").document["settings"]["batch_size"] == 4

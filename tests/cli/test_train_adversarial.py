@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from made_up import sentences
-from textassay.generator.saved import load_model
+from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

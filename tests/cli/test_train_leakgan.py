@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from textassay.generator.saved import load_model
+from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from textassay.adversarial.rankgan import RankGan
-from textassay.generator.saved import load_model
+from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

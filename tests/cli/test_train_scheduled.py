@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from textassay.generator.saved import load_model
-from textassay.generator.scheduled_sampling import ScheduledSampling
+from textassay_lab.generator.saved import load_model
+from textassay_lab.generator.scheduled_sampling import ScheduledSampling
 
 pytest.importorskip("torch")
 

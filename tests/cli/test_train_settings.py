@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from textassay.adversarial.recipes import (
+from textassay.cli.groups import MODELS
+from textassay_lab.adversarial.recipes import (
     CotRecipe,
     GumbelGanRecipe,
     LeakGanRecipe,
@@ -17,10 +18,9 @@ from textassay.adversarial.recipes import (
     SeqGanRecipe,
     WganRecipe,
 )
-from textassay.cli.groups import MODELS
-from textassay.cli.train_models import command
-from textassay.generator.catalog import KINDS, kind_of
-from textassay.training.recipe import DecayRecipe, Recipe
+from textassay_lab.cli.train_models import command
+from textassay_lab.generator.catalog import KINDS, kind_of
+from textassay_lab.training.recipe import DecayRecipe, Recipe
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

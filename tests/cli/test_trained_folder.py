@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from textassay.cli.train import Train
-from textassay.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError
-from textassay.generator.ngram import NgramModel
-from textassay.generator.saved import save_model
+from textassay.ngram.model import NgramModel
 from textassay.storage import write_files
+from textassay_lab.cli.train import Train
+from textassay_lab.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
+from textassay_lab.generator.saved import save_model
 
 
 @pytest.mark.parametrize("begun", [CHECKPOINT, ROUNDS, MODEL])

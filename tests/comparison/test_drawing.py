@@ -18,7 +18,7 @@ from textassay.comparison.drawing import draw_all
 from textassay.comparison.run import compare
 from textassay.comparison.sources import is_source, names_model
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.generators import External, Ngram, from_pretrained
+from textassay_lab.generators import External, Ngram, from_pretrained
 
 REAL = sentences(120, 1)
 

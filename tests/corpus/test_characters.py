@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.approximation.reference_windows import reference_windows
 from textassay.corpus.characters import read_running_text, split_characters, symbols
 from textassay.corpus.limits import input_limits
 from textassay.corpus.split import contiguous_bounds
 from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
+from textassay_lab.approximation.reference_windows import reference_windows
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz"
 

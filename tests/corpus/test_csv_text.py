@@ -75,7 +75,7 @@ def test_all_csv_is_written_in_one_place() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 def test_the_form_that_works_without_a_server_writes_the_same_cells() -> None:
-    from textassay.human.html_form import _SCRIPT
+    from textassay_lab.human.html_form import _SCRIPT
 
     quoted = re.search(r"function quoted\(text\) \{.*?\n\}\n", _SCRIPT, re.DOTALL)
     assert quoted is not None

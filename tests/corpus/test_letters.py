@@ -11,7 +11,7 @@ from textassay.corpus.letters import is_unspaced
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import join_tokens, resolve_tokenizer
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.generator.likelihood import n_characters
+from textassay.ngram.likelihood import n_characters
 
 LETTERS = {
     "我昨天用iPhone、很好。": ["我", "昨", "天", "用", "iPhone", "、", "很", "好", "。"],

@@ -9,7 +9,7 @@ from textassay.corpus.letters import tokenize_mixed
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import Spacing, SpacingWarning, check_tokenizer, resolve_tokenizer
 from textassay.errors import OptionError
-from textassay.monitoring.monitor import TextMonitor
+from textassay_lab.monitoring.monitor import TextMonitor
 from unspaced import HAN, HANGUL, KANA, LATIN, THAI, chains, sentences, words
 
 N = 60

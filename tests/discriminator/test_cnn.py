@@ -10,15 +10,15 @@ from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Pair, balanced_accuracy, balanced_cross_entropy
-from textassay.discriminator.cnn import FAST, PAPER, CnnDiscriminator
-from textassay.discriminator.network import N_PADS, PAD, RARE, Sentences, WordRows
-from textassay.discriminator.networks import CnnNetwork
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution.threads import parallel_map, workers
-from textassay.generator.module import begun
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
-from textassay.training.recipe import Recipe
+from textassay_lab.generator.module import begun
+from textassay_lab.judges.cnn import FAST, PAPER, CnnDiscriminator
+from textassay_lab.judges.network import N_PADS, PAD, RARE, Sentences, WordRows
+from textassay_lab.judges.networks import CnnNetwork
+from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

@@ -5,11 +5,11 @@ import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import balanced_accuracy
-from textassay.discriminator.ngram_network import CountRows, NgramNetworkDiscriminator
-from textassay.generator.ngram import NgramModel
+from textassay.ngram.model import NgramModel
 from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
-from textassay.training.recipe import Recipe
+from textassay_lab.judges.ngram_network import CountRows, NgramNetworkDiscriminator
+from textassay_lab.training.recipe import Recipe
 
 REAL = ["a b a b", "a", "", "b c a b"]
 GENERATED = ["a b c", "c c c c", "a b a b"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from textassay.discriminator.meta_evaluator import MetaEvaluation, accuracy_table, clustered_interval, overall_accuracy
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Signature
+from textassay_lab.judges.meta_evaluator import MetaEvaluation, accuracy_table, clustered_interval, overall_accuracy
 
 # Table 4 of "Judge the Judges", percent: LSTM, CNN, CNN&LSTM, SVM, RF, NB, XGBoost; Google LM has 1,336 texts in the
 # test part, all others 6,500.

@@ -13,17 +13,17 @@ from scipy.stats import kendalltau
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Discriminator, Pair, balanced_cross_entropy
 from textassay.discriminator.catalog import make_discriminator
-from textassay.discriminator.cnn import CnnDiscriminator
-from textassay.discriminator.meta_evaluator import Balance, Parts, meta_evaluate, meta_evaluate_parts
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
 from textassay.discriminator.random_forest import RandomForestDiscriminator
-from textassay.discriminator.random_search import EVALUATORS
-from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.execution.threads import workers
-from textassay.generator.module import begun
-from textassay.human.mechanical_turk import read_mechanical_turk
-from textassay.training.recipe import Recipe
+from textassay_lab.generator.module import begun
+from textassay_lab.human.mechanical_turk import read_mechanical_turk
+from textassay_lab.judges.cnn import CnnDiscriminator
+from textassay_lab.judges.meta_evaluator import Balance, Parts, meta_evaluate, meta_evaluate_parts
+from textassay_lab.judges.random_search import EVALUATORS
+from textassay_lab.judges.recurrent import RecurrentDiscriminator
+from textassay_lab.training.recipe import Recipe
 
 SHORT = Recipe(8, patience=2, learning_rate=1e-2)
 NETWORKS: Mapping[str, Callable[[Recipe], Discriminator]] = {

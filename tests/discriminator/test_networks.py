@@ -9,12 +9,12 @@ import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
-from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
-from textassay.discriminator.recurrent import RecurrentDiscriminator
-from textassay.discriminator.transformer import TransformerDiscriminator
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution.threads import parallel_map, workers
-from textassay.training.recipe import Recipe
+from textassay_lab.judges.ngram_network import NgramNetworkDiscriminator
+from textassay_lab.judges.recurrent import RecurrentDiscriminator
+from textassay_lab.judges.transformer import TransformerDiscriminator
+from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
 

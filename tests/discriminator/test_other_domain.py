@@ -8,8 +8,8 @@ import pytest
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.generator.base import Generator
-from textassay.generator.external import ExternalCommand
+from textassay.ngram.language_model import Generator
+from textassay.source.external import ExternalCommand
 
 # A whole language model in a few lines, which knows nothing of textassay: bigrams of a file.
 STUB = """

@@ -11,8 +11,10 @@ import pytest
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy
 from textassay.discriminator.catalog import DISCRIMINATORS
-from textassay.discriminator.meta_evaluator import meta_evaluate
-from textassay.discriminator.random_search import (
+from textassay.errors import OptionError
+from textassay.execution.threads import workers
+from textassay_lab.judges.meta_evaluator import meta_evaluate
+from textassay_lab.judges.random_search import (
     EVALUATORS,
     SPACES,
     LogUniform,
@@ -20,8 +22,6 @@ from textassay.discriminator.random_search import (
     RandomSearchDiscriminator,
     SearchSpace,
 )
-from textassay.errors import OptionError
-from textassay.execution.threads import workers
 
 
 class ByLength:

@@ -7,7 +7,7 @@ import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.side_models import SideModels, TokenProbs
-from textassay.generator.ngram import NgramModel
+from textassay.ngram.model import NgramModel
 
 
 def drawn(n: int, seed: int = 0) -> dict[str, Corpus]:

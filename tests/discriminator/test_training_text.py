@@ -12,10 +12,10 @@ import textassay as ta
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.discriminator.training_text import TrainingText
 from textassay.errors import InputError
-from textassay.generator.ngram import NgramModel
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
 from textassay.ngram.kneser_ney import fit_kneser_ney
+from textassay.ngram.model import NgramModel
 from textassay.ngram.sentence_ends import with_ends
 
 TRAIN = ["a b c d e f g", "a b c", "x y"]

@@ -14,11 +14,11 @@ from textassay.embedding.surprisal import SurprisalEncoder
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers
-from textassay.generator.ngram import NgramModel
 from textassay.metric.frechet import fed
 from textassay.metric.mauve import mauve
 from textassay.metric.mmd import mmd
 from textassay.metric.precision_recall import precision, recall
+from textassay.ngram.model import NgramModel
 
 CORPORA = corpora_from_texts({"real": sentences(600, 1), "other": [*sentences(200, 2), "", "xyz xyz", "ba"]})
 

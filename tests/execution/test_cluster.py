@@ -22,10 +22,10 @@ from textassay.errors import ClusterError, MissingExtraError, OptionError, TooFe
 from textassay.execution.cluster import cluster
 from textassay.execution.tasks import map_in_order, map_parts, map_tasks
 from textassay.execution.threads import allowed_workers, default_workers, device, workers
-from textassay.meta_evaluation.bench import parse_estimator, run_bench
-from textassay.meta_evaluation.stress import run_stress
 from textassay.metric.base import declare_metric
-from textassay.study.stages import Stage, Stages, Work
+from textassay_lab.meta_evaluation.bench import parse_estimator, run_bench
+from textassay_lab.meta_evaluation.stress import run_stress
+from textassay_lab.papers.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
 pytestmark = [

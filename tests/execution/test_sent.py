@@ -20,9 +20,9 @@ from textassay.errors import MissingExtraError, TooFewSentencesError
 from textassay.execution.cluster import RayCluster
 from textassay.execution.tasks import map_in_order, map_parts, map_tasks
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, on_cluster, parallel_map, workers
-from textassay.meta_evaluation.bench import parse_estimator, run_bench
-from textassay.meta_evaluation.stress import run_stress
-from textassay.study.stages import Stage, Stages, Work
+from textassay_lab.meta_evaluation.bench import parse_estimator, run_bench
+from textassay_lab.meta_evaluation.stress import run_stress
+from textassay_lab.papers.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 # Modules whose results tell how long something took: their clock stands still, so that results can be compared.
-TIMED = ("textassay.meta_evaluation.bench", "textassay.study.stages")
+TIMED = ("textassay_lab.meta_evaluation.bench", "textassay_lab.papers.stages")
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate"}
 _WRITING = os.O_WRONLY | os.O_RDWR
 
@@ -62,8 +62,8 @@ def _prepare(command: str) -> None:
         module = next(name for name in TIMED if command in name)
         import_module(module).time = _StoppedClock  # type: ignore[attr-defined]
     if command == "study":
-        from textassay.study.dd.published import SCALES, Scale
-        from textassay.study.presets import Network
+        from textassay_lab.papers.dd.published import SCALES, Scale
+        from textassay_lab.papers.presets import Network
 
         tiny = Network("tiny")
         SCALES["micro"] = Scale(  # type: ignore[index]

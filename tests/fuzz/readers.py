@@ -117,7 +117,7 @@ def _config() -> Reader:
 
 
 def _judgements(name: str, *seeds: bytes) -> Reader:
-    from textassay.human.files import read_judgements
+    from textassay_lab.human.files import read_judgements
 
     return Reader(name, read_judgements, seeds, {})
 
@@ -158,7 +158,7 @@ def _saved(name: str, save: Callable[[Path], None], read: Callable[[Path], objec
 
 def _sealed(saved: Reader) -> Reader:
     """Return the reader of a document behind its checksum, as somebody may write it by hand."""
-    from textassay.generator.saved import document_checksum
+    from textassay_lab.generator.saved import document_checksum
 
     def read(path: Path) -> object:
         with suppress(ValueError, KeyError, TypeError, RecursionError):
@@ -171,7 +171,7 @@ def _sealed(saved: Reader) -> Reader:
 
 
 def _model(name: str) -> Reader:
-    from textassay import generators
+    from textassay_lab import generators
 
     def read(folder: Path) -> object:
         return generators.from_pretrained(folder).sample(2, seed=0)
@@ -181,7 +181,7 @@ def _model(name: str) -> Reader:
 
 
 def _network(name: str) -> Reader:
-    from textassay import generators
+    from textassay_lab import generators
 
     texts = [f"{text} {word}" for text in TEXTS for word in ("one", "two", "three")]
     model = generators.Lstm(preset="tiny", max_epochs=1, width=4)
@@ -242,7 +242,7 @@ def _estimate(name: str) -> Reader:
 def _checkpoint() -> Reader:
     import torch
 
-    from textassay.training.checkpoint import load_checkpoint, save_checkpoint
+    from textassay_lab.training.checkpoint import load_checkpoint, save_checkpoint
 
     def save(folder: Path) -> None:
         tensors = {"weight": torch.arange(12.0).reshape(3, 4), "step": torch.tensor(3)}
@@ -252,8 +252,8 @@ def _checkpoint() -> Reader:
 
 
 def _study_file() -> Reader:
-    from textassay.human.pages import build_study
-    from textassay.human.study import load_study, save_study
+    from textassay_lab.human.pages import build_study
+    from textassay_lab.human.study import load_study, save_study
 
     def save(folder: Path) -> None:
         save_study(build_study(list(TEXTS), {"a": list(TEXTS)}, page_size=4, per_generator=4), folder)

@@ -19,7 +19,6 @@ from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 from made_up import sentences, shuffled
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.human.mechanical_turk import read_mechanical_turk
 from textassay.metric.base import measure
 from textassay.metric.bleu_nearest import bleu_nearest, bleu_train
 from textassay.metric.catalog import parse_metric
@@ -29,6 +28,7 @@ from textassay.metric.self_bleu import self_bleu
 from textassay.metric.sharing import Shared
 from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
+from textassay_lab.human.mechanical_turk import read_mechanical_turk
 
 FloatArray = npt.NDArray[np.float64]
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=7)

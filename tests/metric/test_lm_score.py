@@ -14,14 +14,14 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
-from textassay.generator.likelihood import likelihood
-from textassay.generator.ngram import NgramModel
 from textassay.metric.base import Metric
 from textassay.metric.catalog import parse_metric
 from textassay.metric.lm_score import LIKELIER, Trained, lm_score
 from textassay.metric.reverse_lm_score import reverse_lm_score
+from textassay.ngram.language_model import LanguageModel
+from textassay.ngram.leave_out import LeaveOutModels
+from textassay.ngram.likelihood import likelihood
+from textassay.ngram.model import NgramModel
 
 N = 300
 LM_SCORE = parse_metric("lm-score")

@@ -14,11 +14,11 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers
-from textassay.generator.ngram import NgramModel
 from textassay.metric import clustering
 from textassay.metric.base import Effort
 from textassay.metric.clustering import hierarchical_k_means, k_means, principal_components, row_hashes, unit_rows
 from textassay.metric.mauve import mauve
+from textassay.ngram.model import NgramModel
 
 Array = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from textassay.errors import OptionError
 from textassay.metric.base import Computed, MetricFunction, declare_metric
 from textassay.metric.catalog import CATALOG, parse_metric
 from textassay.metric.sharing import Shared, compute_once
-from textassay.monitoring.monitor import TextMonitor
+from textassay_lab.monitoring.monitor import TextMonitor
 
 SOURCE = '''
 import textassay as ta

@@ -7,11 +7,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from textassay.adversarial.rounds import Round, RoundsHistory
 from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
 from textassay.report.terminal import print_document
 from textassay.report.training import Monitored, TrainedText
-from textassay.training.history import Reading
+from textassay_lab.adversarial.rounds import Round, RoundsHistory
+from textassay_lab.training.history import Reading
 
 VALUES = {"judge_loss": 0.61, "variety": 1.23}
 TEXT = TrainedText("train.txt", 100, 1_000, 0, 0.0)

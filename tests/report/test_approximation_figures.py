@@ -2,9 +2,9 @@
 
 import pytest
 
-from textassay.approximation.stopping_rule import RuleCurve
 from textassay.report.approximation import rules_figure
 from textassay.report.plots import Curves
+from textassay_lab.approximation.stopping_rule import RuleCurve
 
 
 def rule(spread: float, *, known: bool) -> RuleCurve:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from textassay.meta_evaluation.bench import Bench, BenchCell
 from textassay.report.bench import bench_document, seeds_sentence
 from textassay.report.drawing import draw_svg
 from textassay.report.files import document_files
 from textassay.report.terminal import print_document
+from textassay_lab.meta_evaluation.bench import Bench, BenchCell
 
 CELL = BenchCell("plain", "news", "order-2-of-4", "order-of-4", "ngram", False, 100, 500, 500, 0, "dd", 0.2, 0.15, 0.25,
             0.95, 0.1, "lower", 0.8, 0.79, 0.81, 1.5, 2.5)  # fmt: skip

@@ -12,21 +12,21 @@ import pytest
 from made_up_comparisons import FEW_METRICS, make_comparison, make_texts
 from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
-from textassay.cli.human_study import Export, Import
 from textassay.cli.main import main
 from textassay.corpus.contexts import contexts_text, read_contexts
 from textassay.corpus.texts import read_texts
-from textassay.human.analysis import analyse
-from textassay.human.answers_file import answers_csv, read_answers
-from textassay.human.judgements import Comment
-from textassay.human.ratings_file import ratings_csv, read_ratings
-from textassay.human.study import Study, StudyItem, StudyPage, save_study
 from textassay.report.comparison import write_report
 from textassay.report.files import document_files
 from textassay.report.human import analysis_document
 from textassay.report.reproduction import reproduction_document
 from textassay.report.sentences import open_sentences
 from textassay.storage import write_files
+from textassay_lab.cli.human_study import Export, Import
+from textassay_lab.human.analysis import analyse
+from textassay_lab.human.answers_file import answers_csv, read_answers
+from textassay_lab.human.judgements import Comment
+from textassay_lab.human.ratings_file import ratings_csv, read_ratings
+from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
 TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "line\nbreak", "\0zero", "- dash", "'")

@@ -14,21 +14,21 @@ from next_word_table import random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure.bias import cgd_curve, eb_c, excess_error
-from textassay.exposure.bleu import BleuRun, eb_bleu_of_runs
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.distance import DISTANCES
-from textassay.exposure.lengths import ChosenLengths, choose_lengths
-from textassay.exposure.measurement import Exposure, ExposureSettings, measure_exposure
-from textassay.exposure.runs import PrefixRun, summarised
-from textassay.generator.position_unigram import PositionUnigram
-from textassay.generator.prefixes import model_prefixes
 from textassay.report.document import Paragraph
 from textassay.report.exposure import exposure_document
 from textassay.report.files import document_files
 from textassay.report.markdown import to_markdown
 from textassay.report.plots import Curves
 from textassay.report.terminal import print_document
+from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error
+from textassay_lab.exposure.bleu import BleuRun, eb_bleu_of_runs
+from textassay_lab.exposure.discrepancy import EbDd
+from textassay_lab.exposure.distance import DISTANCES
+from textassay_lab.exposure.lengths import ChosenLengths, choose_lengths
+from textassay_lab.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay_lab.exposure.runs import PrefixRun, summarised
+from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.prefixes import model_prefixes
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)
 

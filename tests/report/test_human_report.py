@@ -9,13 +9,13 @@ import numpy as np
 from rich.console import Console
 
 from made_up_judgements import from_table, simulate
-from textassay.human.analysis import HumanAnalysis, analyse
-from textassay.human.judgements import Comment, Item, Judgements
 from textassay.report.files import document_files
 from textassay.report.human import analysis_document
 from textassay.report.markdown import to_markdown
 from textassay.report.terminal import print_document
 from textassay.storage import write_files
+from textassay_lab.human.analysis import HumanAnalysis, analyse
+from textassay_lab.human.judgements import Comment, Item, Judgements
 
 STUDY = simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5, "gan": -1.5})
 RATINGS = from_table(

@@ -10,8 +10,6 @@ from rich.console import Console
 
 from documents import cell_of, column_of, table_of
 from textassay.inspection.finding import Finding
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging, judge_evaluators
 from textassay.report.document import Document
 from textassay.report.drawing import draw_svg
 from textassay.report.files import document_files
@@ -19,6 +17,8 @@ from textassay.report.judge import judge_document
 from textassay.report.number import number
 from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.terminal import print_document
+from textassay_lab.meta_evaluation.evaluation import Evaluation
+from textassay_lab.meta_evaluation.judging import Judging, judge_evaluators
 
 NAMES = tuple(f"g{place}" for place in range(8))
 METRICS = ("near", "far", "against")

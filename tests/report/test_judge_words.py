@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import judge_evaluators
 from textassay.report.judge import verdict_sentences
+from textassay_lab.meta_evaluation.evaluation import Evaluation
+from textassay_lab.meta_evaluation.judging import judge_evaluators
 
 NAMES = tuple(f"g{place}" for place in range(12))
 HINT = "What has the higher value in {} is read as better: if it is worse, turn the signs."

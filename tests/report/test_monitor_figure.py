@@ -1,8 +1,8 @@
 import re
 
 from made_up import sentences
-from textassay.monitoring.monitor import TextMonitor
 from textassay.report.monitor import draw_monitor
+from textassay_lab.monitoring.monitor import TextMonitor
 
 
 def test_every_metric_with_a_value_has_its_figure() -> None:

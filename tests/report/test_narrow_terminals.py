@@ -16,25 +16,9 @@ from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_exp
 from made_up_exposure import make_bleu_runs
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
-from textassay.adversarial.rounds import Round, RoundsHistory
-from textassay.approximation.approximation import Approximation, CurvePoint
 from textassay.comparison.comparison import Comparison, Rank
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.estimate import Interval
-from textassay.exposure.bleu import eb_bleu_of_runs
-from textassay.exposure.lengths import ChosenLengths
-from textassay.exposure.measurement import Exposure, ExposureSettings
-from textassay.generator.text_likelihood import Quantity, TextLikelihood
-from textassay.human.analysis import analyse
-from textassay.human.next_word_score import NextWordScore
-from textassay.meta_evaluation.bench import Bench, BenchCell
-from textassay.meta_evaluation.damage import DAMAGES
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import judge_evaluators
-from textassay.meta_evaluation.known_truth import KnownTruth
-from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
-from textassay.meta_evaluation.stress import Stress
 from textassay.report import terminal
 from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
 from textassay.report.approximation import approximation_document
@@ -52,7 +36,23 @@ from textassay.report.reproduction import reproduction_document
 from textassay.report.stress import stress_document
 from textassay.report.terminal import print_document
 from textassay.report.training import TrainedText, Training, training_document
-from textassay.training.history import Epoch, Reading
+from textassay_lab.adversarial.rounds import Round, RoundsHistory
+from textassay_lab.approximation.approximation import Approximation, CurvePoint
+from textassay_lab.exposure.bleu import eb_bleu_of_runs
+from textassay_lab.exposure.lengths import ChosenLengths
+from textassay_lab.exposure.measurement import Exposure, ExposureSettings
+from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
+from textassay_lab.human.analysis import analyse
+from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.meta_evaluation.bench import Bench, BenchCell
+from textassay_lab.meta_evaluation.damage import DAMAGES
+from textassay_lab.meta_evaluation.damage_curve import DamageCurve
+from textassay_lab.meta_evaluation.evaluation import Evaluation
+from textassay_lab.meta_evaluation.judging import judge_evaluators
+from textassay_lab.meta_evaluation.known_truth import KnownTruth
+from textassay_lab.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
+from textassay_lab.meta_evaluation.stress import Stress
+from textassay_lab.training.history import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
 NUMBER = re.compile(r"[*\[(<>±+.-]*\d[\d.,\s%±+\[\]()<>/-]*")

@@ -13,15 +13,15 @@ from rich.console import Console
 
 from made_up_reproductions import make_reproduction
 from textassay.errors import InputError
-from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction
-from textassay.meta_evaluation.table_figure import Panel, TableFigure
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.files import document_files
 from textassay.report.plots import Curves, Forest
 from textassay.report.reproduction import read_reproduction, reproduction_document
 from textassay.report.terminal import print_document
-from textassay.study.dd.published import FAMILIES, FRACTIONS
+from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction
+from textassay_lab.meta_evaluation.table_figure import Panel, TableFigure
+from textassay_lab.papers.dd.published import FAMILIES, FRACTIONS
 
 MADE = cache(make_reproduction)
 

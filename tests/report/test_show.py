@@ -28,16 +28,16 @@ from textassay.comparison.run import compare
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.generator.text_likelihood import Quantity, TextLikelihood
-from textassay.human.analysis import analyse
 from textassay.inspection.finding import Findings
-from textassay.meta_evaluation.damage import DAMAGES
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.stress import Stress
 from textassay.report.comparison import read_comparison
 from textassay.report.document import Figure, without_extras
 from textassay.report.show import document
 from textassay.report.side_by_side import side_by_side
+from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
+from textassay_lab.human.analysis import analyse
+from textassay_lab.meta_evaluation.damage import DAMAGES
+from textassay_lab.meta_evaluation.damage_curve import DamageCurve
+from textassay_lab.meta_evaluation.stress import Stress
 
 FRAGMENT_STYLE = (files("textassay.report") / "templates" / "fragment.css").read_text(encoding="utf-8").strip()
 DAMAGE = next(iter(DAMAGES))

@@ -9,15 +9,7 @@ import pandas as pd
 import pytest
 
 from documents import cell_of, column_of, table_of
-from textassay.adversarial.rounds import Round, RoundsHistory
-from textassay.approximation.approximation import Approximation, CurvePoint
-from textassay.discriminator.meta_evaluator import MetaEvaluation
 from textassay.estimate import Interval, Signature
-from textassay.generator.text_likelihood import Quantity, TextLikelihood
-from textassay.human.next_word_score import NextWordScore
-from textassay.meta_evaluation.known_truth import KnownTruth
-from textassay.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
-from textassay.monitoring.monitor import TextMonitor
 from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
 from textassay.report.approximation import approximation_document
 from textassay.report.discrepancy import discrepancy_document
@@ -31,7 +23,15 @@ from textassay.report.show import document
 from textassay.report.training import Monitored, TrainedText, Training, training_document
 from textassay.report.translation import ForcedText, translation_document
 from textassay.storage import write_files
-from textassay.training.history import Epoch, Reading
+from textassay_lab.adversarial.rounds import Round, RoundsHistory
+from textassay_lab.approximation.approximation import Approximation, CurvePoint
+from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
+from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.judges.meta_evaluator import MetaEvaluation
+from textassay_lab.meta_evaluation.known_truth import KnownTruth
+from textassay_lab.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
+from textassay_lab.monitoring.monitor import TextMonitor
+from textassay_lab.training.history import Epoch, Reading
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m=1+1"
 TEXT = TrainedText(HOSTILE, 1_000, 12_345, 2, 0.01)

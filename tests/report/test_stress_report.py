@@ -6,13 +6,13 @@ import pytest
 from documents import cell_of, column_of, table_of
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.stress import Stress
 from textassay.report.document import Document
 from textassay.report.drawing import draw_svg
 from textassay.report.plan import plan_document
 from textassay.report.plots import Curves, HeatMap
 from textassay.report.stress import stress_document
+from textassay_lab.meta_evaluation.damage_curve import DamageCurve
+from textassay_lab.meta_evaluation.stress import Stress
 
 DAMAGES = ("nothing", "drop-words", "copy-reference")
 VERDICTS = {

@@ -15,11 +15,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from textassay.training.backend import single_threaded
-from textassay.training.history import History
-from textassay.training.loop import train
-from textassay.training.processes import Processes, launched
-from textassay.training.recipe import Recipe
+from textassay_lab.training.backend import single_threaded
+from textassay_lab.training.history import History
+from textassay_lab.training.loop import train
+from textassay_lab.training.processes import Processes, launched
+from textassay_lab.training.recipe import Recipe
 
 RECIPE = Recipe(
     max_epochs=4,

@@ -13,7 +13,7 @@ def model_document(folder: Path) -> dict[str, Any]:
 
 def write_model_document(folder: Path, document: dict[str, Any]) -> None:
     """Put another document in the place of the one in a folder."""
-    from textassay.generator.saved import document_checksum
+    from textassay_lab.generator.saved import document_checksum
 
     path = folder / "config.json"
     config = {**json.loads(path.read_text("utf-8")), "textassay": document}

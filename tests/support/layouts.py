@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.docstrings import docstring_sentences
-from textassay.generator.ngram import NgramModel
+from textassay.ngram.model import NgramModel
 from unspaced import HAN
 
 IntArray = npt.NDArray[np.int64]

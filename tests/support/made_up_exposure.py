@@ -8,19 +8,19 @@ import numpy as np
 
 from made_up import sentences
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.exposure.bleu import BleuRun
-from textassay.exposure.discrepancy import EbDd
-from textassay.exposure.distance import DISTANCES
-from textassay.exposure.runs import PrefixRun, summarised
-from textassay.exposure.switching import SwitchedSample
-from textassay.exposure.translation import TranslationCurve
-from textassay.generator.text_likelihood import Quantity
-from textassay.human.acceptance import collect
-from textassay.human.next_word import Prefix, build_next_word
-from textassay.human.next_word_score import score_next_word
-from textassay.human.simulated_raters import simulate_raters
-from textassay.study.exposure_bias.experiment import FILES
-from textassay.study.exposure_bias.measures import (
+from textassay_lab.exposure.bleu import BleuRun
+from textassay_lab.exposure.discrepancy import EbDd
+from textassay_lab.exposure.distance import DISTANCES
+from textassay_lab.exposure.runs import PrefixRun, summarised
+from textassay_lab.exposure.switching import SwitchedSample
+from textassay_lab.exposure.translation import TranslationCurve
+from textassay_lab.generator.text_likelihood import Quantity
+from textassay_lab.human.acceptance import collect
+from textassay_lab.human.next_word import Prefix, build_next_word
+from textassay_lab.human.next_word_score import score_next_word
+from textassay_lab.human.simulated_raters import simulate_raters
+from textassay_lab.papers.exposure_bias.experiment import FILES
+from textassay_lab.papers.exposure_bias.measures import (
     DATA_MODEL,
     FRESH_SAMPLES,
     RANDOM_LSTM,
@@ -32,8 +32,8 @@ from textassay.study.exposure_bias.measures import (
     SimulatedTask,
     TranslationResults,
 )
-from textassay.study.exposure_bias.published import EXPOSURE_SCALES, NEXT_WORD
-from textassay.study.presets import Contest, Network
+from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES, NEXT_WORD
+from textassay_lab.papers.presets import Contest, Network
 
 LENGTHS = (5, 10, 15, 20, 25, 30)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.5)

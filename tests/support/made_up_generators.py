@@ -5,10 +5,10 @@ from typing import Any
 
 from made_up import sentences, shuffled
 from textassay.corpus.text_form import TextForm
-from textassay.study.draws import as_written, save_draws
-from textassay.study.generators.texts import DRAWN, OTHER_DOMAIN, Generated, GeneratorStages, WrittenTexts
-from textassay.study.network_stages import Part
-from textassay.study.stages import Stage, Work
+from textassay_lab.papers.draws import as_written, save_draws
+from textassay_lab.papers.generators.texts import DRAWN, OTHER_DOMAIN, Generated, GeneratorStages, WrittenTexts
+from textassay_lab.papers.network_stages import Part
+from textassay_lab.papers.stages import Stage, Work
 
 _LONGEST = 14
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from textassay.human.judgements import Comment, Item, Judgements, Scale
+from textassay_lab.human.judgements import Comment, Item, Judgements, Scale
 
 
 def from_table(

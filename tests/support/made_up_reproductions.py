@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 
 from published_dd import published_measured
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
-from textassay.study.dd.findings import Measured, agreements, check_findings, tau_cells
-from textassay.study.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
+from textassay_lab.meta_evaluation.metric_values import MetricValues
+from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
+from textassay_lab.papers.dd.findings import Measured, agreements, check_findings, tau_cells
+from textassay_lab.papers.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
 
 OUR_DD = "our DD"
 FIGURES: tuple[tuple[Literal["bleu", "lm", "fed"], str, str], ...] = (

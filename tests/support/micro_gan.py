@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from made_up import sentences
-from textassay.study.gan_as_lm.published import GAN_SCALES, GanScale
-from textassay.study.presets import Network
+from textassay_lab.papers.gan_as_lm.published import GAN_SCALES, GanScale
+from textassay_lab.papers.presets import Network
 
 
 def micro_scale() -> GanScale:

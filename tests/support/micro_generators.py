@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from made_up import sentences
-from textassay.study.generators.texts import GENERATORS_SCALES, GeneratorsScale
-from textassay.study.presets import Network
+from textassay_lab.papers.generators.texts import GENERATORS_SCALES, GeneratorsScale
+from textassay_lab.papers.presets import Network
 
 
 def micro_generators(*, n_train: int = 300, n_drawn: int = 60) -> GeneratorsScale:

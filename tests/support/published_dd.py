@@ -1,10 +1,10 @@
 """The printed values of the paper on distributional discrepancy, as if they had been measured without error."""
 
-from textassay.meta_evaluation.gold_order import BY_VOLUME
-from textassay.meta_evaluation.metric_values import MetricValues
-from textassay.meta_evaluation.reproduction import TauDistribution
-from textassay.study.dd.findings import Measured, agreements
-from textassay.study.dd.published import DD, DIRECTIONS, EXACT, FAMILIES, VALID_DD, published_table
+from textassay_lab.meta_evaluation.gold_order import BY_VOLUME
+from textassay_lab.meta_evaluation.metric_values import MetricValues
+from textassay_lab.meta_evaluation.reproduction import TauDistribution
+from textassay_lab.papers.dd.findings import Measured, agreements
+from textassay_lab.papers.dd.published import DD, DIRECTIONS, EXACT, FAMILIES, VALID_DD, published_table
 
 
 def published_values(table: str, column: str) -> MetricValues:

@@ -197,8 +197,8 @@ def _write_judgements(path: Path) -> None:
 
 @contextlib.contextmanager
 def _dd_study(folder: Path) -> Iterator[None]:
-    from textassay.study.dd.published import SCALES, Scale
-    from textassay.study.presets import Network
+    from textassay_lab.papers.dd.published import SCALES, Scale
+    from textassay_lab.papers.presets import Network
 
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
     micro = Scale(
@@ -214,7 +214,7 @@ def _dd_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _gan_study(folder: Path) -> Iterator[None]:
     from micro_gan import micro_scale, write_characters
-    from textassay.study.gan_as_lm.published import GAN_SCALES
+    from textassay_lab.papers.gan_as_lm.published import GAN_SCALES
 
     write_characters(folder / "text")
     with mock.patch.dict(GAN_SCALES, {"tiny": micro_scale()}):
@@ -223,9 +223,9 @@ def _gan_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _exposure_study(folder: Path) -> Iterator[None]:
-    from textassay.study.exposure_bias.measures import TEXTS
-    from textassay.study.exposure_bias.published import EXPOSURE_SCALES
-    from textassay.study.presets import Contest, Network
+    from textassay_lab.papers.exposure_bias.measures import TEXTS
+    from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
+    from textassay_lab.papers.presets import Contest, Network
 
     small = Network("tiny", {"max_epochs": 1, "width": 8})
     micro = replace(
@@ -243,8 +243,8 @@ def _exposure_study(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _judges_study(folder: Path) -> Iterator[None]:
-    from textassay.study.judges import results as judges_study
-    from textassay.study.judges.experiment import JudgesScale
+    from textassay_lab.papers.judges import results as judges_study
+    from textassay_lab.papers.judges.experiment import JudgesScale
 
     class Few(JudgesScale):
         @property
@@ -258,7 +258,7 @@ def _judges_study(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _generators_study(folder: Path) -> Iterator[None]:
     from made_up_generators import made_up_generators
-    from textassay.study.generators import results as generators_study
+    from textassay_lab.papers.generators import results as generators_study
 
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = "".join(f"{line}\n" for line in sentences(8000, 1))
@@ -363,7 +363,7 @@ def write_signatures(target: Path) -> None:
     """Write the signatures of all public names and of their public methods."""
     lines = []
     things = {name: getattr(textassay, name) for name in textassay.__all__}
-    for face in (textassay.generators, textassay.discriminators):
+    for face in (textassay_lab.generators, textassay.discriminators):
         things |= {f"{face.__name__.split('.')[1]}.{name}": getattr(face, name) for name in face.__all__}
     for name, thing in sorted(things.items()):
         members = {f"{name}.{key}": value for key, value in vars(thing).items()} if inspect.isclass(thing) else {}

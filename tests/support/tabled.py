@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
-from textassay.generator.scored import ScoredGenerator
+from textassay_lab.generator.scored import ScoredGenerator
 
 TOY_REAL = {"A A": 0.25, "A B": 0.25, "B A": 0.25, "B B": 0.25}
 TOY_GENERATED = {"A A": 0.81, "A B": 0.09, "B A": 0.05, "B B": 0.05}

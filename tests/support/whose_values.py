@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from textassay.meta_evaluation.reproduction import PublishedTable, Reproduction
 from textassay.report.reproduction import reproduction_document
-from textassay.study.dd import published as dd
-from textassay.study.exposure_bias import published as exposure_bias
-from textassay.study.gan_as_lm import published as gan_as_lm
-from textassay.study.judges import published as judges
+from textassay_lab.meta_evaluation.reproduction import PublishedTable, Reproduction
+from textassay_lab.papers.dd import published as dd
+from textassay_lab.papers.exposure_bias import published as exposure_bias
+from textassay_lab.papers.gan_as_lm import published as gan_as_lm
+from textassay_lab.papers.judges import published as judges
 
 PAPERS = (dd, exposure_bias, gan_as_lm, judges)
 NUMBERS = ("ORACLE_COSTS", "LITERATURE", "PUBLISHED_STOPS", "BOUND_DRAWS")  # printed, but in no table
@@ -47,7 +47,7 @@ def _print_otherwise(patch: pytest.MonkeyPatch, strength: float) -> None:
             after = _other(before, strength, named=name in NUMBERS)
             if after is not None:
                 for place, module in list(sys.modules.items()):
-                    if place.startswith("textassay.study"):
+                    if place.startswith("textassay_lab.papers"):
                         for key, value in list(vars(module).items()):
                             if value is before:
                                 patch.setattr(module, key, after)

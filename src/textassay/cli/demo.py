@@ -17,7 +17,7 @@ from textassay.cli.declarations import Quiet
 from textassay.settings import Seed
 
 if TYPE_CHECKING:
-    from textassay.generator.base import Generator
+    from textassay.ngram.language_model import Generator
 
 _FEWEST = 100  # for dd of one half of the real text against the other
 
@@ -73,9 +73,9 @@ def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> 
     With `n`, no more than so many of the others, and as few from each generator.
     """
     from textassay.corpus.corpus import corpora_from_texts
-    from textassay.generator.ngram import NgramModel
-    from textassay.generator.simple import Copier, WordShuffler
+    from textassay.ngram.model import NgramModel
     from textassay.seeding import stream
+    from textassay_lab.generator.simple import Copier, WordShuffler
 
     order = stream(seed, "demo", "halves").permutation(len(sentences))
     n_train = len(sentences) // 2

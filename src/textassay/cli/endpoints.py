@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textassay.cli.messages import print_line
 
 if TYPE_CHECKING:
-    from textassay.generator.endpoint import EndpointModel, Requests
+    from textassay.source.endpoint import EndpointModel, Requests
 
 
 def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
@@ -18,7 +18,7 @@ def say_requests(models: Mapping[str, str], n: int, *, quiet: bool) -> None:
     if quiet or not endpoints:
         return
     from textassay.comparison.sources import open_source
-    from textassay.generator.endpoint import endpoint_model
+    from textassay.source.endpoint import endpoint_model
 
     for name, source in endpoints.items():
         model = endpoint_model(open_source(source))
@@ -58,7 +58,7 @@ def _requests_line(name: str, requests: "Requests") -> str:
 def open_endpoint(name: str, out: Path | None, asked: Mapping[str, float]) -> "EndpointModel":
     """Return the model with the settings asked for, its answers kept beside the file `out`."""
     from textassay.endpoints import settings_of
-    from textassay.generator.endpoint import EndpointModel, EndpointSettings
+    from textassay.source.endpoint import EndpointModel, EndpointSettings
 
     settings = settings_of(EndpointSettings, name)
     folder = None if out is None else out.parent / f"{out.name}.answers"

@@ -55,13 +55,13 @@ class Group:
     module: str
 
 
-TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay.cli.train_models")
+TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train_models")
 STUDY = Group(
     "study",
     "Repeat the experiments of a paper on your text, and set its numbers beside yours.",
     "study",
     {**STUDIES, "list": "List the studies and scales."},
-    "textassay.cli.study",
+    "textassay_lab.cli.study",
 )
 
 

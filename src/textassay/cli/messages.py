@@ -63,7 +63,7 @@ def tell(error: BaseException) -> int:
     if isinstance(error, typer.TyperException):
         print_line(f"error: {_usage_message(error)}")
         return 2
-    from textassay.training.memory import is_out_of_memory  # here, since it is not needed where all goes well
+    from textassay_lab.training.memory import is_out_of_memory  # here, since it is not needed where all goes well
 
     if is_out_of_memory(error):
         reason = f" ({str(error).splitlines()[0]})" if str(error) else ""

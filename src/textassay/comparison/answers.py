@@ -12,7 +12,7 @@ from textassay.corpus.texts import TextFile, as_texts
 from textassay.errors import InputError
 
 if TYPE_CHECKING:
-    from textassay.generator.endpoint import EndpointModel
+    from textassay.source.endpoint import EndpointModel
 
 
 def asked_endpoints(
@@ -26,7 +26,7 @@ def asked_endpoints(
     if prompts is None or not names:
         return {}
     from textassay.endpoints import settings_of
-    from textassay.generator.endpoint import EndpointModel, EndpointSettings
+    from textassay.source.endpoint import EndpointModel, EndpointSettings
 
     distinct = tuple(dict.fromkeys(prompts))
     n_each = max(1, round(len(prompts) / len(distinct)))

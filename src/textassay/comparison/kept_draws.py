@@ -26,8 +26,8 @@ from textassay.errors import InputError, OutputError
 from textassay.storage import atomic_write
 
 if TYPE_CHECKING:
-    from textassay.generator.endpoint import EndpointModel
-    from textassay.generator.external import ExternalCommand
+    from textassay.source.endpoint import EndpointModel
+    from textassay.source.external import ExternalCommand
 
 BLOCK = 500  # texts that are drawn, and kept, together
 CALL = 10_000  # most texts of one call of a command
@@ -230,7 +230,7 @@ class _OfEndpoint(KeptDraws):
     fails_early = True
 
     def __init__(self, name: str, model: "EndpointModel", seed: int, folder: Path | None) -> None:
-        from textassay.generator.endpoint import KeptAnswers
+        from textassay.source.endpoint import KeptAnswers
 
         super().__init__(name, model.name, model.key, seed, folder)
         self._model = model
@@ -270,8 +270,8 @@ def _check_new(command: "ExternalCommand", texts: Sequence[str], before: Sequenc
 
 def kept_draws(name: str, source: Source, seed: int, folder: Path | None) -> KeptDraws:
     """Return the draws of a generator, those that the folder holds."""
-    from textassay.generator.endpoint import endpoint_model
-    from textassay.generator.external import ExternalCommand
+    from textassay.source.endpoint import endpoint_model
+    from textassay.source.external import ExternalCommand
 
     endpoint = endpoint_model(source)
     if endpoint is not None:

@@ -53,7 +53,7 @@ def open_source(value: Any) -> Source:
     """Return the generator that `value` is or names."""
     if not names_model(value):
         return cast(Source, value)
-    from textassay.generators import from_pretrained
+    from textassay_lab.generators import from_pretrained
 
     return from_pretrained(os.fspath(value))
 

@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.answer_likeness import Space, spreads
 from textassay.discriminator.prompt_columns import IntArray, Mask, Prompted, row_sums
-from textassay.generator.ngram import NgramModel
+from textassay.ngram.model import NgramModel
 
 FloatArray = npt.NDArray[np.float64]
 

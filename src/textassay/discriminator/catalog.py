@@ -9,19 +9,19 @@ from typing import Any
 from textassay.corpus.structure import TextUnit
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
-from textassay.discriminator.cnn import FIXED, PAPER, CnnDiscriminator
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
 from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.ngram_network import NgramNetworkDiscriminator
 from textassay.discriminator.random_forest import RandomForestDiscriminator
-from textassay.discriminator.recurrent import RecurrentDiscriminator
 from textassay.discriminator.stack import StackDiscriminator
 from textassay.discriminator.svm import SvmDiscriminator
-from textassay.discriminator.transformer import PRETRAINING, TransformerDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 from textassay.execution.threads import device_name
+from textassay_lab.judges.cnn import FIXED, PAPER, CnnDiscriminator
+from textassay_lab.judges.ngram_network import NgramNetworkDiscriminator
+from textassay_lab.judges.recurrent import RecurrentDiscriminator
+from textassay_lab.judges.transformer import PRETRAINING, TransformerDiscriminator
 
 AUTO = "auto"  # the family of the effort
 

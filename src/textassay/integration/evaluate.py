@@ -8,7 +8,7 @@ from textassay.errors import MissingLibraryError, OptionError
 from textassay.estimate import Estimate
 from textassay.integration.library_metric import TEXT_OPTIONS, as_metric
 from textassay.metric.base import Metric, MetricFunction, measure
-from textassay.monitoring.modules import with_base
+from textassay_lab.monitoring.modules import with_base
 
 
 class EvaluateMetric:

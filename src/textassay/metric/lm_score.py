@@ -19,8 +19,6 @@ from scipy.special import ndtri
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
 from textassay.errors import UnavailableError, unknown_name
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
 from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
@@ -33,6 +31,8 @@ from textassay.metric.token_cost import (
     share,
     token_cost,
 )
+from textassay.ngram.language_model import LanguageModel
+from textassay.ngram.leave_out import LeaveOutModels
 from textassay.resampling.jackknife import clustered, terms_interval
 
 LIKELIER = "likelier than real text itself: often a sign of low temperature or repetition"

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
 from textassay.errors import unknown_name
-from textassay.generator.base import LanguageModel
-from textassay.generator.leave_out import LeaveOutModels
 from textassay.metric.base import MOST_MODELLED, Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.metric.token_cost import (
@@ -30,6 +28,8 @@ from textassay.metric.token_cost import (
     ngram_details,
     share,
 )
+from textassay.ngram.language_model import LanguageModel
+from textassay.ngram.leave_out import LeaveOutModels
 
 
 def _check_model(settings: Mapping[str, Any]) -> None:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.errors import TooFewSentencesError
-from textassay.generator.leave_out import LeaveOutModels
-from textassay.generator.likelihood import Likelihood, n_characters
 from textassay.metric.base import Computed
+from textassay.ngram.leave_out import LeaveOutModels
+from textassay.ngram.likelihood import Likelihood, n_characters
 from textassay.resampling.jackknife import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 

@@ -2,12 +2,12 @@
 
 from importlib.metadata import version
 
-from textassay.discriminator.meta_evaluator import Accuracy, MetaEvaluation
 from textassay.report.cells import count_cell, interval_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, notes, section
 from textassay.report.files import record
 from textassay.report.number import count, counted, interval, level
 from textassay.report.plots import Axis, Forest, ForestRow, Mark, Reference
+from textassay_lab.judges.meta_evaluator import Accuracy, MetaEvaluation
 
 _KINDS = {
     "meta": "one classifier, which learns from the texts of all generators",

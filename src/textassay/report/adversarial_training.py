@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any, Self
 
-from textassay.adversarial.rounds import Round, RoundsHistory
 from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.report.cells import number_cell
@@ -15,7 +14,8 @@ from textassay.report.number import count
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.training import MONITORS, Monitored, TrainedText
 from textassay.report.words import slug
-from textassay.training.history import Reading
+from textassay_lab.adversarial.rounds import Round, RoundsHistory
+from textassay_lab.training.history import Reading
 
 _ROWS = 12  # about as many rounds are shown; all are in history.json
 _VARIETY = "Variety: different bigrams of drawn sentences, over those of as many real ones."

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 
-from textassay.approximation.approximation import Approximation
-from textassay.approximation.bound import EPSILON, GAMMA
-from textassay.approximation.count_cost import floor_bits
-from textassay.approximation.stopping_rule import RuleCurve
-from textassay.generator.text_likelihood import Quantity
 from textassay.report.cells import count_cell, interval_cell, number_cell, quantity_places
 from textassay.report.document import Cell, Document, Figure, Paragraph, Table, notes, section
 from textassay.report.number import count, counted, interval, level, number
 from textassay.report.plots import CYCLE, Axis, Curves, Point, Reference, Series
+from textassay_lab.approximation.approximation import Approximation
+from textassay_lab.approximation.bound import EPSILON, GAMMA
+from textassay_lab.approximation.count_cost import floor_bits
+from textassay_lab.approximation.stopping_rule import RuleCurve
+from textassay_lab.generator.text_likelihood import Quantity
 
 _MODE_WORDS = {
     "multinomial": "counts of draws from the softmax",

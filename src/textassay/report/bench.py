@@ -5,10 +5,6 @@ from dataclasses import fields
 from importlib.metadata import version
 from statistics import fmean
 
-from textassay.meta_evaluation.bench import WITH_TRAIN, Bench, BenchCell
-from textassay.meta_evaluation.bench_summary import ALL, APART, nulls, summarize
-from textassay.meta_evaluation.bench_summary import Row as Summary
-from textassay.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Table, section
 from textassay.report.files import record
@@ -16,6 +12,10 @@ from textassay.report.inspection import inspection_sections
 from textassay.report.number import MISSING, count, number
 from textassay.report.plots import Axis, Colour, Curves, Point, Reference, Series
 from textassay.report.words import join_words
+from textassay_lab.meta_evaluation.bench import WITH_TRAIN, Bench, BenchCell
+from textassay_lab.meta_evaluation.bench_summary import ALL, APART, nulls, summarize
+from textassay_lab.meta_evaluation.bench_summary import Row as Summary
+from textassay_lab.meta_evaluation.known_truth_pairs import FIRST_TEST_SEED
 
 _PLACES = 3
 _COLOURS: tuple[Colour, ...] = ("generated", "real", "ink", "muted")

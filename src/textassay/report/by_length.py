@@ -7,11 +7,11 @@ import math
 import re
 from collections.abc import Sequence
 
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.document import Figure
 from textassay.report.number import number
 from textassay.report.plots import CYCLE, Axis, Curves, Point, Reference, Series
 from textassay.report.words import slug
+from textassay_lab.meta_evaluation.reproduction import Curve, CurvePoint
 
 _IN_LEGEND = 5  # lines of a single panel; more are named beside it
 _MARKED = 10  # points of a line up to which each is marked

@@ -8,7 +8,7 @@ from textassay.report.document import Cell
 from textassay.report.number import count, decimals, interval, number, value_and_half_width
 
 if TYPE_CHECKING:
-    from textassay.generator.text_likelihood import Quantity
+    from textassay_lab.generator.text_likelihood import Quantity
 
 
 def number_cell(value: float | None, places: int | None = None, *, spread: float | None = None) -> Cell:

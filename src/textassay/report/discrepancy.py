@@ -3,11 +3,11 @@
 from importlib.metadata import version
 
 from textassay.estimate import Interval
-from textassay.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT, ModelDiscrepancy, Side
 from textassay.report.cells import interval_cell, number_cell
 from textassay.report.document import Document, Figure, Table, section
 from textassay.report.number import count, decimals, level
 from textassay.report.plots import Axis, Forest, ForestRow, Mark
+from textassay_lab.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT, ModelDiscrepancy, Side
 
 
 def discrepancy_document(discrepancy: ModelDiscrepancy) -> Document:

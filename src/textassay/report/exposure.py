@@ -19,11 +19,6 @@ import numpy.typing as npt
 
 from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
-from textassay.exposure.bias import CgdCurve, EbC, ExcessError
-from textassay.exposure.bleu import EbBleu
-from textassay.exposure.measurement import DATA, MODEL, Effect, Exposure
-from textassay.exposure.switching import SwitchedSample
-from textassay.meta_evaluation.reproduction import Curve, CurvePoint
 from textassay.report.by_length import lengths_figure
 from textassay.report.cells import estimate_cell, interval_cell, number_cell, quantity_cells
 from textassay.report.document import (
@@ -42,6 +37,11 @@ from textassay.report.document import (
 from textassay.report.files import record
 from textassay.report.number import count, counted, decimals, ends, interval, level, number, places_for
 from textassay.report.words import slug
+from textassay_lab.exposure.bias import CgdCurve, EbC, ExcessError
+from textassay_lab.exposure.bleu import EbBleu
+from textassay_lab.exposure.measurement import DATA, MODEL, Effect, Exposure
+from textassay_lab.exposure.switching import SwitchedSample
+from textassay_lab.meta_evaluation.reproduction import Curve, CurvePoint
 
 FloatArray = npt.NDArray[np.float64]
 Bounds = Sequence[Interval | None]

@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from textassay.estimate import Interval
-from textassay.generator.text_likelihood import Quantity
-from textassay.human.acceptance import Accepted
-from textassay.human.analysis import HumanAnalysis
-from textassay.human.disagreement import JudgedText
-from textassay.human.judgements import Judgements
-from textassay.human.next_word_score import NextWordScore
-from textassay.human.study import Study
-from textassay.human.verdicts import GeneratorVerdict, Share, Verdict
 from textassay.report.cells import count_cell, interval_cell, number_cell, quantity_cells
 from textassay.report.document import Cell, Column, Document, Figure, Paragraph, Row, Section, Table, section
 from textassay.report.files import record
@@ -24,6 +16,14 @@ from textassay.report.number import level as percent_of
 from textassay.report.plots import Axis, BarGroup, Bars, Colour, Forest, ForestRow, Mark, Reference
 from textassay.report.words import join_words, shorten
 from textassay.resampling.rater_power import tie_share
+from textassay_lab.generator.text_likelihood import Quantity
+from textassay_lab.human.acceptance import Accepted
+from textassay_lab.human.analysis import HumanAnalysis
+from textassay_lab.human.disagreement import JudgedText
+from textassay_lab.human.judgements import Judgements
+from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.human.study import Study
+from textassay_lab.human.verdicts import GeneratorVerdict, Share, Verdict
 
 Rows = list[list[str | Cell]]
 

@@ -8,11 +8,6 @@ from importlib.metadata import version
 import numpy as np
 from scipy import stats
 
-from textassay.meta_evaluation.correlations import Agreement
-from textassay.meta_evaluation.evaluation import Evaluation
-from textassay.meta_evaluation.judging import Judging, MetricVerdict
-from textassay.meta_evaluation.pairwise import PairCall
-from textassay.meta_evaluation.text_correlations import TextCorrelation
 from textassay.report.cells import number_cell
 from textassay.report.console import ARROWS
 from textassay.report.document import (
@@ -46,6 +41,11 @@ from textassay.report.plots import (
     Series,
 )
 from textassay.report.words import join_words, slug
+from textassay_lab.meta_evaluation.correlations import Agreement
+from textassay_lab.meta_evaluation.evaluation import Evaluation
+from textassay_lab.meta_evaluation.judging import Judging, MetricVerdict
+from textassay_lab.meta_evaluation.pairwise import PairCall
+from textassay_lab.meta_evaluation.text_correlations import TextCorrelation
 
 _GOLDS = {
     "H1": "people, every judgement",

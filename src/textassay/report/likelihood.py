@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from textassay.generator.text_likelihood import TextLikelihood
 from textassay.report.cells import quantity_cells
 from textassay.report.document import Cell, Column, Document, Row, Table, notes, section
 from textassay.report.number import count
 from textassay.report.number import level as percent_of
+from textassay_lab.generator.text_likelihood import TextLikelihood
 
 _ROWS = {
     "perplexity, per token": "perplexity",

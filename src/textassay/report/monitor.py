@@ -6,7 +6,6 @@ from importlib.metadata import version
 
 import pandas as pd
 
-from textassay.monitoring.monitor import TextMonitor
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Part, Row, Table, items, notes, section
 from textassay.report.files import record
@@ -14,6 +13,7 @@ from textassay.report.kinds import with_encoder
 from textassay.report.number import count, decimals, number, span
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.words import slug
+from textassay_lab.monitoring.monitor import TextMonitor
 
 _ROWS = 20  # about as many readings are shown; all are in monitor.csv
 
@@ -48,7 +48,7 @@ def draw_monitor(readings: pd.DataFrame) -> list[Figure]:
     Parameters
     ----------
     readings
-        What `textassay.monitoring.monitor.TextMonitor.to_frame` returned. A value that is missing leaves a gap; a
+        What `textassay_lab.monitoring.monitor.TextMonitor.to_frame` returned. A value that is missing leaves a gap; a
         metric without any value has no figure.
     """
     metrics = readings.groupby("metric", sort=False)

@@ -13,15 +13,6 @@ from typing import Any
 
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError
-from textassay.meta_evaluation.reproduction import Cell as Reproduced
-from textassay.meta_evaluation.reproduction import (
-    CheckedFinding,
-    Neighbours,
-    Number,
-    ReproducedTable,
-    Reproduction,
-    TauDistribution,
-)
 from textassay.report.cells import number_cell
 from textassay.report.document import (
     Cell,
@@ -42,6 +33,15 @@ from textassay.report.files import record
 from textassay.report.number import MISSING, decimals, number, sign_of_width, span
 from textassay.report.reproduction_figures import reproduction_figures, taus_figure
 from textassay.report.words import join_words, slug
+from textassay_lab.meta_evaluation.reproduction import Cell as Reproduced
+from textassay_lab.meta_evaluation.reproduction import (
+    CheckedFinding,
+    Neighbours,
+    Number,
+    ReproducedTable,
+    Reproduction,
+    TauDistribution,
+)
 
 _VERDICTS = (
     ("holds", "hold", "holds"),

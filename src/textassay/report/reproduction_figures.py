@@ -5,7 +5,12 @@ What judges (the paper's classifier, ours, among training or unseen text) has a 
 
 from collections.abc import Sequence
 
-from textassay.meta_evaluation.reproduction import (
+from textassay.report.by_length import lengths_figure
+from textassay.report.document import Figure
+from textassay.report.number import level, number
+from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, MarkStyle, Point, Reference, Series
+from textassay.report.words import slug
+from textassay_lab.meta_evaluation.reproduction import (
     Cell,
     Curve,
     CurvePoint,
@@ -13,12 +18,7 @@ from textassay.meta_evaluation.reproduction import (
     Reproduction,
     TauDistribution,
 )
-from textassay.meta_evaluation.table_figure import TableFigure
-from textassay.report.by_length import lengths_figure
-from textassay.report.document import Figure
-from textassay.report.number import level, number
-from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, MarkStyle, Point, Reference, Series
-from textassay.report.words import slug
+from textassay_lab.meta_evaluation.table_figure import TableFigure
 
 _SWEEPS = ("bleu", "lm", "fed")
 _COMPARED = ("BLEU-5", "FED", "LM score", "DD")  # what the paper's tables of taus compare

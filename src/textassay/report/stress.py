@@ -7,9 +7,6 @@ import math
 from dataclasses import replace
 from importlib.metadata import version
 
-from textassay.meta_evaluation.damage import CONTROL, DAMAGES
-from textassay.meta_evaluation.damage_curve import DamageCurve
-from textassay.meta_evaluation.stress import Stress
 from textassay.report.console import ARROWS
 from textassay.report.document import Cell, Column, Document, Figure, Table, Terms, Tone, section
 from textassay.report.files import record
@@ -18,6 +15,9 @@ from textassay.report.kinds import family_of, with_encoder
 from textassay.report.number import count, level
 from textassay.report.plots import Axis, Colour, Curves, HeatCell, HeatMap, Point, Reference, Series
 from textassay.report.words import join_words
+from textassay_lab.meta_evaluation.damage import CONTROL, DAMAGES
+from textassay_lab.meta_evaluation.damage_curve import DamageCurve
+from textassay_lab.meta_evaluation.stress import Stress
 
 _MARKS = (
     ("0.1", "sees it: from this strength on, damaged text is told from real text of this size four times in five"),

@@ -8,12 +8,12 @@ from typing import Any, Self
 from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.estimate import json_ready
-from textassay.generator.likelihood import perplexity
+from textassay.ngram.likelihood import perplexity
 from textassay.report.cells import count_cell, number_cell
 from textassay.report.document import Cell, Column, Document, Figure, Row, Section, Table, notes, section
 from textassay.report.number import count, decimals, number
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
-from textassay.training.history import Epoch, Reading
+from textassay_lab.training.history import Epoch, Reading
 
 MONITORS = "textassay/"  # what names of readings begin with
 

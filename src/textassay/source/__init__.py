@@ -1,0 +1,1 @@
+"""Where texts are drawn from: endpoints and commands."""

@@ -1,0 +1,350 @@
+"""External generators: a file of samples, or a command that prints them. They have no probabilities and no settings."""
+
+import math
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from textassay.corpus.corpus import Corpus
+from textassay.corpus.documents import parse_json
+from textassay.corpus.text_form import TextForm
+from textassay.corpus.texts import read_texts
+from textassay.corpus.tokenizer import Tokenizer
+from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.ngram.language_model import check_sample, refuse
+
+_GRACE = 2.0  # seconds between SIGTERM and SIGKILL
+_LAST_BYTES = 2000  # of its messages that are kept
+_BLOCK = 1 << 16  # bytes read at once
+
+
+class _External:
+    """What files and commands share."""
+
+    def __init__(self, form: TextForm | str | Tokenizer, *, lowercase: bool) -> None:
+        if isinstance(form, TextForm) and lowercase:
+            raise OptionError("lowercase must not be set beside a TextForm, which has its own")
+        self.form = form
+        self.lowercase = lowercase
+
+    @property
+    def name(self) -> str:
+        """Where its sentences come from."""
+        raise NotImplementedError
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
+        """Raise `OptionError`: there is nothing to fit."""
+        raise OptionError(f"{self.name} is external and cannot be fitted")
+
+    def _corpus(self, texts: list[str]) -> Corpus:
+        if isinstance(self.form, TextForm):
+            return self.form.corpus(texts)
+        return Corpus.from_texts(texts, tokenizer=self.form, lowercase=self.lowercase)
+
+    def _check(self, n: int, seed: int, **settings: Any) -> None:
+        refuse(self.name, **settings)
+        check_sample(n, seed=seed, generator=self.name)
+
+
+class ExternalFile(_External):
+    """A file of samples; a `Generator` that draws them without replacement, in the order of the file."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        column: str | None = None,
+        form: TextForm | str | Tokenizer = "whitespace",
+        lowercase: bool = False,
+    ) -> None:
+        super().__init__(form, lowercase=lowercase)
+        self.path = Path(path)
+        self._texts = read_texts(path, column=column).texts
+        self._seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Such as ``file(samples.txt)``."""
+        return f"file({self.path.name})"
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return the first `n` sentences of the file; no other setting is known."""
+        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
+        if n > len(self):
+            raise TooFewSentencesError(f"{self.name} has {len(self)} sentences, {n} are needed")
+        if self._seed not in (None, seed):
+            raise OptionError(
+                f"{self.name} is one sample, used for seed {self._seed}: seed {seed} needs a file of its own"
+            )
+        self._seed = seed
+        return self._corpus(list(self._texts[:n]))
+
+
+class ExternalCommand(_External):
+    """A command that prints samples; a `Generator`.
+
+    `command`: for the shell. ``{n}`` and ``{seed}`` in it become the number of sentences, which it must print exactly,
+    one a line, and the seed, which should decide them.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        column: str | None = None,
+        timeout: float | None = None,
+        form: TextForm | str | Tokenizer = "whitespace",
+        lowercase: bool = False,
+    ) -> None:
+        super().__init__(form, lowercase=lowercase)
+        if not command.strip():
+            raise OptionError("the command of an external generator is empty")
+        if timeout is not None and not timeout > 0:
+            raise OptionError(f"timeout must be above 0 seconds, got {timeout}")
+        self.command = command
+        self.column = column
+        self.timeout = timeout
+
+    @property
+    def name(self) -> str:
+        """Such as ``command(my-model --n {n} --seed {seed})``."""
+        return f"command({' '.join(self.command.split())})"
+
+    def sample(
+        self,
+        n: int,
+        *,
+        seed: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: Corpus | None = None,
+        context: Corpus | None = None,
+    ) -> Corpus:
+        """Return the `n` sentences that the command prints for `seed`; no other setting is known.
+
+        When this ends, for whatever reason, nothing that the command started in its process group runs any more.
+        """
+        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
+        lines, status, message = self._run(n, seed)
+        ended = f"it ended with status {status}" + (f": {message}" if message else "")
+        if status is None:
+            raise InputError(f"{self.name} took longer than {self.timeout:g} seconds and printed {len(lines)} of {n}")
+        if len(lines) > n:
+            raise InputError(f"{self.name} printed more than {n} sentences")
+        if status != 0:
+            raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {ended}")
+        if len(lines) < n:
+            raise InputError(f"{self.name} printed {len(lines)} of {n} sentences; {ended}")
+        return self._corpus([self.sentence(line, number) for number, line in enumerate(lines, start=1)])
+
+    def lines(self, n: int, seed: int, *, patience: float) -> "CommandLines":
+        """Start the command and return its lines, to be read as they are needed; see `CommandLines`."""
+        return CommandLines(self._spelt(n, seed), self.name, patience=patience, timeout=self.timeout)
+
+    def _spelt(self, n: int, seed: int) -> str:
+        return self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
+
+    def _run(self, n: int, seed: int) -> tuple[list[bytes], int | None, str]:
+        """Return at most n + 1 lines, the exit status (None after a timeout) and the last line of stderr."""
+        deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        with _group(self._spelt(n, seed)) as process:
+            lines, messages = _read(process, n, deadline)
+            late = not _ended(process, deadline) if len(lines) <= n else False
+        return lines, None if late else process.returncode, _last_line(messages)
+
+    def sentence(self, line: bytes, number: int) -> str:
+        """Return the sentence of a line; `number` counts from 1."""
+        try:
+            text = line.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.name}: line {number} is not UTF-8 (byte {error.start + 1})") from None
+        if self.column is None:
+            return text
+        try:
+            value = parse_json(text)
+            for key in self.column.split("."):
+                value = value[key]
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise InputError(f"{self.name}: line {number} is not a JSON object with '{self.column}'") from None
+        if not isinstance(value, str):
+            raise InputError(f"{self.name}: '{self.column}' in line {number} must be a string, got {value!r}")
+        return value
+
+
+class CommandLines:
+    """The lines of a running command, read as they are needed; while nobody reads, it waits.
+
+    At the end of the ``with`` block nothing that it started in its process group runs any more.
+    """
+
+    def __init__(self, command: str, name: str, *, patience: float, timeout: float | None) -> None:
+        self._name = name
+        self._patience = patience
+        self._timeout = math.inf if timeout is None else timeout
+        self._deadline = time.monotonic() + self._timeout
+        self._open = ExitStack()
+        self._process = self._open.enter_context(_group(command))
+        self._selector = self._open.enter_context(selectors.DefaultSelector())
+        self._lines: list[bytes] = []
+        self._begun = [b""]  # parts of the line that is not yet whole
+        self._messages = b""
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._output = self._process.stdout
+        for stream in (self._output, self._process.stderr):
+            self._selector.register(stream, selectors.EVENT_READ)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def read(self, n: int) -> list[bytes]:
+        """Return the next `n` lines, or what is left at the end.
+
+        Raises `InputError` where the command prints nothing for too long, or takes longer than it may.
+        """
+        while len(self._lines) < n and self._output in self._streams():
+            self._read_block()
+        lines, self._lines = self._lines[:n], self._lines[n:]
+        return lines
+
+    def ended(self) -> str:
+        """Wait until the command has ended; return how it failed, empty where it did not."""
+        while self._streams():
+            self._read_block()
+        if not _ended(self._process, min(self._deadline, time.monotonic() + self._patience)):
+            raise self._late()
+        exit = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+        status = 0 if exit is None else exit.si_status if exit.si_code == os.CLD_EXITED else -exit.si_status
+        message = _last_line(self._messages)
+        return "" if status == 0 else f"it ended with status {status}" + (f": {message}" if message else "")
+
+    def _streams(self) -> list[Any]:
+        return [key.fileobj for key in self._selector.get_map().values()]
+
+    def _read_block(self) -> None:
+        left = min(self._patience, self._deadline - time.monotonic())
+        ready = self._selector.select(max(left, 0.0))
+        if not ready:
+            raise self._late()
+        for key, _ in ready:
+            block = os.read(key.fd, _BLOCK)
+            if key.fileobj is not self._output:
+                self._messages = (self._messages + block)[-_LAST_BYTES:]
+            elif block:
+                first, *others = block.split(b"\n")
+                self._begun.append(first)
+                for other in others:
+                    self._lines.append(b"".join(self._begun))
+                    self._begun = [other]
+            elif last := b"".join(self._begun):
+                self._lines.append(last)
+            if not block:
+                self._selector.unregister(key.fileobj)
+
+    def _late(self) -> InputError:
+        if time.monotonic() >= self._deadline:
+            return InputError(f"{self._name} took longer than {self._timeout:g} seconds")
+        return InputError(f"{self._name} printed nothing for {self._patience:g} seconds and was ended")
+
+
+def _last_line(messages: bytes) -> str:
+    """Return the last line of what a command wrote to its standard error."""
+    lines = [line.strip() for line in messages.decode("utf-8", "replace").splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+@contextmanager
+def _group(command: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a shell command in a process group of its own; at the end of the block none of the group is left."""
+    process = subprocess.Popen(
+        command,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        _kill(process)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def _read(process: "subprocess.Popen[bytes]", n: int, deadline: float) -> tuple[list[bytes], bytes]:
+    """Return the lines that a process prints, at most n + 1, and the end of its messages.
+
+    Both streams are read as they come, so that it never waits for us; until both have ended or it is `deadline`.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    printed: list[bytes] = []
+    n_ends, messages = 0, b""
+    with selectors.DefaultSelector() as selector:
+        for stream in (process.stdout, process.stderr):
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map() and n_ends <= n:
+            left = deadline - time.monotonic()
+            ready = selector.select(None if left == math.inf else max(left, 0.0))
+            if not ready:
+                break
+            for key, _ in ready:
+                block = os.read(key.fd, _BLOCK)
+                if not block:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stdout:
+                    printed.append(block)
+                    n_ends += block.count(b"\n")
+                else:
+                    messages = (messages + block)[-_LAST_BYTES:]
+    lines = b"".join(printed).split(b"\n")
+    return (lines if lines[-1] else lines[:-1])[: n + 1], messages
+
+
+def _ended(process: "subprocess.Popen[bytes]", deadline: float) -> bool:
+    """Wait until the process has ended, at most until `deadline`; its number stays taken. Return whether it has."""
+    pause = 0.001
+    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.1)
+    return True
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End the whole group of a process, first by a request, then by force, and take its exit status."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+    _ended(process, time.monotonic() + _GRACE)
+    with suppress(ProcessLookupError, PermissionError):  # a group without living processes, on some systems
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

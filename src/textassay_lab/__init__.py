@@ -1,0 +1,1 @@
+"""The laboratory of textassay: what reproduces four papers, and studies with people."""

@@ -1,0 +1,130 @@
+"""``textassay exposure``."""
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+from textassay.cli.adapter import Between, option
+from textassay.cli.declarations import Computing, Files, Json, Model, Out, Precision
+from textassay.cli.results import print_and_save
+from textassay.errors import OptionError, unknown_name
+from textassay.settings import Level, Seed
+
+VALUES = "values"  # the folder under --out
+_BLEU_RUNS, _ORACLE_RUNS = 10, 5
+_DATA = "data"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exposure(Files, Computing):
+    """Measure exposure bias: how much worse a language model continues its own words than real ones."""
+
+    model: Model
+    real: Annotated[str, option("Real text the model never saw; '-' is standard input.", "FILE")]
+    lengths: Annotated[
+        str | None, option("Lengths of prefixes in tokens, such as 5,10,15; as the text allows by default.", "LIST")
+    ] = None
+    oracle: Annotated[
+        str | None, option("Model that stands for the data: EB-C takes its next-word probabilities as true.", "MODEL")
+    ] = None
+    prefixes: Annotated[
+        str, option("Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share).", "LIST")
+    ] = "data,model,shuffled"
+    samples: Annotated[
+        int, option("Continuations in a run, at most for half of the text; for EB-C, sequences.", "N"), Between(1)
+    ] = 10_000
+    runs: Annotated[
+        int | None, option("Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default.", "R"), Between(1)
+    ] = None
+    sentence_length: Annotated[
+        int | None,
+        option("Tokens of all sentences; by default what half of them have, or 50; others are left out.", "L"),
+        Between(4),
+    ] = None
+    blocks: Annotated[
+        bool, option("The file is running text: cut it into blocks of L tokens.", names=("--blocks",))
+    ] = False
+    distances: Annotated[str, option("Distances for EB-C: tv, js, greedy, kl.", "LIST")] = "tv,js,greedy"
+    ends: Annotated[str, option("excluded: no sentence ends; absorbing: the end is a word.", "HOW")] = "excluded"
+    eb_dd: Annotated[
+        bool, option("Also measure EB-DD, with a classifier; some seconds a length.", names=("--eb-dd",))
+    ] = False
+    show: Annotated[int, option("Example sentences to show for each kind of prefix.", "N"), Between(0)] = 3
+    level: Level = 0.95
+    seed: Seed = 0
+    out: Out = None
+    precision: Precision = "float32"
+    json: Json = False
+
+    def run(self) -> int:
+        """Measure, print what came of it, write it where asked, and return 0."""
+        from textassay.cli.progress import show_progress
+        from textassay.report.exposure import exposure_document
+        from textassay_lab.cli.models import open_model
+        from textassay_lab.exposure.distance import Distance
+        from textassay_lab.generator.next_words import Ends
+        from textassay_lab.one_call import exposure_bias
+
+        kinds, distances = self._lists()
+        lengths = None if self.lengths is None else _lengths(self.lengths)
+        file = self.read_file(self.real)
+        with show_progress(quiet=self.quiet) as progress, self.computing():
+            exposure = exposure_bias(
+                open_model(self.model, self.precision),
+                file,
+                oracle=None if self.oracle is None else open_model(self.oracle, self.precision),
+                lengths=lengths,
+                prefixes=kinds,
+                n_samples=self.samples,
+                bleu_runs=self.runs or _BLEU_RUNS,
+                oracle_runs=self.runs or _ORACLE_RUNS,
+                sentence_length=self.sentence_length,
+                distances=cast(tuple[Distance, ...], distances),
+                ends=cast(Ends, self.ends),
+                with_dd=self.eb_dd,
+                blocks=self.blocks,
+                n_shown=self.show,
+                folder=None if self.out is None else self.out / VALUES,
+                level=self.level,
+                seed=self.seed,
+                progress=progress,
+            )
+        named = {"model": self.model, "real": self.real, "oracle": self.oracle, "blocks": self.blocks}
+        values = {**exposure.to_dict(), "command": {**named, "precision": self.precision}}
+        document = exposure_document(exposure)
+        print_and_save(document, values, "exposure", out=self.out, as_json=self.json, quiet=self.quiet)
+        return 0
+
+    def _lists(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return kinds of prefixes and distances; raise for whatever is wrong before anything is read."""
+        from textassay.metric.base import check_level
+        from textassay_lab.exposure.distance import DISTANCES
+        from textassay_lab.exposure.runs import parse_kind
+        from textassay_lab.generator.next_words import check_ends
+
+        check_ends(self.ends)
+        check_level(self.level)
+        kinds = _listed("--prefixes", self.prefixes)
+        for kind in kinds:
+            parse_kind(kind)
+        others = tuple(kind for kind in kinds if kind != _DATA)
+        if not others:
+            raise OptionError("--prefixes names nothing to compare those of the data with: add model")
+        distances = _listed("--distances", self.distances)
+        for name in distances:
+            if name not in DISTANCES:
+                raise unknown_name("distance", name, DISTANCES)
+        return others, distances
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in _listed("--lengths", text))
+    except ValueError:
+        raise OptionError(f"cannot read --lengths '{text}': write whole numbers, such as 5,10,15") from None
+
+
+def _listed(option: str, text: str) -> tuple[str, ...]:
+    parts = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not parts:
+        raise OptionError(f"{option} names nothing")
+    return parts

@@ -1,0 +1,90 @@
+"""``textassay stress``: real text, damaged more and more, under every metric."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from textassay.cli.adapter import option
+from textassay.cli.declarations import Clustered, Output, Real, Running, Tokens
+from textassay.cli.options import check_sources
+from textassay.cli.results import print_and_save
+from textassay.errors import OptionError
+from textassay.settings import Device, Effort, Encoder, Level, Metrics
+
+VALUES = "values"  # the folder under --out
+_REMEDY = "give other text there"
+
+Training = Annotated[str | None, option("Training text; a part of the real text by default.", "FILE")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stress(Tokens, Running, Clustered, Output):
+    """Damage real text more and more: which metrics notice, from what strength on, and which take it for quality."""
+
+    real: Real
+    train: Training = None
+    other: Annotated[str | None, option("Text of another kind, to be mixed in more and more.", "FILE")] = None
+    metrics: Metrics = None
+    damages: Annotated[
+        str | None, option("Such as 'drop-words,collapse'; all that are possible by default.", "LIST")
+    ] = None
+    strengths: Annotated[str, option("Damaged shares, above 0 and at most 1.", "LIST")] = "0.1,0.2,0.4,0.8"
+    sentences: Annotated[int | None, option("Sentences a part; 2000, or all, by default.", "N")] = None
+    draws: Annotated[int, option("Random draws of the parts, 2 or more; more find more.", "N")] = 5
+    effort: Effort = "quick"
+    encoder: Encoder = None
+    level: Level = 0.95
+    device: Device = "auto"
+
+    def run(self) -> int:
+        """Damage the text, measure it, print what came of it, write it where asked, and return 0."""
+        strengths = _numbers(self.strengths)
+        names = {"--train": self.train, "--other": self.other}
+        others = {name: source for name, source in names.items() if source is not None}
+        remedies = dict.fromkeys(others, _REMEDY)
+        check_sources(self.real, others, remedies)
+
+        from textassay.cli.options import read_sources
+        from textassay.comparison.comparison import FLOOR
+        from textassay.execution.threads import device
+        from textassay.metric.catalog import split_names
+        from textassay.report.stress import stress_document
+        from textassay_lab.one_call import stress
+
+        sources = {FLOOR: self.real, **others}
+        files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
+        with self.on_cluster(), self.work() as progress, device(self.device):
+            result = stress(
+                files[FLOOR],
+                train=files.get("--train"),
+                other=files.get("--other"),
+                metrics=self.metrics,
+                damages=None if self.damages is None else split_names(self.damages),
+                strengths=strengths,
+                n_sentences=self.sentences,
+                n_draws=self.draws,
+                effort=self.effort,
+                encoder=self.encoder,
+                level=self.level,
+                seed=self.seed,
+                folder=None if self.out is None else self.out / VALUES,
+                progress=progress,
+                tokenizer=self.tokenizer,
+                lowercase=self.lowercase,
+            )
+        print_and_save(
+            stress_document(result),
+            result.to_dict(),
+            "stress",
+            out=self.out,
+            as_json=self.json,
+            quiet=self.quiet,
+            brief=True,
+        )
+        return 0
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"cannot read --strengths '{text}': write numbers, such as 0.1,0.2,0.4,0.8") from None

@@ -1,0 +1,349 @@
+"""``textassay study``: the experiments of a paper, computed as far as they are not there yet, and their report."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from textassay.cli.adapter import Between, Command, option
+from textassay.cli.declarations import Clustered, Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
+from textassay.cli.groups import STUDIES
+from textassay.cli.messages import print_json, print_line
+from textassay.cli.options import check_sources, check_writable
+from textassay.cli.results import print_and_save
+from textassay.errors import OptionError, unknown_name
+
+if TYPE_CHECKING:
+    from textassay_lab.papers.staged_study import StagedStudy
+
+Progress = Callable[[str, int, int], None]
+
+_MAX_SEEDS = 10_000  # each is many stages
+_POSITIVES = ("everything", "fraction")
+_DRAWS = Between(1, _MAX_SEEDS)
+_YELP = "A folder that holds yelp and, if you like, emnlp_news."
+_TEXTS = "A folder that holds wikitext2, emnlp_news, yelp and multi30k, or some of them."
+_CHARACTERS = "A folder of train.txt, valid.txt and test.txt, or one file of running text."
+
+
+@dataclass(frozen=True)
+class ListStudies:
+    """List the studies and the scales there are."""
+
+    json: Json = False
+
+    def run(self) -> int:
+        """Print them, and return 0."""
+        from textassay_lab.papers.dd.published import SCALES
+
+        if self.json:
+            print_json({"studies": dict(STUDIES), "scales": list(SCALES)})
+            return 0
+        for name, about in STUDIES.items():
+            print(f"{name:14}{about}")
+        print(f"scales: {', '.join(SCALES)}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Computing, Clustered):
+    """What all studies take."""
+
+    out: Annotated[Path, option("Where it computes and reports; the same command again resumes there.", "DIR")]
+    scale: Annotated[str, option("tiny, laptop or paper: minutes, hours, a GPU.", "HOW")] = "tiny"
+    only: Annotated[
+        list[str] | None, option("Compute these stages alone, such as train; may be repeated.", "STAGE")
+    ] = None
+    seed: Seed = 0
+    json: Json = False
+    max_input: MaxInput = "4GB"
+    max_text: MaxText = 1_000_000
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study, its texts read."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise for what is wrong with the study's own options."""
+
+    def run(self) -> int:
+        """Compute what is missing of the study, print and write what it found, and return 0."""
+        from textassay.cli.progress import show_progress
+        from textassay.report.reproduction import reproduction_document
+        from textassay_lab.papers.dd.published import SCALES
+        from textassay_lab.papers.presets import scale_named
+
+        scale_named(SCALES, self.scale)
+        self.check()
+        stopping = _stopping_at_once() if self.cluster is None else nullcontext()
+        with stopping, show_progress(quiet=self.quiet) as progress, self.on_cluster(), self.computing():
+            study = self.make(progress)
+            n_computed = study.compute(tuple(self.only or ()))
+            result = None if self.only else study.result()
+        if not self.quiet:
+            print_line(f"{n_computed} stages computed, {len(study.all_stages())} in all")
+        if result is None:
+            self._print({"seconds": study.seconds(), "computed": n_computed})
+            return 0
+        document = reproduction_document(result)
+        print_and_save(
+            document, result.to_dict(), "study", out=self.out, as_json=self.json, quiet=self.quiet, brief=True
+        )
+        return 0
+
+    def _print(self, times: Mapping[str, Any]) -> None:
+        """Print how long the stages took that are there."""
+        if self.json:
+            print_json(times)
+            return
+        for kind, seconds in times["seconds"].items():
+            print(f"{kind:18}{seconds:10.1f} s")
+
+    def say_missing(self, data: Path, missing: tuple[str, ...]) -> None:
+        """Say which folders of texts are not there."""
+        if missing and not self.quiet:
+            print_line(f"{data} has no folder {', '.join(missing)}: what needs it is not measured")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DdStudy(Files, Study):
+    real: Annotated[
+        str | None,
+        option("Real text to train on, in random order; Python's docstrings by default.", "FILE", show_default=False),
+    ] = None
+    valid: Annotated[str | None, option("Validation text; else the end of --real.", "FILE")] = None
+    test: Annotated[str | None, option("Test text; else what stands before that.", "FILE")] = None
+    seeds: Annotated[int | None, option("Train each generator K times; as the scale says by default.", "K"), _DRAWS] = (
+        None
+    )
+    positives: Annotated[
+        str, option("Training text for classifiers: everything, or the fraction a generator saw.", "WHICH")
+    ] = "everything"
+    tokenizer: Tokenizer = "whitespace"
+    lowercase: Lowercase = False
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def check(self) -> None:
+        if self.positives not in _POSITIVES:
+            raise unknown_name("value of --positives", self.positives, _POSITIVES)
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        from textassay_lab.papers.dd.experiment import split_text
+        from textassay_lab.papers.dd.published import SCALES
+        from textassay_lab.papers.dd.results import STUDIES as KINDS
+        from textassay_lab.papers.dd.results import DdStudy
+        from textassay_lab.papers.presets import scale_named
+        from textassay_lab.training.backend import require_neural
+
+        require_neural(f"the study {self.name}")
+        check_writable(self.out)
+        scale = scale_named(SCALES, self.scale)
+        texts = self._read()
+        unseen = KINDS[self.name] != "synthetic"
+        text = split_text(*texts, scale, tokenizer=self.tokenizer, lowercase=self.lowercase, needs_unseen=unseen)
+        return DdStudy(
+            self.name,
+            text,
+            scale,
+            self.out,
+            seed=self.seed,
+            initialisations=self.seeds,
+            positives=cast(Literal["everything", "fraction"], self.positives),
+            progress=progress,
+        )
+
+    def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
+        """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
+        from textassay.corpus.docstrings import docstring_sentences
+        from textassay.seeding import stream
+
+        others = {"--valid": self.valid, "--test": self.test}
+        sources = {name: source for name, source in others.items() if source is not None}
+        if self.real is None:
+            if sources:
+                raise OptionError(f"{' and '.join(sources)} needs --real FILE beside it")
+            sentences = docstring_sentences()
+            order = stream(0, "study", "docstrings").permutation(len(sentences))
+            return [sentences[place] for place in order.tolist()], None, None
+        check_sources(self.real, sources, dict.fromkeys(sources, "leave the option out to take a part of --real"))
+        read = {name: list(self.read_file(source).texts) for name, source in {"--real": self.real, **sources}.items()}
+        return read["--real"], read.get("--valid"), read.get("--test")
+
+
+class DdReal(_DdStudy):
+    """Train generators on 20 to 100 % of a text, and see whether a metric puts them in that order."""
+
+    name = "dd-real"
+
+
+class DdSynthetic(_DdStudy):
+    """Train generators on text that a GPT-2 wrote, and see whether a metric follows the exact discrepancy."""
+
+    name = "dd-synthetic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judges(Files, Study):
+    """Find which evaluators agree with people about texts that they judged."""
+
+    judgements: Annotated[Path, option("People's judgements of real or fake, with the texts.", "FILE")]
+    generated: Annotated[
+        Path | None, option("Other texts of the generators to train classifiers on, a file NAME.txt each.", "DIR")
+    ] = None
+    real: Annotated[str | None, option("Other real texts to train classifiers on.", "FILE")] = None
+    train: Annotated[str | None, option("The generators' training text, for BLEU against it.", "FILE")] = None
+    seeds: Annotated[int | None, option("Deal the texts K times; as the scale says by default.", "K"), _DRAWS] = None
+
+    def check(self) -> None:
+        """Raise where only one side has other texts, or there is no such folder."""
+        if (self.generated is None) != (self.real is None):
+            raise OptionError("--generated and --real go together: classifiers learn from both sides")
+        if self.generated is not None and not self.generated.is_dir():
+            raise OptionError(
+                f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}"
+            )
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
+        from textassay_lab.human.files import read_judgements
+        from textassay_lab.human.mechanical_turk import is_batch, read_mechanical_turk
+        from textassay_lab.human.table_file import read_columns
+        from textassay_lab.papers.judges.experiment import other_texts
+        from textassay_lab.papers.judges.results import JUDGES_SCALES, JudgesStudy
+        from textassay_lab.training.backend import require_neural
+
+        check_writable(self.out)
+        judgements = read_judgements(self.judgements)
+        unchecked = None
+        if ".json" not in self.judgements.suffixes and is_batch(read_columns(self.judgements)):
+            kept = read_mechanical_turk(self.judgements, attention_checks=False)
+            unchecked = kept if len(kept) != len(judgements) else None
+        other = None
+        if self.generated is not None and self.real is not None:
+            files = {path.stem: self.read_file(str(path)).texts for path in sorted(self.generated.glob("*.txt"))}
+            other = partial(other_texts, real=self.read_file(self.real).texts, generated=files)
+        size = JUDGES_SCALES[self.scale]
+        if size.networks:
+            require_neural(f"the study judges at --scale {self.scale}")
+        return JudgesStudy(
+            judgements, size, self.out, unchecked=unchecked, other=other,
+            train=() if self.train is None else self.read_file(self.train).texts,
+            seed=self.seed, partitions=self.seeds, progress=progress,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureBias(Study):
+    """Measure whether language and translation models are worse after their own words than after real ones."""
+
+    data: Annotated[Path, option(_TEXTS, "DIR")]
+    seeds: Annotated[
+        int | None,
+        option("Draw K times, at laptop and paper from K trainings; as the scale says by default.", "K"),
+        _DRAWS,
+    ] = None
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a folder of texts; what one that is not there would give is not measured."""
+        from textassay_lab.papers.exposure_bias.experiment import read_exposure_texts
+        from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
+        from textassay_lab.papers.exposure_bias.results import ExposureStudy
+        from textassay_lab.papers.presets import scale_named
+        from textassay_lab.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study exposure-bias")
+        size = scale_named(EXPOSURE_SCALES, self.scale)
+        texts = read_exposure_texts(self.data, size, seed=self.seed)
+        self.say_missing(self.data, tuple(texts.missing))
+        return ExposureStudy(texts, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GanAsLm(Study):
+    """Measure how many bits per character GANs and language models need, with a softmax and without."""
+
+    data: Annotated[Path, option(_CHARACTERS, "DIR")]
+    seeds: Annotated[int | None, option("Train SeqGAN K times; as the scale says by default.", "K"), _DRAWS] = None
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a text."""
+        from textassay_lab.papers.gan_as_lm.experiment import read_gan_text
+        from textassay_lab.papers.gan_as_lm.published import GAN_SCALES
+        from textassay_lab.papers.gan_as_lm.results import GanStudy
+        from textassay_lab.papers.presets import scale_named
+        from textassay_lab.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study gan-as-lm")
+        size = scale_named(GAN_SCALES, self.scale)
+        text = read_gan_text(self.data, size)
+        return GanStudy(text, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generators(Study):
+    """Train every generator of the paper on one text, and let every evaluator judge them."""
+
+    data: Annotated[Path, option(_YELP, "DIR")]
+
+    def make(self, progress: Progress | None) -> "StagedStudy":
+        """Return the study of a folder of texts."""
+        from textassay_lab.papers.generators.results import GeneratorsStudy
+        from textassay_lab.papers.generators.texts import GENERATORS_SCALES, read_generators_texts
+        from textassay_lab.papers.presets import scale_named
+        from textassay_lab.training.backend import require_neural
+
+        check_writable(self.out)
+        require_neural("the study generators")
+        size = scale_named(GENERATORS_SCALES, self.scale)
+        texts = read_generators_texts(self.data, size)
+        self.say_missing(self.data, tuple(texts.missing))
+        return GeneratorsStudy(texts, size, self.out, seed=self.seed, progress=progress)
+
+
+_COMMANDS: Mapping[str, type[Command]] = {
+    "dd-real": DdReal,
+    "dd-synthetic": DdSynthetic,
+    "judges": Judges,
+    "exposure-bias": ExposureBias,
+    "gan-as-lm": GanAsLm,
+    "generators": Generators,
+    "list": ListStudies,
+}
+
+
+def command(name: str) -> type[Command]:
+    """Return the command of one study."""
+    return _COMMANDS[name]
+
+
+@contextmanager
+def _stopping_at_once() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the process: threads that train cannot be stopped, and all that is done is on disk."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        if sys.stderr.isatty():
+            print("\x1b[?25h", end="", file=sys.stderr)  # the cursor, which a bar of progress hides
+        word = "interrupted" if number == signal.SIGINT else "terminated"
+        print_line(f"{word}; run the same command again, and it goes on where it stopped")
+        os._exit(128 + number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

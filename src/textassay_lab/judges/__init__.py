@@ -1,0 +1,1 @@
+"""Neural discriminators and trained meta-evaluators."""

@@ -1,0 +1,161 @@
+"""Agreement of a metric's order of generators with a gold order, and its sampling distribution.
+
+Kendall's tau-b of the values with the gold, oriented so that higher is better ("closer": minus the distance to real
+text). For its distribution, values are drawn from a normal distribution around those measured, with the covariance from
+the evidence (the error of the real text is shared by all generators); the gold likewise, if it has errors. With several
+training seeds, each generator's seed is drawn too, the same for metric and gold.
+
+Measured values already contain an error and the draws add another, so tau of the draws is on average below that of new
+measurements of the same generators; around the true values, it has exactly their distribution.
+
+Source of tau-b: Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.errors import InputError
+from textassay.seeding import stream
+from textassay_lab.meta_evaluation.metric_values import MetricValues
+from textassay_lab.meta_evaluation.reproduction import Neighbours, TauDistribution
+
+FloatArray = npt.NDArray[np.float64]
+
+_DRAWS_FOR_QUANTILES = 50_000
+
+
+def agreement(
+    metric: Sequence[MetricValues],
+    gold: Sequence[MetricValues],
+    *,
+    group: str,
+    published: float | None = None,
+    level: float = 0.95,
+    n_draws: int = 10_000,
+    seed: int = 0,
+) -> TauDistribution:
+    """Return tau-b of a metric with a gold order, its distribution, and which neighbours are not separated."""
+    names = metric[0].generators if metric else ()
+    if len(names) < 2:
+        raise InputError(f"a rank correlation needs at least 2 generators, got {len(names)}")
+    if len(gold) not in (1, len(metric)):
+        raise InputError(f"gold must be one order, or one for each of {len(metric)} training seeds, got {len(gold)}")
+    if any(set(values.generators) != set(names) for values in (*metric, *gold)):
+        raise InputError("metric and gold must be of the same generators")
+    metric, gold = ([values.select(names) for values in side] for side in (metric, gold))
+    means = pooled(metric), pooled(gold)
+    value = float(tau_b(means[0].goodness[None], means[1].goodness[None])[0])
+    picks = stream(seed, "tau", "training seeds").integers(len(metric), size=(n_draws, len(names)))
+    drawn = np.nan_to_num(
+        tau_b(
+            _draw(metric, picks, seed=seed, name=f"metric/{means[0].metric}"),
+            _draw(gold, picks if len(gold) > 1 else np.zeros_like(picks), seed=seed, name="gold"),
+        )
+    )
+    taus, counts = np.unique(np.round(drawn, 12), return_counts=True)
+    order = means[1].order
+    tail = (1 - level) / 2
+    golds = gold if len(gold) > 1 else gold * len(metric)
+    return TauDistribution(
+        metric=means[0].metric,
+        group=group,
+        gold=means[1].metric,
+        value=None if np.isnan(value) else value,
+        published=published,
+        mean=float(drawn.mean()),
+        low=float(np.quantile(drawn, tail, method="inverted_cdf")),
+        high=float(np.quantile(drawn, 1 - tail, method="inverted_cdf")),
+        level=level,
+        values=tuple(taus.tolist()),
+        shares=tuple((counts / n_draws).tolist()),
+        by_seed=tuple(
+            None if np.isnan(tau) else float(tau)
+            for m, g in zip(metric, golds, strict=True)
+            for tau in tau_b(m.goodness[None], g.goodness[None])
+        ),
+        n_draws=n_draws,
+        neighbours=tuple(
+            pair for values in (means[1], means[0]) for pair in _neighbours(values, order, level=level, seed=seed)
+        ),
+    )
+
+
+def tau_b(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return Kendall's tau-b of each row, shape (D,); NaN where a side is constant.
+
+    `first`, `second`: shapes (D, n), or (1, n) for one that stands against every row of the other.
+    """
+    one, other = np.triu_indices(first.shape[1], 1)
+    signs = [np.sign(side[:, one] - side[:, other]) for side in (first, second)]
+    untied = [np.count_nonzero(side, axis=1) for side in signs]
+    with np.errstate(invalid="ignore"):
+        return np.asarray((signs[0] * signs[1]).sum(axis=1) / np.sqrt(untied[0] * untied[1]), dtype=np.float64)
+
+
+def pooled(runs: Sequence[MetricValues]) -> MetricValues:
+    """Return the mean over training seeds, with the error of that mean.
+
+    The error of the real text is the same in all runs. A generator's own error (training and texts) is the variance
+    over
+    runs, but at least the variance due to its texts.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    values = np.array([run.values for run in runs])
+    own = np.maximum(values.var(axis=0, ddof=1), np.mean([run.own for run in runs], axis=0)) / len(runs)
+    return replace(runs[0], values=values.mean(axis=0), shared=np.mean([run.shared for run in runs], axis=0), own=own)
+
+
+def differences(
+    values: FloatArray, covariance: FloatArray, contrasts: FloatArray, *, level: float = 0.95, seed: int = 0
+) -> FloatArray:
+    """Return contrasts of jointly normal values with simultaneous intervals (the largest |t| of all).
+
+    `values`, `covariance`: shapes (n,) and (n, n); `contrasts`: one a row, shape (m, n), such as 1 and -1 for a
+    difference.
+
+    Value, low, high, shape (m, 3); an interval without width where there is no error.
+    """
+    middle = contrasts @ values
+    spread = contrasts @ covariance @ contrasts.T
+    errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    erring = errors > 0
+    margin = np.zeros_like(errors)
+    if erring.any():
+        correlation = spread[np.ix_(erring, erring)] / np.outer(errors[erring], errors[erring])
+        noise = stream(seed, "simultaneous").standard_normal((_DRAWS_FOR_QUANTILES, len(correlation)))
+        largest = np.abs(noise @ _root(correlation)).max(axis=1)
+        margin = float(np.quantile(largest, level)) * errors
+    return np.column_stack([middle, middle - margin, middle + margin])
+
+
+def _neighbours(values: MetricValues, order: Sequence[str], *, level: float, seed: int) -> list[Neighbours]:
+    """Return the difference between each generator of `order` and the next."""
+    sorted_values = values.select(order)
+    n, slopes = len(order), sorted_values.slopes()
+    contrasts = np.eye(n)[:-1] - np.eye(n)[1:]
+    covariance = np.outer(slopes, slopes) * sorted_values.covariance
+    intervals = differences(sorted_values.goodness, covariance, contrasts, level=level, seed=seed)
+    return [
+        Neighbours(better, worse, values.metric, difference, low, high, separated=low > 0 or high < 0)
+        for better, worse, (difference, low, high) in zip(order, order[1:], intervals.tolist(), strict=False)
+    ]
+
+
+def _draw(runs: Sequence[MetricValues], picks: npt.NDArray[np.int64], *, seed: int, name: str) -> FloatArray:
+    """Return draws of the goodness of every generator from the picked runs, shape of `picks`."""
+    rng = stream(seed, "tau", name)
+    columns = np.arange(picks.shape[1])
+    values, own_variance = (np.array([getattr(run, key) for run in runs])[picks, columns] for key in ("values", "own"))
+    shared = np.mean([run.shared for run in runs], axis=0)
+    noise = rng.standard_normal(picks.shape) * np.sqrt(own_variance) + rng.standard_normal(picks.shape) @ _root(shared)
+    return runs[0].turned(values + noise)
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """Return the symmetric square root of a covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T, dtype=np.float64)

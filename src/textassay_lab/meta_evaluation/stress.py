@@ -1,0 +1,288 @@
+"""Stress test: every metric on real text with growing damage; which damage it misses, and which it takes for quality.
+
+Each draw splits the real text at random into the reference, the text to damage, training text and spare text for the
+control; the parts are disjoint. Values are stored by the content they were computed from, so an interrupted run
+resumes, and further metrics, damages or draws cost only what is new.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textassay.comparison.measure import EstimateStore, Progress
+from textassay.corpus.corpus import Corpus
+from textassay.display import Displayed
+from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
+from textassay.estimate import Better
+from textassay.inspection.finding import Finding
+from textassay.inspection.inspection import inspect, inspect_corpus
+from textassay.metric.base import Effort, Metric, check_level
+from textassay.metric.catalog import MetricLike, default_metrics, drawn_where_large, parse_metrics
+from textassay.settings import Comparing
+from textassay_lab.meta_evaluation.damage import DAMAGES, prepare_corpora
+from textassay_lab.meta_evaluation.damage_curve import DamageCurve, adjust_all, judge_curve, unknown_curve
+from textassay_lab.meta_evaluation.damaged_values import PARTS, Cell, Draw, Evaluator, Value, draw_texts, measure_draw
+
+STRENGTHS = (0.1, 0.2, 0.4, 0.8)
+N_SENTENCES = 2_000
+N_DRAWS = 5
+_CLEAN: Cell = ("", 0.0)
+
+_Values = Sequence[Mapping[Cell, Mapping[str, Value]]]  # of each draw
+
+
+@dataclass(frozen=True)
+class Stress(Displayed):
+    """The response of every metric to every damage."""
+
+    curves: tuple[DamageCurve, ...]  # In the order of `metrics`, then of `damages`
+    metrics: tuple[str, ...]
+    damages: tuple[str, ...]
+    strengths: tuple[float, ...]
+    # Sentences of each part, random draws of them, level of intervals and significance, and the seed
+    n_sentences: int
+    n_draws: int
+    level: float
+    seed: int
+    texts: Mapping[str, int]  # Name to number of sentences of each input text
+    left_out: Mapping[str, str] = field(default_factory=dict)  # Metrics and damages that were not measured, and why
+    findings: tuple[Finding, ...] = ()  # Trivial differences in the undamaged texts
+
+    def of(self, metric: str, damage: str) -> DamageCurve:
+        """Return one curve."""
+        return self.curves[self.metrics.index(metric) * len(self.damages) + self.damages.index(damage)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready dict."""
+        return {
+            "version": version("textassay"),
+            "texts": dict(self.texts),
+            "n_sentences": self.n_sentences,
+            "n_draws": self.n_draws,
+            "strengths": list(self.strengths),
+            "level": self.level,
+            "seed": self.seed,
+            "damages": {name: DAMAGES[name].summary for name in self.damages},
+            "metrics": list(self.metrics),
+            "left_out": dict(self.left_out),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "curves": [curve.to_dict() for curve in self.curves],
+        }
+
+
+def run_stress(
+    real: Corpus,
+    *,
+    train: Corpus | None = None,
+    other: Corpus | None = None,
+    metrics: Sequence[MetricLike] | None = None,
+    evaluators: Sequence[Evaluator] = (),
+    damages: Sequence[str] | None = None,
+    strengths: Sequence[float] = STRENGTHS,
+    n_sentences: int | None = None,
+    n_draws: int = N_DRAWS,
+    effort: Effort = "quick",
+    encoder: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Stress:
+    """Measure every metric on real text with growing damage."""
+    strengths = _check(strengths, damages, n_sentences=n_sentences, n_draws=n_draws, level=level, seed=seed)
+    settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
+    parse_metrics(metrics or ["dd"], **settings)  # raises before anything is computed
+    texts = {name: text for name, text in (("real", real), ("train", train), ("other", other)) if text is not None}
+    left_out: dict[str, str] = {}
+    parts, n = _parts(len(real), n_sentences, _needed(metrics, evaluators, damages, train), strict=damages is not None)
+    others = prepare_corpora(texts)
+    prepared_real = others.pop("real")
+    draws = [draw_texts(prepared_real, others, parts, n, number, seed=seed) for number in range(n_draws)]
+    damage_names = _possible(draws, damages, max(strengths), left_out)
+    names = default_metrics({"train"} & draws[0].texts.keys()) if metrics is None else metrics
+    of_draws = [parse_metrics(names, train=draw.texts.get("train"), **settings) if names else [] for draw in draws]
+    if metrics is None:
+        of_draws = [drawn_where_large(of_draw, n) for of_draw in of_draws]
+    directions = _directions(of_draws[0], evaluators)
+    cells = [_CLEAN, *((name, strength) for name in damage_names for strength in strengths)]
+    counter = _Counter(progress, len(cells) * n_draws)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # undefined values are in the curves
+        values = [
+            measure_draw(
+                draw,
+                cells,
+                of_draw,
+                evaluators,
+                store=EstimateStore(folder),
+                tell=partial(counter.tell, number=number),
+                done=counter.done,
+            )
+            for number, (draw, of_draw) in enumerate(zip(draws, of_draws, strict=True), start=1)
+        ]
+    _leave_out(values, directions, left_out, asked=metrics is not None)
+    curves = [
+        _curve(values, name, better, damage, strengths, level)
+        for name, better in directions.items()
+        for damage in damage_names
+    ]
+    return Stress(
+        curves=tuple(adjust_all(curves, level=level)),
+        metrics=tuple(directions),
+        damages=tuple(damage_names),
+        strengths=strengths,
+        n_sentences=n,
+        n_draws=n_draws,
+        level=level,
+        seed=seed,
+        texts={name: len(text) for name, text in texts.items()},
+        left_out=left_out,
+        findings=_findings(real, train, other),
+    )
+
+
+def _findings(real: Corpus, train: Corpus | None, other: Corpus | None) -> tuple[Finding, ...]:
+    """Return the findings of each text by itself, and of overlap between real and training text."""
+    others = {"(train)": train, "(other)": other}
+    own = [finding for name, text in others.items() if text is not None for finding in inspect_corpus(text, name=name)]
+    return (*inspect({}, real, train=train), *own)
+
+
+class _Counter:
+    """Reports progress."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def tell(self, cell: Cell, *, number: int) -> None:
+        """Say that this cell of a draw is being measured."""
+        if self._progress is not None:
+            what = f"{cell[0]} {cell[1]:g}" if cell[0] else "undamaged text"
+            self._progress(f"{what}, draw {number}", self._done, self._total)
+
+    def done(self) -> None:
+        """Count a cell."""
+        self._done += 1
+
+
+def _check(
+    strengths: Sequence[float],
+    damages: Sequence[str] | None,
+    *,
+    n_sentences: int | None,
+    n_draws: int,
+    level: float,
+    seed: int,
+) -> tuple[float, ...]:
+    """Return the strengths in order; raise where a setting is impossible."""
+    if not strengths or not all(0 < strength <= 1 for strength in strengths):
+        raise OptionError(f"strengths must be above 0 and at most 1, got {', '.join(f'{s:g}' for s in strengths)}")
+    check_range("draws", n_draws, 2)
+    check_range("seed", seed, 0)
+    check_level(level)
+    if n_sentences is not None:
+        check_range("sentences", n_sentences, 2)
+    if damages is not None and (not damages or len(set(damages)) < len(damages)):
+        raise OptionError(f"at least one damage is needed, each once, got {', '.join(damages) or 'none'}")
+    for name in damages or ():
+        if name not in DAMAGES:
+            raise unknown_name("damage", name, DAMAGES)
+    return tuple(sorted(set(strengths)))
+
+
+def _needed(
+    metrics: Sequence[MetricLike] | None,
+    evaluators: Sequence[Evaluator],
+    damages: Sequence[str] | None,
+    train: Corpus | None,
+) -> list[str]:
+    """Return the parts of the real text that are needed, the optional ones last."""
+    sources = {DAMAGES[name].source for name in (DAMAGES if damages is None else damages)}
+    needs_train = metrics is None or bool(evaluators)
+    if metrics:
+        needs_train = needs_train or any("train" in metric.declaration.needs for metric in parse_metrics(metrics))
+    is_needed = {"train": train is None and ("train" in sources or needs_train), "spare": "spare" in sources}
+    return [name for name in PARTS if is_needed.get(name, True)]
+
+
+def _parts(n_real: int, n: int | None, needed: Sequence[str], *, strict: bool) -> tuple[list[str], int]:
+    """Return the possible parts and the sentences of each; with `strict`, all needed parts or an exception."""
+    size = min(N_SENTENCES, n_real // len(needed)) if n is None else n
+    n_parts = min(len(needed), n_real // size) if size else 0
+    if size < 2 or n_parts < (len(needed) if strict else 2):
+        least = len(needed) if strict else 2
+        raise TooFewSentencesError(
+            f"the real text must have at least {least * max(2, size)} sentences, {least} parts of {max(2, size)}, "
+            f"got {n_real}"
+        )
+    return list(needed[:n_parts]), size
+
+
+def _possible(
+    draws: Sequence[Draw], requested: Sequence[str] | None, strongest: float, left_out: dict[str, str]
+) -> list[str]:
+    """Return the damages that every draw allows; raise if a requested one is not among them."""
+    possible = []
+    for name in DAMAGES if requested is None else requested:
+        source = DAMAGES[name].source
+        if source is not None and source not in draws[0].texts:
+            reason: str | None = (
+                f"there is no text '{source}'" if source == "other" else "the real text is too short for it"
+            )
+        else:
+            reason = next(filter(None, (draw.obstacle(name, strongest) for draw in draws)), None)
+        if reason is None:
+            possible.append(name)
+        elif requested is not None:
+            raise InputError(f"{name}: {reason}")
+        else:
+            left_out[name] = reason
+    return possible
+
+
+def _directions(metrics: Sequence[Metric], evaluators: Sequence[Evaluator]) -> dict[str, Better]:
+    """Return the direction of every metric and evaluator by name."""
+    entries = [*((m.name, m.better) for m in metrics), *((e.name, e.better) for e in evaluators)]
+    names = [name for name, _ in entries]
+    if not names:
+        raise OptionError("at least one metric or evaluator is needed, got none")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise OptionError(f"names of metrics and evaluators must be distinct, got '{twice[0]}' twice")
+    return dict(entries)
+
+
+def _leave_out(values: _Values, directions: dict[str, Better], left_out: dict[str, str], *, asked: bool) -> None:
+    """Remove metrics without a value on undamaged text; raise if they were requested."""
+    for name in list(directions):
+        reason = next(filter(None, (of_draw[_CLEAN][name].reason for of_draw in values)), None)
+        if reason is None:
+            continue
+        if asked:
+            raise InputError(f"{name} has no value on undamaged text: {reason}")
+        left_out[name] = reason
+        del directions[name]
+
+
+def _curve(
+    values: _Values, name: str, better: Better, damage: str, strengths: tuple[float, ...], level: float
+) -> DamageCurve:
+    """Return the curve of one metric under one damage."""
+    cells = [_CLEAN, *((damage, strength) for strength in strengths)]
+    rows = [[of_draw[cell][name] for cell in cells] for of_draw in values]
+    array = np.array([[math.nan if v.value is None else v.value for v in row] for row in rows])
+    reason = next((v.reason for row in rows for v in row if v.reason is not None), None)
+    if reason is not None:
+        return unknown_curve(DamageCurve(name, better, damage, strengths, array), reason)
+    own = [row[0].standard_error for row in rows]
+    errors = np.array([math.nan if error is None else error for error in own])
+    return judge_curve(name, better, damage, strengths, array, errors, level=level)

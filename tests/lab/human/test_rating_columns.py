@@ -1,0 +1,115 @@
+"""Ratings from any CSV file by the names of its columns: several criteria, numbered columns, and what is missing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from textassay import judge
+from textassay.corpus.csv_text import csv_text
+from textassay.errors import InputError, OptionError
+from textassay_lab.human.rating_columns import read_rating_columns
+
+TURK = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Input.system", "Answer.fluency", "Answer.sense")
+
+
+def write(path: Path, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Path:
+    path.write_text(csv_text(columns, rows))
+    return path
+
+
+def message_of(path: Path, *ratings: str, **columns: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read_rating_columns(path, ratings, **columns)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{path}")
+
+
+def test_batch_results_of_mechanical_turk_with_two_criteria(tmp_path: Path) -> None:
+    rows = [
+        ("h1", "ann", "Approved", "a b", "lstm", "4", "1"),
+        ("h1", "bob", "Submitted", "a b", "lstm", "2", ""),
+        ("h1", "cyd", "Rejected", "a b", "lstm", "9", "9"),
+        ("h2", "ann", "Approved", "a b", "lstm", "3", "2"),  # an equal text on another page is another item
+        ("h3", "ann", "Approved", "c d", "Real", "5", "5"),
+    ]
+    people = read_rating_columns(write(tmp_path / "batch.csv", TURK, rows), ["Answer.fluency", "Answer.sense"])
+    fluency, sense = people["Answer.fluency"], people["Answer.sense"]
+    assert fluency.value.tolist() == [4, 2, 3, 5]
+    assert sense.value.tolist() == [1, 2, 5]
+    assert [item.generator for item in fluency.items] == ["lstm", "lstm", None]
+    assert fluency.item.tolist() == [0, 0, 1, 2]
+    assert fluency.raters == ("ann", "bob")
+    assert fluency.notes == ("left out: rejected submissions (1)",)
+    assert sense.notes[-1] == "without an answer: ratings of Answer.sense (1)"
+
+
+def test_numbered_columns_are_texts_of_their_own(tmp_path: Path) -> None:
+    columns = ("worker", *(f"{what}_{number}" for what in ("text", "who", "is") for number in (1, 2, 10)))
+    path = write(tmp_path / "wide.csv", columns, [("w", "a", "b", "c", "m", "real", "m", "fake", "real", "real")])
+    people = read_rating_columns(path, ["is_*"], text="text_*", system="who_*")["is_*"]
+    assert [(item.text, item.generator) for item in people.items] == [("a", "m"), ("b", None), ("c", "m")]
+    assert (people.scale, people.value.tolist()) == ("real-or-fake", [0, 1, 1])
+    columns = tuple(name for name in columns if name != "who_10")
+    path = write(tmp_path / "gap.csv", columns, [("w", "a", "b", "c", "m", "real", "fake", "real", "real")])
+    assert message_of(path, "is_*", text="text_*", system="who_*").startswith(
+        " has no column 'who_10'; columns: worker,"
+    )
+
+
+def test_without_raters_each_rating_is_anothers(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "plain.csv", ("text", "system", "score"), [("a", "m", "1"), ("a", "m", "2"), ("b", "m", "3")]
+    )
+    people = read_rating_columns(path, ["score"])["score"]
+    assert (people.raters, people.rater.tolist(), people.item.tolist()) == (("#1", "#2"), [0, 1, 0], [0, 0, 1])
+    assert people.notes == (f"{path} names no rater: each rating of a text counts as another's",)
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", ("sentence", "score", "who"), [("a", "1", "x")])
+    listed = "columns: sentence, score, who"
+    assert message_of(path, "score") == f": no column holds the system: name it with --system-column; {listed}"
+    assert message_of(path, "rating", system="who") == f" has no column 'rating' (--rating-column); {listed}"
+    assert message_of(path, "score", system="who", text="a") == f" has no column 'a' (--text-column); {listed}"
+    with pytest.raises(OptionError, match=rf"^no column holds the ratings: .*; {listed}$"):
+        read_rating_columns(path, [])
+    path = write(tmp_path / "b.csv", ("text", "system", "rater", "score"), [("a", "m", "r", "1"), ("a", "m", "r", "2")])
+    assert message_of(path, "score") == f" line 3: r judged this text before, in {path} line 2; keep one"
+    path = write(tmp_path / "c.csv", ("text", "system", "score"), [("a", "m", "good")])
+    assert message_of(path, "score") == " line 2, score: a label must be real, fake or a number, got 'good'"
+    path = write(tmp_path / "d.csv", ("text", "system", "score"), [("a", "m", "")])
+    assert message_of(path, "score") == ": column 'score' holds no rating"
+
+
+def test_each_criterion_ranks_the_generators(tmp_path: Path) -> None:
+    systems = (("Ann", "a", 4, 3), ("Bob", "b", 3, 5), ("Cyd", "c", 1, 7), ("Dan", "real", 5, 8))
+    rows = [
+        (f"{word} {number} is here .", system, str(fluency + number % 2), str(sense - number % 3))
+        for word, system, fluency, sense in systems
+        for number in range(30)
+    ]
+    path = write(tmp_path / "ratings.csv", ("text", "system", "fluency", "sense"), rows)
+    judging = judge(
+        ratings=path, rating_columns=["fluency", "sense"], metrics=["length", "distinct-n"], n_resamples=100
+    )
+    golds = {gold.name: dict(zip(gold.generators, gold.values.tolist(), strict=True)) for gold in judging.golds}
+    assert list(golds) == ["fluency", "sense"]
+    assert golds["fluency"]["a"] > golds["fluency"]["b"] > golds["fluency"]["c"]
+    assert golds["sense"]["a"] < golds["sense"]["b"] < golds["sense"]["c"]
+
+
+def test_a_row_without_text_or_system_is_named(tmp_path: Path) -> None:
+    columns = ("text", "system", "rater", "score")
+    path = write(tmp_path / "a.csv", columns, [("a", "real", "r", "1"), (" ", "lstm", "r", "2")])
+    assert message_of(path, "score") == " line 3: the text is missing (text), but it has ratings"
+    rows = [("a", "Real", "r", "1"), ("b", "", "r", "2"), ("c", "lstm", "r", "2")]
+    path = write(tmp_path / "b.csv", columns, rows)
+    assert message_of(path, "score") == (
+        " line 3: the system is missing (system); real texts are called 'Real' in other rows"
+    )
+    path = write(tmp_path / "d.csv", columns, [("a", "human", "r", "1"), *rows[1:]])
+    assert "real texts are called 'human' in other rows" in message_of(path, "score")
+    path = write(tmp_path / "c.csv", columns, [*rows[1:], ("", "lstm", "r", "")])  # a page with fewer texts
+    people = read_rating_columns(path, ["score"])["score"]
+    assert [item.generator for item in people.items] == [None, "lstm"]
