@@ -3,9 +3,9 @@
 Usage: python benchmarks/discriminative_evaluators.py JUDGEMENTS [--evaluators NAME,...] [--seeds 0,1,2]
        [--search TRIALS] [--balance equal|weights] [--no-individual]
 
-JUDGEMENTS is any file that `textassay_lab.human.files.read_judgements` reads, with texts and at least two generators. Every
-text is judged by evaluators that saw neither it nor an equal text. Prints, for each evaluator, means over seeds (and
-the range of the first tau): accuracy of the meta-evaluator on real, generated and all texts; Kendall's tau-b over
+JUDGEMENTS is any file that `textassay_lab.human.files.read_judgements` reads, with texts and at least two generators.
+Every text is judged by evaluators that saw neither it nor an equal text. Prints, for each evaluator, means over seeds
+(and the range of the first tau): accuracy of the meta-evaluator on real, generated and all texts; Kendall's tau-b over
 generators between 1 - accuracy and 1 - the share of judgements "fake" (meta, then individual), and between meta and
 individual; processor seconds of a whole meta-evaluation, of all folds and trials; then accuracies in the layout of
 table 4, of the first seed. Accuracies of individual evaluators are printed as they come.

@@ -25,7 +25,7 @@ from textassay.report.digest import Digest
 from textassay.report.drawing import draw_file
 from textassay.report.words import slug
 from textassay.seeding import stream
-from textassay_lab.generator.simple import Copier, WordShuffler
+from textassay.source.simple import Copier, WordShuffler
 
 SEED = 0
 COLD = 0.6

@@ -12,4 +12,4 @@ def __getattr__(name: str) -> str:
     raise AttributeError(name)
 
 
-make_face(__name__)
+make_face(__name__, group="textassay.names")

@@ -1,7 +1,6 @@
 __all__: list[str]
 __version__: str
 from textassay import discriminators as discriminators
-from textassay import generators as generators
 from textassay.comparison.comparison import Comparison as Comparison
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explanation import Explanation as Explanation
@@ -61,21 +60,4 @@ from textassay.report.runs import runs_table as runs_table
 from textassay.report.show import document as document
 from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.resampling.e_value import EProcess as EProcess
-from textassay_lab.generator.catalog import ParameterCounts as ParameterCounts
-from textassay_lab.judges.meta_evaluator import accuracy_table as accuracy_table
-from textassay_lab.meta_evaluation.damaged_values import Evaluator as Evaluator
-from textassay_lab.monitoring.loop import loop_monitors as loop_monitors
-from textassay_lab.monitoring.monitor import TextMonitor as TextMonitor
-from textassay_lab.monitoring.reading import MonitorReading as MonitorReading
-from textassay_lab.monitoring.transformers import TransformersCallback as TransformersCallback
-from textassay_lab.monitoring.transformers import sampler_of_tokenizer as sampler_of_tokenizer
-from textassay_lab.one_call import approximate as approximate
-from textassay_lab.one_call import bench as bench
-from textassay_lab.one_call import discrepancy as discrepancy
-from textassay_lab.one_call import exact_discrepancy as exact_discrepancy
-from textassay_lab.one_call import exposure_bias as exposure_bias
-from textassay_lab.one_call import judge as judge
-from textassay_lab.one_call import meta_evaluate as meta_evaluate
-from textassay_lab.one_call import parameter_counts as parameter_counts
-from textassay_lab.one_call import stress as stress
-from textassay_lab.one_call import translation_exposure_bias as translation_exposure_bias
+from textassay_lab import *  # noqa: F403  # for type checkers; the face finds them by entry points

@@ -27,26 +27,19 @@ from textassay.discriminator.catalog import DISCRIMINATORS, make_family
 from textassay.discriminator.saved import load_fitted, save_fitted
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.extensions import extensions
 from textassay.seeding import stream
 
 __all__ = [
     "BoostedTrees",
-    "Cnn",
-    "CnnLstm",
-    "CnnPaper",
-    "CnnPaper120",
     "Family",
     "Logistic",
-    "Lstm",
     "NaiveBayes",
-    "NgramNetwork",
     "RandomForest",
     "Stack",
     "StackQuick",
     "Svm",
     "TextClassifier",
-    "Transformer",
-    "TransformerPretrained",
     "Xgboost",
     "from_pretrained",
 ]
@@ -266,36 +259,12 @@ class BoostedTrees(TextClassifier, kind="boosted-trees"):
     """Boosted trees over n-gram likelihood ratios, out of fold."""
 
 
-class Cnn(TextClassifier, kind="cnn"):
-    """A convolutional network, fast to train."""
-
-
-class CnnLstm(TextClassifier, kind="cnn-lstm"):
-    """An LSTM over windows of words."""
-
-
-class CnnPaper(TextClassifier, kind="cnn-paper"):
-    """The convolutional network of the paper of dd, trained as there."""
-
-
-class CnnPaper120(TextClassifier, kind="cnn-paper-120"):
-    """The same, trained for 120 epochs as in the code of that paper, without an early stop."""
-
-
 class Logistic(TextClassifier, kind="logistic"):
     """Logistic regression over n-grams."""
 
 
-class Lstm(TextClassifier, kind="lstm"):
-    """A recurrent network."""
-
-
 class NaiveBayes(TextClassifier, kind="naive-bayes"):
     """Multinomial naive Bayes over n-grams."""
-
-
-class NgramNetwork(TextClassifier, kind="ngram-network"):
-    """A network that reads how often each side has the n-grams of a text."""
 
 
 class RandomForest(TextClassifier, kind="random-forest"):
@@ -312,14 +281,6 @@ class StackQuick(TextClassifier, kind="stack-quick"):
 
 class Svm(TextClassifier, kind="svm"):
     """A linear support vector machine over n-grams."""
-
-
-class Transformer(TextClassifier, kind="transformer"):
-    """A transformer that learns from scratch."""
-
-
-class TransformerPretrained(TextClassifier, kind="transformer-pretrained"):
-    """A transformer that learns to predict words first."""
 
 
 class Xgboost(TextClassifier, kind="xgboost"):
@@ -348,7 +309,20 @@ _set_parameters(Family, {"effort": "default"})
 def from_pretrained(folder: str | os.PathLike[str]) -> TextClassifier:
     """Return the classifier that a folder holds, of whatever class."""
     name = load_fitted(Path(folder))["class"]
-    if name not in __all__:
+    if name not in __dir__():
         raise InputError(f"{folder} holds a {name}, which is no discriminator of textassay")
-    cls: type[TextClassifier] = globals()[name]
+    cls: type[TextClassifier] = globals().get(name) or __getattr__(name)
     return cls.from_pretrained(folder)
+
+
+def __getattr__(name: str) -> type[TextClassifier]:
+    """Return one of the neural classifiers, which the laboratory registers."""
+    for module in () if name.startswith("_") else extensions("textassay.classifiers"):
+        if name in module.__all__:
+            cls: type[TextClassifier] = getattr(module, name)
+            return cls
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for module in extensions("textassay.classifiers") for name in module.__all__)})

@@ -147,3 +147,19 @@ def _type_name(kind: Any) -> str:
 def _not_none(settings: object, names: Iterable[str]) -> list[tuple[str, float]]:
     values = [(name, getattr(settings, name)) for name in names]
     return [(name, value) for name, value in values if value is not None]
+
+
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "storage size calculation overflowed",
+    "can't allocate memory",
+    "not enough memory",
+    "alloc_failed",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether `error` is an out-of-memory error of NumPy or of PyTorch on a CPU or GPU."""
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in _OUT_OF_MEMORY)

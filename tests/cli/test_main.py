@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from textassay.cli import main as main_module
-from textassay.cli.groups import MODELS, STUDY
-from textassay.cli.main import COMMANDS, HUMAN
+from textassay.cli.main import all_commands
 from textassay.cli.messages import tell
 from textassay.errors import OptionError
+from textassay_lab.cli.commands import HUMAN, MODELS, STUDY
 
 COMMAND = [sys.executable, "-m", "textassay"]
 
@@ -270,9 +270,9 @@ def test_help_and_mistakes_do_not_wait_for_libraries(status: int, arguments: tup
 
 
 def test_help_of_every_command_loads_what_shows_it_and_no_more() -> None:
-    names = [name for commands in COMMANDS.values() for name in commands]
-    inner = {"human": HUMAN, "study": STUDY.commands, "train": MODELS}
-    asked = [(), *((name,) for name in [*names, "human"]), *((group, name) for group in inner for name in inner[group])]
+    names = [name for commands in all_commands().values() for name in commands]
+    inner = {"human": HUMAN.commands, "study": STUDY.commands, "train": MODELS}
+    asked = [(), *((name,) for name in names), *((group, name) for group in inner for name in inner[group])]
     code = (
         "import contextlib, io, sys; from textassay.cli.main import main\n"
         f"for words in {asked!r}:\n"

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from textassay.cli.groups import MODELS
 from textassay_lab.adversarial.recipes import (
     CotRecipe,
     GumbelGanRecipe,
@@ -18,6 +17,7 @@ from textassay_lab.adversarial.recipes import (
     SeqGanRecipe,
     WganRecipe,
 )
+from textassay_lab.cli.commands import MODELS
 from textassay_lab.cli.train_models import command
 from textassay_lab.generator.catalog import KINDS, kind_of
 from textassay_lab.training.recipe import DecayRecipe, Recipe

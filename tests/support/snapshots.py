@@ -363,7 +363,7 @@ def write_signatures(target: Path) -> None:
     """Write the signatures of all public names and of their public methods."""
     lines = []
     things = {name: getattr(textassay, name) for name in textassay.__all__}
-    for face in (textassay_lab.generators, textassay.discriminators):
+    for face in (textassay.generators, textassay.discriminators):
         things |= {f"{face.__name__.split('.')[1]}.{name}": getattr(face, name) for name in face.__all__}
     for name, thing in sorted(things.items()):
         members = {f"{name}.{key}": value for key, value in vars(thing).items()} if inspect.isclass(thing) else {}

@@ -75,7 +75,7 @@ def demo_texts(sentences: Sequence[str], *, seed: int, n: int | None = None) -> 
     from textassay.corpus.corpus import corpora_from_texts
     from textassay.ngram.model import NgramModel
     from textassay.seeding import stream
-    from textassay_lab.generator.simple import Copier, WordShuffler
+    from textassay.source.simple import Copier, WordShuffler
 
     order = stream(seed, "demo", "halves").permutation(len(sentences))
     n_train = len(sentences) // 2

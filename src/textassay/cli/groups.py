@@ -1,4 +1,4 @@
-"""Groups of sub-commands that are made when they are asked for: ``train MODEL`` and ``study NAME``.
+"""Groups of sub-commands that are made when they are asked for, such as ``train MODEL``.
 
 The options of such a command come from classes that take time to import; the list of names does not wait for them.
 """
@@ -14,34 +14,14 @@ from typer.core import TyperCommand, TyperGroup
 from textassay.cli.adapter import Command, add_command, answer_help
 from textassay.errors import unknown_name
 
-MODELS: Mapping[str, str] = {
-    "lstm": "LSTM language model.",
-    "scheduled-sampling": "LSTM that is also shown its own words in training.",
-    "gpt2": "GPT-2 language model, trained from scratch.",
-    "transformer-xl": "Transformer-XL language model, with a memory of the sentences before.",
-    "ngram": "n-gram language model with Kneser-Ney smoothing.",
-    "position-unigram": "Words drawn independently, by their frequency at each position.",
-    "c2s": "LSTM that starts from a context (C2S).",
-    "gc2s": "LSTM that reads its context at every step, through a gate (gC2S).",
-    "att2seq": "LSTM that attends to its context (Att2Seq).",
-    "translation": "Transformer that translates, trained on pairs of sentences.",
-    "seqgan": "SeqGAN: policy gradient against a CNN discriminator, after maximum likelihood.",
-    "rankgan": "RankGAN: SeqGAN with a ranker instead of a discriminator.",
-    "gumbelgan": "GAN whose gradients reach an LSTM through Gumbel-softmax, after maximum likelihood.",
-    "leakgan": "LeakGAN: manager and worker that see the discriminator's features.",
-    "cot": "CoT: cooperative training of a generator and a mediator.",
-    "scratchgan": "ScratchGAN: trained against a discriminator from the first step.",
-    "wgan": "Recurrent Wasserstein GAN, without a likelihood.",
-}
 
-STUDIES: Mapping[str, str] = {
-    "dd-real": "Generators trained on 20 to 100 % of a text: does a metric put them in that order?",
-    "dd-synthetic": "The same on text that a GPT-2 wrote: does a metric follow the exact discrepancy?",
-    "judges": "Texts that people judged: which evaluators agree with them?",
-    "exposure-bias": "Language and translation models: are they worse after their own words than after real ones?",
-    "gan-as-lm": "Character GANs and language models: how many bits per character, with a softmax and without?",
-    "generators": "Every generator of the paper trained on one text: how do evaluators rank them, and are they right?",
-}
+@dataclass(frozen=True)
+class Places:
+    """Commands by name, and where they are: ``package.module:Class``."""
+
+    name: str
+    help: str
+    commands: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -53,16 +33,6 @@ class Group:
     what: str
     commands: Mapping[str, str]
     module: str
-
-
-TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train_models")
-STUDY = Group(
-    "study",
-    "Repeat the experiments of a paper on your text, and set its numbers beside yours.",
-    "study",
-    {**STUDIES, "list": "List the studies and scales."},
-    "textassay_lab.cli.study",
-)
 
 
 class _Commands(Mapping[str, Any]):

@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from pkgutil import resolve_name
@@ -23,50 +24,28 @@ from typing import Annotated, Any
 import typer
 
 from textassay.cli.adapter import add_command, add_sub_commands
-from textassay.cli.groups import Group, add_group
+from textassay.cli.groups import Group, Places, add_group
 from textassay.cli.messages import heeding_termination, ignore_signals, show_warning, tell
 from textassay.corpus.limits import input_limits
+from textassay.extensions import extensions
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Compare": {
-        "compare": "compare:Compare",
-        "inspect": "inspect:Inspect",
-        "explain": "explain:Explain",
-        "plan": "plan:Plan",
-        "report": "report:Report",
-        "demo": "demo:Demo",
+        "compare": "textassay.cli.compare:Compare",
+        "inspect": "textassay.cli.inspect:Inspect",
+        "explain": "textassay.cli.explain:Explain",
+        "plan": "textassay.cli.plan:Plan",
+        "report": "textassay.cli.report:Report",
+        "demo": "textassay.cli.demo:Demo",
     },
-    "Which metric to trust": {
-        "judge": "judge:Judge",
-        "stress": "stress:Stress",
-        "bench": "bench:Bench",
-    },
-    "Models": {
-        "train": "groups:TRAIN",
-        "sample": "sample:Sample",
-        "translate": "translate:Translate",
-        "contexts": "contexts:Contexts",
-        "likelihood": "likelihood:Likelihood",
-        "discrepancy": "discrepancy:Discrepancy",
-        "exposure": "exposure:Exposure",
-        "approximate": "approximate:Approximate",
-    },
-    "Studies": {"study": "groups:STUDY"},
 }
-"""Under the headings of help: names of commands, and where in `textassay.cli` they are."""
+"""Under the headings of help: names of commands, and where they are; packages beside this one register more."""
 
-HUMAN: Mapping[str, str] = {
-    "build": "human_study:Build",
-    "next-word": "human_next_word:NextWord",
-    "exposure": "human_next_word:Exposure",
-    "export": "human_study:Export",
-    "import": "human_study:Import",
-    "power": "human_power:Power",
-    "judge": "human_study:JudgeInTerminal",
-    "serve": "human_serve:Serve",
-    "invite": "human_invite:Invite",
-    "analyse": "human_analyse:Analyse",
-}
+
+@cache
+def all_commands() -> Mapping[str, Mapping[str, str]]:
+    """Return all commands, as `COMMANDS` has them, those of packages beside this one after ours."""
+    return {panel: names for part in (COMMANDS, *extensions("textassay.commands")) for panel, names in part.items()}
 
 
 def make_app(only: str | None = None, *, listed: bool = False, completion: bool = False) -> typer.Typer:
@@ -83,35 +62,33 @@ def make_app(only: str | None = None, *, listed: bool = False, completion: bool 
         pretty_exceptions_enable=False,
     )
     app.callback(invoke_without_command=True)(_root)
-    for panel, commands in COMMANDS.items():
+    for panel, commands in all_commands().items():
         for name, place in commands.items():
             if listed:
                 app.command(name=name, help=_summary(place), rich_help_panel=panel)(_version)
             elif only in (None, name):
                 _add(app, name, place, rich_help_panel=panel)
-    if only in (None, "human"):
-        summary = "Let people judge texts: build a study, run it, bring results in, analyse them."
-        human = add_sub_commands(app, "human", summary, panel="Studies")
-        for name, place in () if listed else HUMAN.items():
-            _add(human, name, place)
     app.command(name="version", rich_help_panel="Other")(_version)
     return app
 
 
 def _summary(place: str) -> str:
-    """Return the help of a command, from the text of its file."""
+    """Return the help of a command, from the text of its file; of a group, from the group."""
     module, name = place.split(":")
-    if module == "groups":
-        return str(resolve_name(f"textassay.cli.{place}").help)
-    text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    spec = find_spec(module)
+    text = "" if spec is None or spec.origin is None else Path(spec.origin).read_text(encoding="utf-8")
     match = re.search(rf'^class {name}\b[^\n]*\n    """(.+?)"""', text, re.MULTILINE | re.DOTALL)
-    return "" if match is None else match[1]
+    return str(resolve_name(place).help) if match is None else match[1]
 
 
 def _add(app: typer.Typer, name: str, place: str, **settings: Any) -> None:
-    command = resolve_name(f"textassay.cli.{place}")
+    command = resolve_name(place)
     if isinstance(command, Group):
         add_group(app, command, **settings)
+    elif isinstance(command, Places):
+        commands = add_sub_commands(app, command.name, command.help, panel=settings["rich_help_panel"])
+        for sub_command, sub_place in command.commands.items():
+            _add(commands, sub_command, sub_place)
     else:
         add_command(app, command, name, **settings)
 
@@ -176,7 +153,7 @@ def _command(only: str | None = None, *, listed: bool = False, completion: bool 
 
 
 def _run(arguments: list[str]) -> int:
-    names = {"human", "version", *(name for commands in COMMANDS.values() for name in commands)}
+    names = {"version", *(name for commands in all_commands().values() for name in commands)}
     of_root = list(takewhile(lambda word: word.startswith("-"), arguments))
     name = "".join(arguments[len(of_root) : len(of_root) + 1])
     if name in names and "--help" not in of_root:

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from textassay.errors import NotPutError, OutputError, TextassayError, unknown_name
+from textassay.errors import NotPutError, OutputError, TextassayError, is_out_of_memory, unknown_name
 from textassay.storage import with_addresses
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
@@ -63,8 +63,6 @@ def tell(error: BaseException) -> int:
     if isinstance(error, typer.TyperException):
         print_line(f"error: {_usage_message(error)}")
         return 2
-    from textassay_lab.training.memory import is_out_of_memory  # here, since it is not needed where all goes well
-
     if is_out_of_memory(error):
         reason = f" ({str(error).splitlines()[0]})" if str(error) else ""
         print_line(f"error: out of memory{reason}; fewer sentences or workers need less")

@@ -1,15 +1,10 @@
 """Progress on standard error: a bar on a terminal, now and then a line elsewhere, nothing when asked to be quiet."""
 
-import math
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from textassay_lab.training.history import Step
 
 _SECONDS_BETWEEN_LINES = 10.0
 _SECONDS_OF_SILENCE = 60.0
@@ -45,15 +40,8 @@ def show_progress(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | 
         yield advance
 
 
-def tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
-    """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
-    speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
-    left = f", {_duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
-    label = f"epoch {step.epoch} of {n_epochs}: loss {step.loss:.3f}{speed}{left}"
-    tell(label, (step.epoch - 1) * step.n_steps + step.step, n_epochs * step.n_steps)
-
-
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time as people say it, such as 2 h 5 min."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
@@ -73,7 +61,7 @@ class _Pace:
         if done == self._first or " left" in label:
             return ""
         seconds = (now - self._began) / (done - self._first) * (total - done)
-        return f", about {_duration(seconds)} left" if seconds > _SECONDS_WORTH_TELLING else ""
+        return f", about {duration(seconds)} left" if seconds > _SECONDS_WORTH_TELLING else ""
 
 
 class _Lines:

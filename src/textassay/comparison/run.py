@@ -111,7 +111,7 @@ def compare(
     generated
         Generator name to its sentences: a list of str, a column (pandas, polars, Arrow, `datasets`), a table with one
         column of text, the path of a file, what `read_texts` returned, or a `Corpus`. Or a generator that draws them:
-        an object with ``sample(n, seed=)``, such as those of `textassay_lab.generators`, the folder of a model,
+        an object with ``sample(n, seed=)``, such as those of `textassay.generators`, the folder of a model,
         ``pretrained:NAME`` or ``command:SHELL COMMAND``.
     real
         Real sentences, in the same forms.

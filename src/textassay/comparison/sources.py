@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from textassay.errors import OptionError
+from textassay.extensions import extension
 
 
 class Source(Protocol):
@@ -53,9 +54,8 @@ def open_source(value: Any) -> Source:
     """Return the generator that `value` is or names."""
     if not names_model(value):
         return cast(Source, value)
-    from textassay_lab.generators import from_pretrained
-
-    return from_pretrained(os.fspath(value))
+    open_model = extension("textassay.models", for_what="a model as a generator")
+    return cast(Source, open_model(os.fspath(value)))
 
 
 def check_beside(sources: Collection[str], beside: Mapping[str, Collection[str] | None]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from typing import Any
 
 from textassay.corpus.structure import TextUnit
@@ -18,24 +19,15 @@ from textassay.discriminator.svm import SvmDiscriminator
 from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 from textassay.execution.threads import device_name
-from textassay_lab.judges.cnn import FIXED, PAPER, CnnDiscriminator
-from textassay_lab.judges.ngram_network import NgramNetworkDiscriminator
-from textassay_lab.judges.recurrent import RecurrentDiscriminator
-from textassay_lab.judges.transformer import PRETRAINING, TransformerDiscriminator
+from textassay.extensions import extensions
 
 AUTO = "auto"  # the family of the effort
 
-DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
+_OWN: Mapping[str, Callable[[], Discriminator]] = {
     "boosted-trees": BoostedTreesDiscriminator,
-    "cnn": CnnDiscriminator,
-    "cnn-lstm": partial(RecurrentDiscriminator, convolution=True),
-    "cnn-paper": partial(CnnDiscriminator, PAPER),
-    "cnn-paper-120": partial(CnnDiscriminator, FIXED),
     "logistic": LogisticDiscriminator,
     "logistic-pairs": PairsLogistic,
-    "lstm": RecurrentDiscriminator,
     "naive-bayes": NaiveBayesDiscriminator,
-    "ngram-network": NgramNetworkDiscriminator,
     "random-forest": RandomForestDiscriminator,
     "stack": StackDiscriminator,
     "stack-quick": partial(
@@ -43,10 +35,12 @@ DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = {
     ),
     "stack-documents": partial(StackDiscriminator, "stack-documents", max_order=3, skips=False, margin_order=2),
     "svm": SvmDiscriminator,
-    "transformer": TransformerDiscriminator,
-    "transformer-pretrained": partial(TransformerDiscriminator, pretraining=PRETRAINING),
     "xgboost": XgboostDiscriminator,
 }
+# With the neural ones, which the laboratory registers.
+DISCRIMINATORS: Mapping[str, Callable[[], Discriminator]] = dict(
+    sorted(chain(_OWN.items(), *(found.items() for found in extensions("textassay.discriminators"))))
+)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from typing import Any, Self
 
 from textassay.errors import MissingLibraryError, OptionError
 from textassay.estimate import Estimate
-from textassay.integration.library_metric import TEXT_OPTIONS, as_metric
+from textassay.integration.library_metric import TEXT_OPTIONS, as_metric, with_base
 from textassay.metric.base import Metric, MetricFunction, measure
-from textassay_lab.monitoring.modules import with_base
 
 
 class EvaluateMetric:

@@ -12,3 +12,10 @@ def as_metric(metric: str | Metric | MetricFunction) -> Metric:
     if isinstance(metric, str):
         return parse_metric(metric)
     return metric if isinstance(metric, Metric) else metric.declaration.with_settings()
+
+
+def with_base(adapter: type, base: type) -> type:
+    """Return `adapter`, also derived from `base`, a class of another package that is loaded only when needed."""
+    if issubclass(adapter, base):
+        return adapter
+    return type(adapter.__name__, (adapter, base), {"__module__": adapter.__module__, "__doc__": adapter.__doc__})

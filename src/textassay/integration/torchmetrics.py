@@ -10,9 +10,8 @@ from textassay.corpus.corpus import Texts
 from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, MissingLibraryError
 from textassay.estimate import Estimate
-from textassay.integration.library_metric import TEXT_OPTIONS, as_metric
+from textassay.integration.library_metric import TEXT_OPTIONS, as_metric, with_base
 from textassay.metric.base import Metric, MetricFunction, measure
-from textassay_lab.monitoring.modules import with_base
 
 _SIDES = ("generated", "real")
 

@@ -19,6 +19,7 @@ from textassay.execution.threads import parallel_map
 from textassay.ngram.backoff import BackoffModel, Tempered
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
 from textassay.ngram.language_model import (
+    MAX_TOKENS,
     check_counted,
     check_sample,
     check_train,
@@ -32,7 +33,6 @@ from textassay.ngram.language_model import (
 )
 from textassay.ngram.sentence_ends import with_ends
 from textassay.seeding import stream, uniforms
-from textassay_lab.generator.settings import MAX_TOKENS
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -142,7 +142,7 @@ class NgramModel:
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Refit to saved tokens; see `textassay_lab.generator.saved`."""
+        """Refit to saved tokens."""
         check_counted(arrays, len(vocabulary), values=True)
         fingerprint = record.get("train", {}).get("fingerprint")
         check_type("the fingerprint of the training text", fingerprint, str)

@@ -1,1 +1,1 @@
-"""Where texts are drawn from: endpoints and commands."""
+"""Where texts are drawn from: endpoints, commands, and two generators with a known fault."""

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.declarations import Clustered, Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
-from textassay.cli.groups import STUDIES
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
+from textassay_lab.cli.commands import STUDIES
 
 if TYPE_CHECKING:
     from textassay_lab.papers.staged_study import StagedStudy

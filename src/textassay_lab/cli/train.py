@@ -502,9 +502,10 @@ class TrainNetwork(Monitors, TrainCatalogued):
         """Return the model, fitted in the folder, and what `Training` holds of it."""
         from typing import cast
 
-        from textassay.cli.progress import show_progress, tell_step
+        from textassay.cli.progress import show_progress
         from textassay.corpus.documents import parse_json, read_document
         from textassay_lab.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun, monitored
+        from textassay_lab.cli.training_progress import tell_step
         from textassay_lab.generator.batch_size import fit_in_memory, fitting_batch_size
         from textassay_lab.monitoring.loop import loop_monitors
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import textassay_lab.adversarial as systems
 from textassay.cli.adapter import Between, Command, option
-from textassay.cli.groups import MODELS
 from textassay.errors import InputError, OptionError
 from textassay_lab.adversarial.recipes import (
     CotRecipe,
@@ -21,6 +20,7 @@ from textassay_lab.adversarial.recipes import (
     SeqGanRecipe,
     WganRecipe,
 )
+from textassay_lab.cli.commands import MODELS
 from textassay_lab.cli.model_settings import Help, Settings, with_settings
 from textassay_lab.cli.train import Monitors, TrainingTexts, TrainWindows
 from textassay_lab.cli.train_models import BATCH, LSTM, MODEL, RECIPE, TRAINING
@@ -241,8 +241,8 @@ class TrainSeqGan(TrainWithOracle):
 
     def before_rounds(self, model: Any, texts: TrainingTexts, tell: Tell | None) -> None:
         """Fit the generator by maximum likelihood, and keep it."""
-        from textassay.cli.progress import tell_step
         from textassay_lab.cli.trained_folder import CHECKPOINT
+        from textassay_lab.cli.training_progress import tell_step
         from textassay_lab.generator.saved import save_model
 
         if texts.longest > _LONG:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from textassay.cli.adapter import Command
-from textassay.cli.groups import MODELS
+from textassay_lab.cli.commands import MODELS
 from textassay_lab.cli.model_settings import Help, Settings, with_settings
 from textassay_lab.cli.train import TrainConditional, TrainCounted, TrainWindowNetwork
 from textassay_lab.generator.settings import CONDITIONAL, presets_of, settings_of

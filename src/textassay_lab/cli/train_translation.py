@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from textassay.addresses import place_of
 from textassay.cli.adapter import Between, Command, option
-from textassay.cli.groups import MODELS
 from textassay.cli.options import STANDARD_INPUT, check_writable
 from textassay.corpus.download import is_url
 from textassay.corpus.source import check_exists
 from textassay.errors import InputError, OptionError
+from textassay_lab.cli.commands import MODELS
 from textassay_lab.cli.model_settings import Settings, with_settings
 from textassay_lab.cli.train import Fitted, Train, network_outcome
 from textassay_lab.generator.settings import presets_of, settings_of
@@ -132,8 +132,9 @@ class TrainTranslation(Train):
 
     def fit(self, texts: _Texts, record: Mapping[str, Any]) -> Fitted:
         """Return the model, fitted in the folder, and what `Training` holds of it."""
-        from textassay.cli.progress import show_progress, tell_step
+        from textassay.cli.progress import show_progress
         from textassay_lab.cli.trained_folder import CHECKPOINT, SETTINGS, begun
+        from textassay_lab.cli.training_progress import tell_step
         from textassay_lab.training.processes import is_main
 
         model, out = self._new_model(), self.out

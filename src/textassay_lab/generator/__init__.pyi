@@ -1,3 +1,4 @@
+from textassay.ngram.language_model import MAX_TOKENS as MAX_TOKENS
 from textassay.ngram.language_model import Generator as Generator
 from textassay.ngram.language_model import LanguageModel as LanguageModel
 from textassay.ngram.language_model import check_sample as check_sample
@@ -29,6 +30,8 @@ from textassay.source.endpoint import endpoint_model as endpoint_model
 from textassay.source.external import CommandLines as CommandLines
 from textassay.source.external import ExternalCommand as ExternalCommand
 from textassay.source.external import ExternalFile as ExternalFile
+from textassay.source.simple import Copier as Copier
+from textassay.source.simple import WordShuffler as WordShuffler
 from textassay_lab.generator.as_drawn import AsDrawn as AsDrawn
 from textassay_lab.generator.as_drawn import cut_length as cut_length
 from textassay_lab.generator.att2seq import Att2SeqModel as Att2SeqModel
@@ -111,14 +114,11 @@ from textassay_lab.generator.scoring import log_probs_of as log_probs_of
 from textassay_lab.generator.scoring import token_scores as token_scores
 from textassay_lab.generator.settings import CONDITIONAL as CONDITIONAL
 from textassay_lab.generator.settings import MAX_LAYERS as MAX_LAYERS
-from textassay_lab.generator.settings import MAX_TOKENS as MAX_TOKENS
 from textassay_lab.generator.settings import MAX_WINDOW as MAX_WINDOW
 from textassay_lab.generator.settings import SMALL as SMALL
 from textassay_lab.generator.settings import Feeds as Feeds
 from textassay_lab.generator.settings import presets_of as presets_of
 from textassay_lab.generator.settings import settings_of as settings_of
-from textassay_lab.generator.simple import Copier as Copier
-from textassay_lab.generator.simple import WordShuffler as WordShuffler
 from textassay_lab.generator.text_likelihood import Quantity as Quantity
 from textassay_lab.generator.text_likelihood import TextLikelihood as TextLikelihood
 from textassay_lab.generator.text_likelihood import text_likelihood as text_likelihood

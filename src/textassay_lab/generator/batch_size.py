@@ -6,9 +6,10 @@ from typing import Any
 import torch
 
 from textassay.corpus.corpus import Corpus
+from textassay.errors import is_out_of_memory
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.training.backend import threads, training_device
-from textassay_lab.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay_lab.training.memory import largest_batch, step_fits, with_memory_explained
 from textassay_lab.training.processes import Processes, launched
 
 

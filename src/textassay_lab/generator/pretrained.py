@@ -31,7 +31,7 @@ from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabu
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.embedding.model_files import content_hash, hub_folder
-from textassay.errors import InputError, MissingExtraError, OptionError
+from textassay.errors import InputError, MissingExtraError, OptionError, is_out_of_memory
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
 from textassay.seeding import stream
@@ -39,7 +39,6 @@ from textassay_lab.generator.lessons import padded
 from textassay_lab.generator.sampling import Beginnings, Choice, draw_sentences
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.training.backend import require_neural, single_threaded, training_device
-from textassay_lab.training.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from torch import Tensor

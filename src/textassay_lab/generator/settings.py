@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from textassay.errors import OptionError, check_least, check_positive, check_range, check_share, unknown_name
+from textassay.ngram.language_model import MAX_TOKENS
 from textassay_lab.training.recipe import DecayRecipe, Recipe
 
 Attributes = Mapping[str, Sequence[str]]
 Presets = Mapping[str, Mapping[str, Any]]
 Feeds = Literal["argmax", "distribution"]
 
-MAX_TOKENS = 1_000_000  # the longest text that may be drawn
 MAX_WINDOW = 100_000  # the longest fixed length of all samples
 MAX_LAYERS = 1000  # a limit for files: names and shapes of weights are listed by layer before anything is checked
 _MAX_MEMORY = 1000  # goals of LeakGAN, each kept for every sentence that is drawn

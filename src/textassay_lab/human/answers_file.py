@@ -1,7 +1,7 @@
 """Raw answers of the terminal and of the HTML form: a CSV file with ``item,rater,label``, ``comment``, ``study``.
 
-Unlike `textassay_lab.human.ratings_file`, it includes attention checks and does not say who wrote the texts, so it must be
-read together with its study (column ``study``: the fingerprint).
+Unlike `textassay_lab.human.ratings_file`, it includes attention checks and does not say who wrote the texts, so it must
+be read together with its study (column ``study``: the fingerprint).
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Read Mechanical Turk's batch results: one row per submission, with the texts of its page and the answers.
 
 There are two kinds. Published results say who wrote each text (``Input.review_K_student_model``) and need no study.
-Those of our own template (`textassay_lab.human.turk_template`) do not, so that workers cannot see it; they are read with
-their study.
+Those of our own template (`textassay_lab.human.turk_template`) do not, so that workers cannot see it; they are read
+with their study.
 
 Source: the layout of the batch results of Garbacea et al., "Judge the Judges", EMNLP 2019: page ``Input.hit_id``, slot
 of the attention check ``Input.gotcha_locs``, answers ``Answer.review_K_judgment``.

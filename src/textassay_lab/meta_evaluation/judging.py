@@ -1,7 +1,8 @@
 """Which evaluators to trust on these generators: the whole meta-evaluation, and its verdicts.
 
 Evaluators that may be the best are those that do not differ significantly from the one that agrees best with the gold,
-by swaps of generators (`textassay_lab.meta_evaluation.significance`), at `1 - level` over all these comparisons together.
+by swaps of generators (`textassay_lab.meta_evaluation.significance`), at `1 - level` over all these comparisons
+together.
 
 Source of the set that may hold the best: Hsu, "Simultaneous confidence intervals for all distances from the best",
 Annals of Statistics 9, 1981; here with Bonferroni's correction and two-sided p-values, which is conservative: too many

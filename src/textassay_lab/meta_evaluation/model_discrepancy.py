@@ -1,8 +1,8 @@
 """The discrepancy of two language models, from their own probabilities.
 
-Both models sample, and both score both samples; `textassay_lab.meta_evaluation.known_truth` does the rest. The comparison
-is of the text as sampled (`textassay_lab.generator.as_drawn`): cut at the shorter of the two length limits, so that two
-models that cut at 30 and at 40 tokens are compared on the first 30 tokens, exactly.
+Both models sample, and both score both samples; `textassay_lab.meta_evaluation.known_truth` does the rest. The
+comparison is of the text as sampled (`textassay_lab.generator.as_drawn`): cut at the shorter of the two length limits,
+so that two models that cut at 30 and at 40 tokens are compared on the first 30 tokens, exactly.
 
 Where a vocabulary and a length are tiny, `exact_model_discrepancy` sums over all texts instead.
 

@@ -1,4 +1,4 @@
-"""PyTorch models during training: evaluation mode while sampling, and adapters to other packages' training loops."""
+"""PyTorch models during training: evaluation mode while sampling."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,10 +29,3 @@ def check_whole(model: Any) -> None:
     marked = any(hasattr(weight, mark) for weight in model.parameters() for mark in marks)
     if marked or "FullyShardedDataParallel" in names:
         raise OptionError("a monitor needs all weights in one process, and they are spread over processes")
-
-
-def with_base(adapter: type, base: type) -> type:
-    """Return `adapter`, also derived from `base`, a class of another package that is loaded only when needed."""
-    if issubclass(adapter, base):
-        return adapter
-    return type(adapter.__name__, (adapter, base), {"__module__": adapter.__module__, "__doc__": adapter.__doc__})

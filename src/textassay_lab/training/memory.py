@@ -8,7 +8,7 @@ import gc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from textassay.errors import OptionError
+from textassay.errors import OptionError, is_out_of_memory
 from textassay_lab.training.backend import chosen_precision
 from textassay_lab.training.recipe import Recipe
 
@@ -21,20 +21,6 @@ Batch = TypeVar("Batch")
 Outcome = TypeVar("Outcome")
 
 _KEPT = "checkpoints are kept, but can be resumed only with the same batch size"
-_PHRASES = (
-    "out of memory",
-    "storage size calculation overflowed",
-    "can't allocate memory",
-    "not enough memory",
-    "alloc_failed",
-)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether `error` is an out-of-memory error of NumPy or of PyTorch on a CPU or GPU."""
-    if isinstance(error, MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(phrase in str(error).lower() for phrase in _PHRASES)
 
 
 def largest_batch(fits: Callable[[int], bool], start: int) -> int:

@@ -13,11 +13,11 @@ from edited_models import model_document, write_model_document
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, OutputError
 from textassay.ngram.language_model import LanguageModel
+from textassay.source.simple import WordShuffler
 from textassay.storage import host_name
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.saved import load_model, save_model
-from textassay_lab.generator.simple import WordShuffler
 
 pytest.importorskip("torch")
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.errors import OptionError
-from textassay_lab.training.memory import is_out_of_memory, largest_batch, step_fits, with_memory_explained
+from textassay.errors import OptionError, is_out_of_memory
+from textassay_lab.training.memory import largest_batch, step_fits, with_memory_explained
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")

@@ -5,8 +5,8 @@ generators; O1 is our own, about the floor.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: verdicts account for the sampling of texts (`textassay_lab.papers.drawn_values`), not for another training
-of the same generators.
+Departs from it: verdicts account for the sampling of texts (`textassay_lab.papers.drawn_values`), not for another
+training of the same generators.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.ngram.language_model import Generator
-from textassay_lab.generator.simple import Copier, WordShuffler
+from textassay.source.simple import Copier, WordShuffler
 
 
 def _train(texts: list[str]) -> Corpus:
