@@ -35,8 +35,9 @@ test: $(VENV)/.dev ## run the tests, but for the slow ones
 test-slow: $(VENV)/.dev ## run the slow tests
 	$(RUN) pytest -q -n $(WORKERS) --dist worksteal -m slow
 
-lint: $(VENV)/.dev ## check style and formatting
+lint: $(VENV)/.dev ## check style, formatting and which room imports which
 	$(RUN) ruff check
+	$(VENV)/bin/lint-imports --no-cache
 	$(RUN) ruff format --check
 
 types: $(VENV)/.dev ## check types

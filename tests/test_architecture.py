@@ -1,6 +1,7 @@
 """The rooms of the package: who may import whom, and what every module must have. `docs/architecture.md` says why."""
 
 import ast
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
@@ -12,46 +13,8 @@ from pathlib import Path
 from coverage_list import listed_features, marked_features
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-SOURCE = REPOSITORY / "src" / "textassay"
-
-# Each imports only from those before it. `textassay` itself (`__init__`) hands out public names lazily.
-ROOMS = (
-    "face",
-    "errors",
-    "display",
-    "estimate",
-    "seeding",
-    "addresses",
-    "storage",
-    "execution",
-    "resampling",
-    "corpus",
-    "inspection",
-    "ngram",
-    "endpoints",
-    "embedding",
-    "training",
-    "generator",
-    "discriminator",
-    "discriminators",
-    "adversarial",
-    "generators",
-    "metric",
-    "settings",
-    "exposure",
-    "approximation",
-    "comparison",
-    "human",
-    "meta_evaluation",
-    "monitoring",
-    "one_call",
-    "report",
-    "testing",
-    "integration",
-    "study",
-    "cli",
-    "__main__",
-)
+SOURCE = REPOSITORY / "src"
+CORE, LABORATORY = PACKAGES = ("textassay", "textassay_lab")
 VAGUE = {"utils", "util", "helpers", "helper", "misc", "common", "tools"}
 # What a distribution is imported as, where that differs from its name.
 IMPORTED_AS = {
@@ -64,7 +27,7 @@ IMPORTED_AS = {
 
 LOADED_BY = {"textassay.testing.plugin": "pytest"}  # which is there then
 
-MODULES = sorted(SOURCE.rglob("*.py"))
+MODULES = sorted(path for package in PACKAGES for path in (SOURCE / package).rglob("*.py"))
 
 
 @dataclass(frozen=True)
@@ -83,7 +46,7 @@ def _module(path: Path) -> Module:
 
 
 def _dotted(path: Path) -> str:
-    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -104,7 +67,7 @@ def _foreign(imports: Iterable[str]) -> Iterator[str]:
     """Yield the packages imported from outside, those of the standard library left out."""
     for module in imports:
         package = module.split(".")[0]
-        if package != "textassay" and package not in sys.stdlib_module_names:
+        if package not in PACKAGES and package not in sys.stdlib_module_names:
             yield package
 
 
@@ -140,41 +103,20 @@ def _top_level(tree: ast.Module) -> Iterator[ast.AST]:
     return _statements(tree, runs_later)
 
 
-def test_a_room_imports_only_from_rooms_before_it() -> None:
-    wrong = []
-    for path in MODULES:
-        room = _room(_dotted(path))
-        for module in _module(path).imports if room else ():
-            if module.startswith("."):
-                wrong.append(f"{_dotted(path)}: relative import of {module}")
-            elif module == "textassay" or module.startswith("textassay."):
-                other = _room(module)
-                if other not in ROOMS:
-                    wrong.append(f"{_dotted(path)}: {module} is in no room")
-                elif ROOMS.index(other) > ROOMS.index(room):
-                    wrong.append(f"{_dotted(path)}: {room} may not import {module}")
-    assert not wrong
+def test_rooms_import_only_from_rooms_before_them() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = {
-        _dotted(path): {module for module in _module(path).imports_at_the_top if module.startswith("textassay.")}
+        _dotted(path): {module for module in _module(path).imports_at_the_top if module.startswith("textassay")}
         for path in MODULES
-        if path != SOURCE / "__init__.py"
+        if path != SOURCE / CORE / "__init__.py"
     }
     list(TopologicalSorter(graph).static_order())
-
-
-def test_a_study_reads_of_others_only_what_all_share() -> None:
-    wrong = []
-    for path in MODULES:
-        study = path.parent.name
-        for module in _module(path).imports if path.is_relative_to(SOURCE / "study") else ():
-            if module.startswith("textassay_lab.papers.") and (SOURCE / "study" / module.split(".")[2]).is_dir():
-                allowed = {study, "judges"} if study == "generators" else {study}
-                if module.split(".")[2] not in allowed:
-                    wrong.append(f"{_dotted(path)} imports {module}: move what both need into study/")
-    assert not wrong
 
 
 def test_what_is_imported_at_the_top_is_a_core_dependency() -> None:
@@ -182,12 +124,7 @@ def test_what_is_imported_at_the_top_is_a_core_dependency() -> None:
     imported = {(_dotted(path), package) for path in MODULES for package in _foreign(_module(path).imports_at_the_top)}
     imported -= set(LOADED_BY.items())
     others = {(module, package) for module, package in imported if package not in core}
-    networks, before = {module for module, package in others if package == "torch"}, 0
-    assert others == {(module, "torch") for module in networks}, "belongs to an extra"
-    while len(networks) > before:  # what loads PyTorch, itself or through another
-        before = len(networks)
-        networks |= {_dotted(path) for path in MODULES if networks & set(_module(path).imports_at_the_top)}
-    assert {_room(module) for module in networks} <= {"generator", "adversarial", "discriminator"}
+    assert all(package == "torch" and module.startswith(LABORATORY) for module, package in others), "belongs to an extra"
 
 
 def test_what_is_imported_anywhere_is_declared() -> None:
@@ -220,8 +157,9 @@ def test_every_module_has_a_docstring_and_a_name_that_says_something() -> None:
 def test_the_architecture_page_lists_the_rooms_in_this_order() -> None:
     page = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [line.split("`")[1].removesuffix("/").removesuffix(".py") for line in page.splitlines() if line[:3] == "| `"]
-    present = {_room(_dotted(path)) for path in MODULES} - {"", "__main__"}
-    assert [room for room in ROOMS if room in present] == [row for row in rows if row in present]
+    contracts = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    layers = [contract["layers"] for contract in contracts["contracts"] if contract["type"] == "layers"]
+    assert [*reversed(layers[0]), *reversed(layers[1])] == rows
 
 
 def test_feature_marks_are_on_the_coverage_list() -> None:

@@ -18,20 +18,20 @@ from textassay_lab.training.recipe import DecayRecipe
 # Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
 KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "att2seq": ("att2seq", "Att2SeqModel"),
-        "c2s": ("c2s", "C2sModel"),
-        "gc2s": ("c2s", "GatedC2sModel"),
-        "gpt2": ("gpt2", "Gpt2Model"),
-        "leakgan": ("leakgan", "LeakGanModel"),
-        "lstm": ("lstm", "LstmModel"),
-        "ngram": ("ngram", "NgramModel"),
-        "noise-gru": ("noise_gru", "NoiseGru"),
-        "position-unigram": ("position_unigram", "PositionUnigram"),
-        "random-lstm": ("random_lstm", "RandomLstm"),
-        "scheduled-sampling": ("scheduled_sampling", "ScheduledSampling"),
-        "tied-lstm": ("tied_lstm", "TiedLstm"),
-        "transformer-xl": ("transformer_xl", "TransformerXlModel"),
-        "translation": ("translation", "TranslationModel"),
+        "att2seq": ("textassay_lab.generator.att2seq", "Att2SeqModel"),
+        "c2s": ("textassay_lab.generator.c2s", "C2sModel"),
+        "gc2s": ("textassay_lab.generator.c2s", "GatedC2sModel"),
+        "gpt2": ("textassay_lab.generator.gpt2", "Gpt2Model"),
+        "leakgan": ("textassay_lab.generator.leakgan", "LeakGanModel"),
+        "lstm": ("textassay_lab.generator.lstm", "LstmModel"),
+        "ngram": ("textassay.ngram.model", "NgramModel"),
+        "noise-gru": ("textassay_lab.generator.noise_gru", "NoiseGru"),
+        "position-unigram": ("textassay_lab.generator.position_unigram", "PositionUnigram"),
+        "random-lstm": ("textassay_lab.generator.random_lstm", "RandomLstm"),
+        "scheduled-sampling": ("textassay_lab.generator.scheduled_sampling", "ScheduledSampling"),
+        "tied-lstm": ("textassay_lab.generator.tied_lstm", "TiedLstm"),
+        "transformer-xl": ("textassay_lab.generator.transformer_xl", "TransformerXlModel"),
+        "translation": ("textassay_lab.generator.translation", "TranslationModel"),
     }
 )
 FIXED_VECTORS = "fixed.weight"  # name among the weights of word vectors that are not learnt
@@ -87,7 +87,7 @@ def kind_of(name: str) -> type:
     if name not in _WITHOUT_PYTORCH:
         require_neural(f"the {name} generator")
     module, kind = KINDS[name]
-    found: type = getattr(import_module(f"textassay_lab.generator.{module}"), kind)
+    found: type = getattr(import_module(module), kind)
     return found
 
 
