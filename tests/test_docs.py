@@ -172,13 +172,12 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_pages_import_textassay_alone() -> None:
-    """What users read needs `textassay`; those who write their own tokens, contexts or adversarial training need more."""
+    """Only those who write their own tokens, contexts or adversarial training need more."""
     for page in PAGES:
         code = "".join(code for kind, code in _blocks(page) if kind in ("python", "py"))
         deeper = set(re.findall(r"from (textassay[\w.]*\.\w+) import", code))
-        assert all(
-            module.startswith(("textassay.testing", "textassay.corpus.", "textassay_lab.adversarial.")) for module in deeper
-        ), f"{_name(page)} imports {deeper}"
+        allowed = ("textassay.testing", "textassay.corpus.", "textassay_lab.adversarial.")
+        assert all(module.startswith(allowed) for module in deeper), f"{_name(page)} imports {deeper}"
 
 
 def test_the_page_of_the_interface_lists_all_of_it() -> None:

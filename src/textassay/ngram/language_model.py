@@ -16,8 +16,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
-MAX_TOKENS = 1_000_000  # the longest text that may be drawn
-
 
 class Generator(Protocol):
     """Something that draws sentences."""

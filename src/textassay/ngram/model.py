@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, Vocabulary
+from textassay.corpus.limits import MAX_TOKENS
 from textassay.errors import OptionError, check_range, check_type
 from textassay.execution.tasks import map_in_order
 from textassay.execution.threads import parallel_map
 from textassay.ngram.backoff import BackoffModel, Tempered
 from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
 from textassay.ngram.language_model import (
-    MAX_TOKENS,
     check_counted,
     check_sample,
     check_train,

@@ -81,7 +81,7 @@ _COUNTED: Mapping[str, Help] = {
 def command(name: str) -> type[Command]:
     """Return the command of one model."""
     if name in _OTHERS:
-        other: type[Command] = import_module(f"textassay.cli.{_OTHERS[name]}").command(name)
+        other: type[Command] = import_module(f"textassay_lab.cli.{_OTHERS[name]}").command(name)
         return other
     presets, kind = presets_of(name), settings_of(name)
     if name in _COUNTED:

@@ -1,4 +1,4 @@
-from textassay.ngram.language_model import MAX_TOKENS as MAX_TOKENS
+from textassay.corpus.limits import MAX_TOKENS as MAX_TOKENS
 from textassay.ngram.language_model import Generator as Generator
 from textassay.ngram.language_model import LanguageModel as LanguageModel
 from textassay.ngram.language_model import check_sample as check_sample

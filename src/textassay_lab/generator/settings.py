@@ -10,8 +10,8 @@ from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from textassay.corpus.limits import MAX_TOKENS
 from textassay.errors import OptionError, check_least, check_positive, check_range, check_share, unknown_name
-from textassay.ngram.language_model import MAX_TOKENS
 from textassay_lab.training.recipe import DecayRecipe, Recipe
 
 Attributes = Mapping[str, Sequence[str]]
