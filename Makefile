@@ -44,7 +44,7 @@ types: $(VENV)/.dev ## check types
 	$(RUN) mypy
 
 docs: $(VENV)/.dev ## build the documentation into site/
-	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict
 
 check: lint types docs test ## all of the above but the slow tests
 

@@ -114,7 +114,6 @@ LONG = {
     "adversarial",
     "command-line",
     "drawing",
-    "endpoints",
     "explaining",
     "exposure-bias",
     "gan-perplexity",

@@ -328,36 +328,40 @@ TABLES: list[tuple[str, str, Callable[[], list[Row]]]] = [
 
 HEAD = """# Presets beside their papers
 
-After this page you know which settings of a paper a preset has, and where it differs. *Text* means that the paper says
-so, *code* that the public code of the paper or of its system has the value, *no value* that the paper gives none and
-the usual one stands there. The column *preset* is made from the code by a test; a cell that differs without a reason
-fails it.
+After this page you know where each setting of a paper's preset comes from, and where a preset differs. *Text*: the
+paper says so; *code*: the public code of the paper or of its system has it; *no value*: the paper gives none, and
+the usual one stands there. A test makes the table from the code; a setting that differs without a reason fails it.
+
+| preset | paper | text | code | no value | differs |
+|---|---|---|---|---|---|
 """
 
 
 def page() -> str:
     """Return the page."""
-    parts = [HEAD]
-    for title, paper, rows in TABLES:
-        lines = [
-            f"## {title}",
-            "",
-            f"{paper}.",
-            "",
-            "| setting | paper | where | preset | why it differs |",
-            "|---|---|---|---|---|",
-        ]
-        lines += [
-            f"| `{row.setting}` | {_cell(row.paper)} | {row.where} | {_cell(row.ours)} | {row.reason} |"
-            for row in rows()
-        ]
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return HEAD + "".join(f"| {' | '.join(_cells(title, paper, rows()))} |\n" for title, paper, rows in TABLES)
 
 
-def _cell(value: Any) -> str:
+def _cells(title: str, paper: str, rows: list[Row]) -> list[str]:
+    by_source = [
+        ", ".join(_setting(row.setting, row.ours) for row in rows if row.where == where and not row.reason)
+        for where in (TEXT, CODE, NOTHING)
+    ]
+    differing = "; ".join(
+        f"{_setting(row.setting, row.ours)}, in the {row.where} {_value(row.paper)}: {row.reason}"
+        for row in rows
+        if row.reason
+    )
+    return [title, paper, *by_source, differing]
+
+
+def _setting(name: str, value: Any) -> str:
+    return f"`{name.replace(': ', '.')}={_value(value)}`"
+
+
+def _value(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{window}: {count}" for window, count in value.items())
+        return ",".join(f"{window}:{count}" for window, count in value.items())
     return "none" if value is None else str(value)
 
 
