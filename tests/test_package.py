@@ -1,5 +1,6 @@
 """The package as a whole: quick to import, light, complete when built."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -68,6 +69,15 @@ def test_public_names_are_there_and_have_a_home() -> None:
         assert name in dir(textassay)
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         textassay.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_public_names_and_their_methods_are_explained() -> None:
+    faces = (textassay, textassay.generators, textassay.discriminators)
+    things = {name: getattr(face, name) for face in faces for name in face.__all__}
+    for name, thing in things.items():
+        members = vars(thing) if inspect.isclass(thing) else {}
+        public = {key: each for key, each in members.items() if not key.startswith("_") and inspect.isfunction(each)}
+        assert [key for key, each in {name: thing, **public}.items() if not inspect.getdoc(each)] == []
 
 
 def test_one_version_everywhere() -> None:
