@@ -1093,3 +1093,21 @@ def _contexts(contexts: Contexts) -> dict[str, list[str]]:
     if isinstance(contexts, str | os.PathLike):
         return read_contexts(contexts)
     return {str(name): [str(value) for value in contexts[name]] for name in contexts}
+
+
+Model = TextGenerator | str | os.PathLike[str]
+
+
+def open_generator(model: Model) -> TextGenerator:
+    """Return a generator, or the one in a folder."""
+    return model if isinstance(model, TextGenerator) else from_pretrained(model)
+
+
+def label(generator: TextGenerator) -> str:
+    """Return what messages call a generator: its folder, or else its name."""
+    return generator.source or str(generator.model.name)
+
+
+def precision_of(generator: TextGenerator) -> str:
+    """Return the precision that a generator computes in."""
+    return str(getattr(generator.model, "precision", "float32"))

@@ -92,7 +92,7 @@ def test_worlds_of_networks_join_where_asked_for(
     def made(corpus: Corpus, seed: int, *, network: str) -> list[KnownTruthPair]:
         return [KnownTruthPair(f"{network}-{name}", network, network, *toy()) for name in ("narrow", "wide")]
 
-    monkeypatch.setattr(import_module("textassay_lab.one_call"), "neural_pairs", made)
+    monkeypatch.setattr(import_module("textassay_lab.meta_evaluation.bench"), "neural_pairs", made)
     rest = ("--sentences", 60, "--truth", 300, "--estimators", "plain", "--quiet")
     for asked, names in (
         ("lstm,identical-2", ["identical-2", "lstm-narrow", "lstm-wide"]),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from textassay.cli.main import main
-from textassay_lab.one_call import joined
+from textassay_lab.meta_evaluation.judge import joined
 
 WORDS = [f"w{place}" for place in range(40)]
 METRICS = "bleu(order=2),distinct-n(order=2),length"

@@ -64,9 +64,8 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         from textassay.execution.threads import device
         from textassay.metric.catalog import split_names
         from textassay.report.bench import bench_document, seeds_sentence
-        from textassay_lab.meta_evaluation.bench import parse_estimators
+        from textassay_lab.meta_evaluation.bench import bench, matching_worlds, parse_estimators
         from textassay_lab.meta_evaluation.bench_summary import with_summary
-        from textassay_lab.one_call import bench, matching_worlds
 
         estimators = split_names(self.estimators)
         parse_estimators(estimators, level=self.level, prior=self.prior)  # raises before anything is read

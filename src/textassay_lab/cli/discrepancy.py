@@ -41,7 +41,7 @@ class Discrepancy(Computing):
         from textassay.report.discrepancy import discrepancy_document
         from textassay.storage import Content
         from textassay_lab.cli.models import open_model
-        from textassay_lab.one_call import discrepancy
+        from textassay_lab.meta_evaluation.model_discrepancy import discrepancy
 
         if self.out is not None:
             check_writable(self.out)

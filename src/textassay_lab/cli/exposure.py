@@ -61,8 +61,8 @@ class Exposure(Files, Computing):
         from textassay.report.exposure import exposure_document
         from textassay_lab.cli.models import open_model
         from textassay_lab.exposure.distance import Distance
+        from textassay_lab.exposure.exposure_bias import exposure_bias
         from textassay_lab.generator.next_words import Ends
-        from textassay_lab.one_call import exposure_bias
 
         kinds, distances = self._lists()
         lengths = None if self.lengths is None else _lengths(self.lengths)

@@ -14,7 +14,7 @@ from textassay.inspection.finding import REAL
 from textassay.settings import Device, Effort, Encoder, Independent, Level, Normalize
 
 if TYPE_CHECKING:
-    from textassay_lab.one_call import KeptComparison
+    from textassay_lab.meta_evaluation.judge import KeptComparison
 
 TRAIN = "(train)"
 
@@ -73,7 +73,7 @@ class Judge(Tokens, Running, Clustered, Output):
         from textassay.execution.threads import device
         from textassay.metric.catalog import split_names
         from textassay.report.judge import judge_document
-        from textassay_lab.one_call import judge
+        from textassay_lab.meta_evaluation.judge import judge
 
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
@@ -165,7 +165,7 @@ def _kept(folder: Path) -> "KeptComparison":
 
     from textassay.report.comparison import read_comparison
     from textassay.report.sentences import open_sentences
-    from textassay_lab.one_call import KeptComparison
+    from textassay_lab.meta_evaluation.judge import KeptComparison
 
     comparison = read_comparison(folder)
     texts: dict[str, list[str]] = {name: [] for name in comparison.generators}

@@ -48,7 +48,7 @@ class Stress(Tokens, Running, Clustered, Output):
         from textassay.execution.threads import device
         from textassay.metric.catalog import split_names
         from textassay.report.stress import stress_document
-        from textassay_lab.one_call import stress
+        from textassay_lab.meta_evaluation.stress import stress
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)

@@ -5,30 +5,46 @@ running time. Cells are stored by the content they were computed from, so an int
 was running. Times are those of the first computation; they mean something only if the machine was otherwise idle.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from textassay.comparison.measure import EstimateStore, estimate_key
-from textassay.corpus.corpus import Corpus
+from textassay.comparison.measure import EstimateStore, Progress, estimate_key
+from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
+from textassay.corpus.docstrings import docstring_sentences
 from textassay.discriminator.base import Discriminator, reads_prior, reads_training_text
 from textassay.discriminator.catalog import AUTO, DISCRIMINATORS, make_family
 from textassay.discriminator.logistic import PlainLogistic
-from textassay.discriminator.prior import check_prior
+from textassay.discriminator.prior import Prior, check_prior
 from textassay.display import Displayed
-from textassay.errors import InputError, OptionError, check_range
+from textassay.errors import InputError, OptionError, check_range, unknown_name
 from textassay.execution.tasks import map_tasks
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect_corpus
 from textassay.metric.base import Metric, measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
-from textassay_lab.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, PAIR_NAMES, KnownTruthPair, known_truth_pairs
-from textassay_lab.meta_evaluation.prompted_worlds import Answered, PromptedWorld
+from textassay_lab.meta_evaluation.known_truth_pairs import (
+    FIRST_TEST_SEED,
+    LEARNT_NAMES,
+    N_FOR_TRUTH,
+    PAIR_NAMES,
+    KnownTruthPair,
+    known_truth_pairs,
+)
+from textassay_lab.meta_evaluation.neural_pairs import NETWORKS, neural_pairs
+from textassay_lab.meta_evaluation.prompted_worlds import (
+    N_ANSWERS,
+    PROMPTED_NAMES,
+    Answered,
+    PromptedWorld,
+    prompted_worlds,
+)
 
 EFFORTS = ("quick", "default", "max")
 WITH_LOG_PROBS, WITH_TRAIN = "+log-probs", "+train"
@@ -38,7 +54,6 @@ _BENCH = "bench 1"  # version of the stored cells
 _N_TO_NAME = 100  # texts a side that identify a pair in the store
 _MOST_DISAGREEMENT = 6.0  # standard errors
 
-Progress = Callable[[str, int, int], None]
 World = KnownTruthPair | PromptedWorld
 
 
@@ -455,3 +470,125 @@ def _measure(estimator: Estimator, real: Corpus, generated: Corpus, seed: int) -
         "cpu_seconds": cpu_seconds,
         "chosen": document["details"].get("chosen"),
     }
+
+
+def bench(
+    texts: Mapping[str, Texts] | None = None,
+    *,
+    estimators: Sequence[str] = ("plain", "quick", "default"),
+    worlds: Sequence[str] | None = None,
+    n_sentences: Sequence[int] = (20_000,),
+    n_generated: int | None = None,
+    n_fit_real: int = 0,
+    n_answers: int = N_ANSWERS,
+    n_truth: int = N_FOR_TRUTH,
+    seeds: Sequence[int] = (FIRST_TEST_SEED,),
+    prior: Prior | None = None,
+    level: float = 0.95,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **text: Unpack[TextOptions],
+) -> Bench:
+    """Return how much of a known discrepancy metrics find, and whether their intervals are honest.
+
+    Parameters
+    ----------
+    texts
+        Name to text that generators are fitted to; without any, sentences from the docstrings of installed packages.
+    estimators
+        ``plain``, efforts of dd, and names of metrics; with ``+log-probs`` at its end, one is given the generator's
+        log-probabilities, with ``+train`` what it was fitted to.
+    worlds
+        Pairs of generators whose discrepancy is known, by default all but ``learnt`` and networks; a name stands for
+        all that begin with it, ``lstm`` and ``gpt2`` for networks, which are trained anew each time, ``answers`` for
+        those with prompts, where ``conditional-dd`` is measured, and nowhere else.
+    n_sentences
+        Real sentences, one or more sizes; in worlds with prompts, real answers.
+    n_generated
+        Generated sentences; as many as real ones where None.
+    n_fit_real
+        More real sentences, for dd to learn from and not to be tested on.
+    n_answers
+        Real answers to each prompt, in worlds with prompts.
+    n_truth
+        Sentences a side for the truth, at least 2.
+    seeds
+        One draw each.
+    prior
+        What estimators that can use it know of a language, as in ``dd``.
+    level
+        Of intervals.
+    folder
+        Where cells are kept, so that the same call goes on; in memory without one.
+    progress
+        Called with what is done next, the cells done and all cells.
+    text
+        How each text is prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
+    """
+    sources = {"docstrings": docstring_sentences()} if texts is None else texts
+    corpora = {name: corpora_from_texts({name: source}, **text)[name] for name, source in sources.items()}
+    names, networks = matching_worlds(worlds)
+    measures = parse_estimators(estimators, level=level, prior=prior)
+    prompted = [name for name in names if name in PROMPTED_NAMES]
+    if worlds is None:
+        for_prompts = [each.needs_prompts for each in measures]
+        prompted = list(PROMPTED_NAMES) if any(for_prompts) else []
+        names = [] if all(for_prompts) else names
+    if any(each.needs_prompts for each in measures) and not prompted:
+        raise OptionError("conditional-dd is measured in worlds with prompts alone: add answers to the worlds")
+    return run_bench(
+        corpora,
+        measures,
+        pair_names=[name for name in names if name not in prompted],
+        extra=partial(_more_worlds, networks=networks, prompted=prompted, n_answers=n_answers),
+        sizes=sorted(set(n_sentences)),
+        n_generated=n_generated,
+        n_fit_real=n_fit_real,
+        n_truth=n_truth,
+        seeds=seeds,
+        folder=None if folder is None else Path(folder),
+        progress=progress,
+    )
+
+
+def matching_worlds(worlds: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return the worlds that a list stands for, and what it names of networks; none names no networks.
+
+    A name stands for all worlds that begin with it.
+    """
+    if worlds is None:
+        return list(PAIR_NAMES), []
+    chosen: list[str] = []
+    networks = []
+    if not worlds:
+        raise OptionError("no world is named: name a world or more, or leave them out")
+    for name in worlds:
+        known = (*PAIR_NAMES, *LEARNT_NAMES, *PROMPTED_NAMES)
+        matching = [world for world in known if _is_part(name, world)]
+        if any(_is_part(network, name) for network in NETWORKS):
+            networks.append(name)
+        elif not matching:
+            raise unknown_name("world", name, [*known, *NETWORKS])
+        chosen += matching
+    return list(dict.fromkeys(chosen)), networks
+
+
+def _is_part(beginning: str, name: str) -> bool:
+    return name == beginning or name.startswith(f"{beginning}-")
+
+
+def _more_worlds(
+    corpus: Corpus, seed: int, *, networks: Sequence[str], prompted: Sequence[str], n_answers: int
+) -> list[World]:
+    """Return the worlds of networks and those with prompts that are called for."""
+    return [*_networks(corpus, seed, names=networks), *prompted_worlds(corpus, seed, prompted, n_answers=n_answers)]
+
+
+def _networks(corpus: Corpus, seed: int, *, names: Sequence[str]) -> list[KnownTruthPair]:
+    """Return the worlds of networks that are called for; they are trained anew each time."""
+    networks = [network for network in NETWORKS if any(_is_part(network, name) for name in names)]
+    worlds = [world for network in networks for world in neural_pairs(corpus, seed, network=network)]
+    for name in names:
+        if not any(_is_part(name, world.name) for world in worlds):
+            raise unknown_name("world", name, [world.name for world in worlds])
+    return [world for world in worlds if any(_is_part(name, world.name) for name in names)]

@@ -10,20 +10,26 @@ Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text
 Departs from it: closed vocabularies and cut sentences are part of the probabilities.
 """
 
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy
 import numpy as np
+import numpy.typing
 import numpy.typing as npt
 
 from textassay.corpus.encoding import UNK, Vocabulary
 from textassay.display import Displayed
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, check_range
 from textassay.estimate import Interval
+from textassay.metric.discrepancy import exact_discrepancy as discrepancy_of_probabilities
 from textassay.ngram.language_model import LanguageModel, drawn_corpus
 from textassay.seeding import stream
 from textassay_lab.generator.as_drawn import AsDrawn, cut_length
 from textassay_lab.generator.scored import ScoredGenerator
+from textassay_lab.generators import Model, TextGenerator, label, open_generator
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 
 FloatArray = npt.NDArray[np.float64]
@@ -170,3 +176,107 @@ def exact_model_discrepancy(
         if not abs(total - 1) <= _SUM_ERROR:
             raise InputError(f"the probabilities of all texts of {side.name} must sum to 1, got {total:.6g}")
     return min(1.0, differences / 2)
+
+
+Probabilities = Mapping[Any, float] | npt.ArrayLike
+
+
+def discrepancy(
+    p: Model,
+    q: Model,
+    *,
+    n: int = 10_000,
+    temperatures: tuple[float, float] = (1.0, 1.0),
+    level: float = 0.95,
+    seed: int = 0,
+) -> ModelDiscrepancy:
+    """Return how far apart two language models are, by their own probabilities.
+
+    Parameters
+    ----------
+    p, q
+        Fitted generators of `textassay_lab.generators` with a likelihood, or folders of such, with one tokeniser.
+    n
+        Texts drawn from each, at least 2.
+    temperatures
+        Of each.
+    level, seed
+        As in `textassay.compare`.
+    """
+    first, second = _with_one_tokenizer(p, q)
+    vocabularies = first.form.vocabulary, second.form.vocabulary
+    return model_discrepancy(
+        first.model, second.model, vocabularies, n=n, temperatures=temperatures, level=level, seed=seed
+    )
+
+
+def exact_discrepancy(p: Model | Probabilities, q: Model | Probabilities, *, max_length: int | None = None) -> float:
+    """Return the discrepancy of two distributions whose texts can all be listed.
+
+    It is half the sum of the absolute differences of probabilities, the total variation distance, which `dd` and
+    `discrepancy` estimate: in [0, 1], 0 for equal distributions, 1 for those without a common text.
+
+    Parameters
+    ----------
+    p, q
+        Two mappings from text to probability, where a text that is missing has probability 0; two arrays with the
+        probabilities of the same texts, shapes (N,); or two fitted generators of `textassay_lab.generators` with a
+        likelihood, or folders of such, with one tokeniser.
+    max_length
+        Of generators: tokens at which texts are cut, by default where they cut their own. There must not be more than
+        1,000,000 texts of up to so many tokens.
+
+    Raises
+    ------
+    OptionError
+        If probabilities do not sum to 1, p and q are of different kinds, or there are too many texts.
+    InputError
+        If what is given are no probabilities, or a generator has none.
+
+    Notes
+    -----
+    Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", equation (1).
+    """
+    if isinstance(p, TextGenerator | str | os.PathLike) and isinstance(q, TextGenerator | str | os.PathLike):
+        check_range("max_length", max_length, 1)
+        first, second = _with_one_tokenizer(p, q)
+        vocabularies = first.form.vocabulary, second.form.vocabulary
+        tokenizer = first.form.tokenizer.name
+        return exact_model_discrepancy(
+            first.model, second.model, vocabularies, tokenizer=tokenizer, max_length=max_length
+        )
+    if max_length is not None:
+        raise OptionError(f"max_length is for generators, got probabilities and max_length {max_length}")
+    of_p, of_q = _probabilities("p", p), _probabilities("q", q)
+    if hasattr(p, "items") != hasattr(q, "items") or not (hasattr(p, "items") or len(of_p) == len(of_q)):
+        raise OptionError("p and q must be two mappings, two arrays of one length or two generators")
+    return discrepancy_of_probabilities(of_p, of_q)
+
+
+def _probabilities(name: str, given: Any) -> dict[Any, float]:
+    """Return text to probability, of a mapping or a pandas series; of an array, place to probability."""
+    named = hasattr(given, "items")
+    keys, values = zip(*given.items(), strict=True) if named and len(given) else ((), ()) if named else (None, given)
+    try:
+        probs = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        probs = np.empty((0, 0))
+    if probs.ndim != 1:
+        what = type(given).__name__
+        raise InputError(f"{name} must be probabilities by text, an array of them or a generator, got {what}")
+    return dict(zip(range(len(probs)) if keys is None else keys, probs.tolist(), strict=True))
+
+
+def _with_one_tokenizer(p: Model, q: Model) -> tuple[TextGenerator, TextGenerator]:
+    """Return two models, opened; raise unless both see text in the same tokens."""
+    first, second = open_generator(p), open_generator(q)
+    names = [side.form.tokenizer.name for side in (first, second)]
+    if names[0] != names[1]:
+        raise OptionError(
+            f"the two models see text differently: {label(first)} in tokens of '{names[0]}', {label(second)} of "
+            f"'{names[1]}'; train both with one tokenizer (and lowercase)"
+        )
+    for side in (first, second):
+        if not hasattr(side.model, "log_prob"):
+            raise InputError(f"{side.model.name} has no likelihood: measure the dd of its texts instead")
+    return first, second

@@ -6,18 +6,20 @@ resumes, and further metrics, damages or draws cost only what is new.
 """
 
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.comparison.measure import EstimateStore, Progress
-from textassay.corpus.corpus import Corpus
+from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Better
@@ -286,3 +288,69 @@ def _curve(
     own = [row[0].standard_error for row in rows]
     errors = np.array([math.nan if error is None else error for error in own])
     return judge_curve(name, better, damage, strengths, array, errors, level=level)
+
+
+def stress(
+    real: Texts,
+    *,
+    train: Texts = None,
+    other: Texts = None,
+    metrics: Sequence[MetricLike] | None = None,
+    evaluators: Sequence[Evaluator] = (),
+    damages: Sequence[str] | None = None,
+    strengths: Sequence[float] = (0.1, 0.2, 0.4, 0.8),
+    n_sentences: int | None = None,
+    n_draws: int = 5,
+    effort: Effort = "quick",
+    encoder: str | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **text: Unpack[TextOptions],
+) -> Stress:
+    """Return what every metric says of real text that is damaged more and more.
+
+    Parameters
+    ----------
+    real
+        Real text, as `textassay.compare` takes it: for `n_sentences` of each part twice as many, once more where there
+        is no `train`, and once more for the control.
+    train, other
+        Training text, and text of another kind.
+    metrics, damages
+        Names; by default all that the texts allow.
+    evaluators
+        Measures of your own.
+    strengths
+        In (0, 1]; 0 is always measured.
+    n_sentences
+        Of each part, at least 2; by default 2,000, or as many as there are for all parts.
+    n_draws
+        Random draws, at least 2.
+    effort, encoder, level, seed, progress
+        As in `textassay.compare`.
+    folder
+        Where values are kept, so that the same call goes on; nowhere without one.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
+    """
+    sources = {FLOOR: real, TRAIN: train, "(other)": other}
+    corpora = corpora_from_texts({name: source for name, source in sources.items() if source is not None}, **text)
+    return run_stress(
+        corpora[FLOOR],
+        train=corpora.get(TRAIN),
+        other=corpora.get("(other)"),
+        metrics=metrics,
+        evaluators=evaluators,
+        damages=damages,
+        strengths=strengths,
+        n_sentences=n_sentences,
+        n_draws=n_draws,
+        effort=effort,
+        encoder=encoder,
+        level=level,
+        seed=seed,
+        folder=None if folder is None else Path(folder),
+        progress=progress,
+    )

@@ -5,9 +5,8 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay_lab.meta_evaluation.bench import parse_estimators
+from textassay_lab.meta_evaluation.bench import bench, parse_estimators
 from textassay_lab.meta_evaluation.prompted_worlds import PROMPTED_NAMES, prompted_worlds
-from textassay_lab.one_call import bench
 
 
 @pytest.fixture(scope="module")
