@@ -43,7 +43,8 @@ def _bytes_of_files() -> int:
 
 _MAKE = """
 import sys
-from textassay.corpus import array_files, new_array
+from textassay.corpus import array_files
+from textassay.corpus.array_files import new_array
 array_files.MAX_IN_MEMORY = 1000
 array = new_array(5000, "i4")
 array[:] = 7

@@ -24,7 +24,7 @@ from textassay.execution.tasks import map_in_order, map_parts, map_tasks
 from textassay.execution.threads import allowed_workers, default_workers, device, workers
 from textassay.metric.base import declare_metric
 from textassay_lab.meta_evaluation.bench import parse_estimator, run_bench
-from textassay_lab.meta_evaluation.stress import run_stress
+from textassay_lab.meta_evaluation.stress import stress
 from textassay_lab.papers.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
@@ -249,9 +249,9 @@ def test_bench_and_stress_there_are_those_here(nodes: Any, tmp_path: Path) -> No
         worlds: dict[str, Any] = {"pair_names": ["identical-2", "disjoint"], "sizes": [60], "n_truth": 50, "seeds": [7]}
         bench = run_bench({"t": corpus}, names, folder=folder / "bench", **worlds)
         draws: dict[str, Any] = {"n_sentences": 60, "n_draws": 2, "seed": 1}
-        stress = run_stress(corpus, metrics=["bleu"], damages=["drop-words"], folder=folder / "stress", **draws)
+        result = stress(corpus, metrics=["bleu"], damages=["drop-words"], folder=folder / "stress", **draws)
         cells = [{**cell, "seconds": 0, "cpu_seconds": 0} for cell in bench.to_dict()["cells"]]
-        return cells, stress.to_dict()
+        return cells, result.to_dict()
 
     there = both(tmp_path / "there")
     with _here():

@@ -21,7 +21,7 @@ from textassay.execution.cluster import RayCluster
 from textassay.execution.tasks import map_in_order, map_parts, map_tasks
 from textassay.execution.threads import CLUSTER, allowed_workers, default_workers, on_cluster, parallel_map, workers
 from textassay_lab.meta_evaluation.bench import parse_estimator, run_bench
-from textassay_lab.meta_evaluation.stress import run_stress
+from textassay_lab.meta_evaluation.stress import stress
 from textassay_lab.papers.stages import Stage, Stages, Work
 
 ray: Any = pytest.importorskip("ray")
@@ -172,8 +172,8 @@ def test_bench_stress_and_stages_are_the_same(store: InProcess, tmp_path: Path) 
         worlds: dict[str, Any] = {"pair_names": ["identical-2", "disjoint"], "sizes": [60], "n_truth": 50, "seeds": [7]}
         bench = run_bench({"t": corpus}, names, folder=folder / "bench", **worlds)
         draws: dict[str, Any] = {"n_sentences": 60, "n_draws": 2, "seed": 1}
-        stress = run_stress(corpus, metrics=["bleu"], damages=["drop-words"], folder=folder / "stress", **draws)
-        return [{**cell, "seconds": 0, "cpu_seconds": 0} for cell in bench.to_dict()["cells"]], stress.to_dict()
+        result = stress(corpus, metrics=["bleu"], damages=["drop-words"], folder=folder / "stress", **draws)
+        return [{**cell, "seconds": 0, "cpu_seconds": 0} for cell in bench.to_dict()["cells"]], result.to_dict()
 
     assert both(tmp_path / "there") == here(both, tmp_path / "here")
 

@@ -55,7 +55,7 @@ def test_libraries_that_are_loaded_later_are_limited_too(library: str) -> None:
     code = f"""
 import numpy, threadpoolctl
 from textassay.errors import MissingExtraError, OptionError
-from textassay.execution import check_device, device, device_name, one_blas_thread, parallel_map, workers
+from textassay.execution.threads import check_device, device, device_name, one_blas_thread, parallel_map, workers
 with one_blas_thread():
     pass
 import {library}

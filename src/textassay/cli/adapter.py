@@ -6,13 +6,13 @@ has a range, and a `Check` where the library has a function that raises for a wr
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Annotated, Any, Protocol, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -35,6 +35,7 @@ ORDER = (
     "normalize", "max_tokens", "group_column", "independent", "workers", "quiet", "config", "seed", "cluster", "json",
     "out",
 )  # fmt: skip
+Result = TypeVar("Result")
 BARE = {"--summary": "github"}  # options that may stand without a value, and what it then is
 
 
@@ -51,6 +52,15 @@ class Command(Protocol):
     def run(self) -> int:
         """Do it and return the exit status."""
         ...
+
+
+def call(function: Callable[..., Result], command: Any, /, **more: Any) -> Result:
+    """Call a function of the library with the fields of `command` that are keywords of it, and with `more`."""
+    parameters = inspect.signature(function).parameters
+    of_texts = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())  # `TextOptions`
+    names = {*parameters, *(("tokenizer", "lowercase", "normalize", "max_tokens") if of_texts else ())}
+    own = {one.name: getattr(command, one.name) for one in fields(command) if one.name in names}
+    return function(**own | more)
 
 
 class _Command(TyperCommand):
@@ -246,7 +256,8 @@ def _metadata(hint: Any) -> tuple[Any, ...]:
 def _spelling(key: str, hint: Any) -> str:
     """Return how messages name the option: as it is typed."""
     for part in _metadata(hint):
-        for spelling in getattr(part, "param_decls", None) or ():
-            if spelling.startswith("--"):
+        # Typer takes the first name for a default and corrects that later.
+        for spelling in (getattr(part, "default", None), *(getattr(part, "param_decls", None) or ())):
+            if str(spelling).startswith("--"):
                 return str(spelling).split("/")[0]
     return "--" + key.replace("_", "-")

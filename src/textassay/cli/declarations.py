@@ -34,10 +34,15 @@ def _load_config(context: typer.Context, path: Path | None) -> Path | None:
         from textassay.cli.config import read_config
 
         parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
-        names = {str(parameter.name).replace("_", "-"): str(parameter.name) for parameter in parameters}
+        names = {_spelt(parameter): str(parameter.name) for parameter in parameters}
         repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
         context.default_map = read_config(local_file(path), options=names, repeatable=repeatable)
     return path
+
+
+def _spelt(parameter: Any) -> str:
+    long = [name.removeprefix("--") for name in parameter.opts if name.startswith("--")]
+    return long[0] if long else str(parameter.name).replace("_", "-")
 
 
 def _set_max_input(size: str) -> str:

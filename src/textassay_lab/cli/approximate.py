@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument
 
-from textassay.cli.adapter import Between, option
+from textassay.cli.adapter import Between, call, option
 from textassay.cli.declarations import Computing, Files, Json, Precision
 from textassay.cli.options import check_writable
 from textassay.cli.results import print_and_save
@@ -30,7 +30,7 @@ class Approximate(Files, Computing):
     text: Annotated[
         str, Argument(metavar="FILE", help="Text to score, which the generator never saw; '-' is standard input.")
     ]
-    samples: Annotated[int, option("Draws per position, at least 20.", "N", names=("--samples", "-n"))] = 2000
+    n_samples: Annotated[int, option("Draws per position, at least 20.", "N", names=("--samples", "-n"))] = 2000
     window: Annotated[
         int | None, option("Read FILE as running text, in windows of T tokens; else line by line.", "T"), Between(1)
     ] = None
@@ -39,7 +39,7 @@ class Approximate(Files, Computing):
         str | None, option("multinomial (where there is a softmax), onehot (else), soft or exact.", "M")
     ] = None
     floor: Annotated[float, option("Probability of a token that was never drawn, at most 1/N.", "P")] = 1e-20
-    curve: Annotated[
+    rule: Annotated[
         bool, option("Show how many draws are enough: the stopping rule, and the true error.", names=("--curve",))
     ] = False
     seed: Seed = 0
@@ -62,19 +62,13 @@ class Approximate(Files, Computing):
                 raise OptionError(f"{opened.model.name} never ends a sentence: add --window T, such as --window 7")
             corpus = self._read(opened)
             with show_progress(quiet=self.quiet) as progress:
-                approximation = approximate(
-                    opened,
-                    corpus,
-                    mode=self.mode,
-                    n_samples=self.samples,
-                    window=self.window,
-                    context=self.context,
-                    floor=self.floor,
-                    rule=self.curve,
+                approximation = call(
+                    approximate,
+                    self,
+                    generator=opened,
+                    text=corpus,
                     folder=None if self.out is None else self.out / _PARTS,
-                    level=self.level,
                     progress=progress,
-                    seed=self.seed,
                 )
         tokenizer = opened.form.tokenizer.name
         values = {
@@ -92,8 +86,8 @@ class Approximate(Files, Computing):
         from textassay_lab.approximation.count_cost import check_floor
         from textassay_lab.approximation.stopping_rule import check_samples
 
-        check_samples(self.samples, name="--samples")
-        check_floor(self.floor, self.samples, name="--floor")
+        check_samples(self.n_samples, name="--samples")
+        check_floor(self.floor, self.n_samples, name="--floor")
         if self.context and self.window is None:
             raise OptionError("--context is for windows of running text: add --window T")
         if self.out is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from textassay.cli.adapter import Between, option
+from textassay.cli.adapter import Between, call, option
 from textassay.cli.declarations import Clustered, Output, Tokens, Unseeded
 from textassay.cli.options import parse_generators
 from textassay.cli.results import print_and_save
@@ -36,14 +36,22 @@ class Bench(Tokens, Unseeded, Clustered, Output):
     sentences: Annotated[
         list[int] | None, option("Sentences a side, 20000 by default; may be repeated.", "N"), Between(50)
     ] = None
-    generated: Annotated[
-        int | None, option("Generated sentences; as many as real ones by default.", "N"), Between(50)
+    n_generated: Annotated[
+        int | None,
+        option("Generated sentences; as many as real ones by default.", "N", names=("--generated",)),
+        Between(50),
     ] = None
-    fit_real: Annotated[
-        int, option("More real sentences, for dd to learn from, not to be tested on.", "N"), Between(0)
+    n_fit_real: Annotated[
+        int,
+        option("More real sentences, for dd to learn from, not to be tested on.", "N", names=("--fit-real",)),
+        Between(0),
     ] = 0
-    answers: Annotated[int, option("Real answers to a prompt, in worlds with prompts.", "N"), Between(1)] = 5
-    truth: Annotated[int, option("Sentences a side to compute the truth from.", "N"), Between(2)] = 50_000
+    n_answers: Annotated[
+        int, option("Real answers to a prompt, in worlds with prompts.", "N", names=("--answers",)), Between(1)
+    ] = 5
+    n_truth: Annotated[
+        int, option("Sentences a side to compute the truth from.", "N", names=("--truth",)), Between(2)
+    ] = 50_000
     seeds: Annotated[str, option("Such as 100-104; below 100 for development.", "LIST")] = "100"
     estimators: Annotated[
         str, option("plain, quick, default, max, logistic, any metric; may end in +log-probs, +train.", "LIST")
@@ -77,22 +85,16 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         if not self.quiet:
             print_line(seeds_sentence(seeds))
         with self.on_cluster(), self.work() as progress, device(self.device):
-            result = bench(
-                texts or None,
+            result = call(
+                bench,
+                self,
+                texts=texts or None,
                 estimators=estimators,
                 worlds=worlds,
                 n_sentences=self.sentences or (20_000,),
-                n_generated=self.generated,
-                n_fit_real=self.fit_real,
-                n_answers=self.answers,
-                n_truth=self.truth,
                 seeds=seeds,
-                prior=self.prior,
-                level=self.level,
                 folder=None if self.out is None else self.out / CELLS,
                 progress=progress,
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
             )
         print_and_save(
             bench_document(result),

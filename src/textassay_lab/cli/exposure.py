@@ -1,9 +1,9 @@
 """``textassay exposure``."""
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
-from textassay.cli.adapter import Between, option
+from textassay.cli.adapter import Between, call, option
 from textassay.cli.declarations import Computing, Files, Json, Model, Out, Precision
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError, unknown_name
@@ -29,8 +29,10 @@ class Exposure(Files, Computing):
     prefixes: Annotated[
         str, option("Kinds to compare with data: model, shuffled, random, corrupted:0.1 (a share).", "LIST")
     ] = "data,model,shuffled"
-    samples: Annotated[
-        int, option("Continuations in a run, at most for half of the text; for EB-C, sequences.", "N"), Between(1)
+    n_samples: Annotated[
+        int,
+        option("Continuations in a run, at most for half of the text; for EB-C, sequences.", "N", names=("--samples",)),
+        Between(1),
     ] = 10_000
     runs: Annotated[
         int | None, option("Runs, each with fresh draws; 10 for EB-bleu, 5 for EB-C by default.", "R"), Between(1)
@@ -45,10 +47,12 @@ class Exposure(Files, Computing):
     ] = False
     distances: Annotated[str, option("Distances for EB-C: tv, js, greedy, kl.", "LIST")] = "tv,js,greedy"
     ends: Annotated[str, option("excluded: no sentence ends; absorbing: the end is a word.", "HOW")] = "excluded"
-    eb_dd: Annotated[
+    with_dd: Annotated[
         bool, option("Also measure EB-DD, with a classifier; some seconds a length.", names=("--eb-dd",))
     ] = False
-    show: Annotated[int, option("Example sentences to show for each kind of prefix.", "N"), Between(0)] = 3
+    n_shown: Annotated[
+        int, option("Example sentences to show for each kind of prefix.", "N", names=("--show",)), Between(0)
+    ] = 3
     level: Level = 0.95
     seed: Seed = 0
     out: Out = None
@@ -60,32 +64,24 @@ class Exposure(Files, Computing):
         from textassay.cli.progress import show_progress
         from textassay.report.exposure import exposure_document
         from textassay_lab.cli.models import open_model
-        from textassay_lab.exposure.distance import Distance
         from textassay_lab.exposure.exposure_bias import exposure_bias
-        from textassay_lab.generator.next_words import Ends
 
         kinds, distances = self._lists()
         lengths = None if self.lengths is None else _lengths(self.lengths)
         file = self.read_file(self.real)
         with show_progress(quiet=self.quiet) as progress, self.computing():
-            exposure = exposure_bias(
-                open_model(self.model, self.precision),
-                file,
+            exposure = call(
+                exposure_bias,
+                self,
+                model=open_model(self.model, self.precision),
+                real=file,
                 oracle=None if self.oracle is None else open_model(self.oracle, self.precision),
                 lengths=lengths,
                 prefixes=kinds,
-                n_samples=self.samples,
                 bleu_runs=self.runs or _BLEU_RUNS,
                 oracle_runs=self.runs or _ORACLE_RUNS,
-                sentence_length=self.sentence_length,
-                distances=cast(tuple[Distance, ...], distances),
-                ends=cast(Ends, self.ends),
-                with_dd=self.eb_dd,
-                blocks=self.blocks,
-                n_shown=self.show,
+                distances=distances,
                 folder=None if self.out is None else self.out / VALUES,
-                level=self.level,
-                seed=self.seed,
                 progress=progress,
             )
         named = {"model": self.model, "real": self.real, "oracle": self.oracle, "blocks": self.blocks}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from textassay.cli.adapter import Between, option
+from textassay.cli.adapter import Between, call, option
 from textassay.cli.declarations import Clustered, Generators, Output, Running, Tokens
 from textassay.cli.options import check_sources, parse_generators
 from textassay.cli.results import print_and_save
@@ -57,7 +57,9 @@ class Judge(Tokens, Running, Clustered, Output):
     encoder: Encoder = None
     normalize: Normalize = False
     independent: Independent = False
-    resamples: Annotated[int, option("Resamples and permutations for intervals and tests.", "N"), Between(100)] = 2_000
+    n_resamples: Annotated[
+        int, option("Resamples and permutations for intervals and tests.", "N", names=("--resamples",)), Between(100)
+    ] = 2_000
     level: Level = 0.95
     device: Device = "auto"
 
@@ -78,33 +80,17 @@ class Judge(Tokens, Running, Clustered, Output):
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
         with self.on_cluster(), self.work() as progress, device(self.device):
-            judging = judge(
-                generated,
-                texts.get(REAL),
-                ratings=self.ratings,
+            judging = call(
+                judge,
+                self,
+                generated=generated,
+                real=texts.get(REAL),
                 rating_columns=self.rating_column or (),
-                text_column=self.text_column,
-                system_column=self.system_column,
-                rater_column=self.rater_column,
-                real_name=self.real_name,
                 gold=self.gold or (),
                 train=texts.get(TRAIN),
                 metrics=None if self.metrics is None else split_names(self.metrics),
                 discriminators=split_names(self.discriminators or ""),
-                votes=self.votes,
-                effort=self.effort,
-                encoder=self.encoder,
-                n_resamples=self.resamples,
-                level=self.level,
-                independent=self.independent,
-                seed=self.seed,
-                workers=self.workers,
-                device=self.device,
-                out=self.out,
                 progress=progress,
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
-                normalize=self.normalize,
             )
         print_and_save(
             judge_document(judging),

@@ -1,14 +1,14 @@
 """``textassay stress``: real text, damaged more and more, under every metric."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from textassay.cli.adapter import option
+from textassay.cli.adapter import call, option
 from textassay.cli.declarations import Clustered, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
-from textassay.settings import Device, Effort, Encoder, Level, Metrics
+from textassay.settings import Device, Effort, Encoder, Level, Metrics, Option, Parse
 
 VALUES = "values"  # the folder under --out
 _REMEDY = "give other text there"
@@ -25,11 +25,17 @@ class Stress(Tokens, Running, Clustered, Output):
     other: Annotated[str | None, option("Text of another kind, to be mixed in more and more.", "FILE")] = None
     metrics: Metrics = None
     damages: Annotated[
-        str | None, option("Such as 'drop-words,collapse'; all that are possible by default.", "LIST")
+        Any,
+        Option("Such as 'drop-words,collapse'; all that are possible by default.", "LIST"),
+        Parse("textassay.metric.catalog:split_names"),
     ] = None
     strengths: Annotated[str, option("Damaged shares, above 0 and at most 1.", "LIST")] = "0.1,0.2,0.4,0.8"
-    sentences: Annotated[int | None, option("Sentences a part; 2000, or all, by default.", "N")] = None
-    draws: Annotated[int, option("Random draws of the parts, 2 or more; more find more.", "N")] = 5
+    n_sentences: Annotated[
+        int | None, option("Sentences a part; 2000, or all, by default.", "N", names=("--sentences",))
+    ] = None
+    n_draws: Annotated[
+        int, option("Random draws of the parts, 2 or more; more find more.", "N", names=("--draws",))
+    ] = 5
     effort: Effort = "quick"
     encoder: Encoder = None
     level: Level = 0.95
@@ -46,30 +52,21 @@ class Stress(Tokens, Running, Clustered, Output):
         from textassay.cli.options import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.execution.threads import device
-        from textassay.metric.catalog import split_names
         from textassay.report.stress import stress_document
         from textassay_lab.meta_evaluation.stress import stress
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)
         with self.on_cluster(), self.work() as progress, device(self.device):
-            result = stress(
-                files[FLOOR],
+            result = call(
+                stress,
+                self,
+                real=files[FLOOR],
                 train=files.get("--train"),
                 other=files.get("--other"),
-                metrics=self.metrics,
-                damages=None if self.damages is None else split_names(self.damages),
                 strengths=strengths,
-                n_sentences=self.sentences,
-                n_draws=self.draws,
-                effort=self.effort,
-                encoder=self.encoder,
-                level=self.level,
-                seed=self.seed,
                 folder=None if self.out is None else self.out / VALUES,
                 progress=progress,
-                tokenizer=self.tokenizer,
-                lowercase=self.lowercase,
             )
         print_and_save(
             stress_document(result),

@@ -79,11 +79,11 @@ class Stress(Displayed):
         }
 
 
-def run_stress(
-    real: Corpus,
+def stress(
+    real: Texts,
     *,
-    train: Corpus | None = None,
-    other: Corpus | None = None,
+    train: Texts = None,
+    other: Texts = None,
     metrics: Sequence[MetricLike] | None = None,
     evaluators: Sequence[Evaluator] = (),
     damages: Sequence[str] | None = None,
@@ -94,16 +94,49 @@ def run_stress(
     encoder: str | None = None,
     level: float = 0.95,
     seed: int = 0,
-    folder: Path | None = None,
+    folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    **text: Unpack[TextOptions],
 ) -> Stress:
-    """Measure every metric on real text with growing damage."""
+    """Return what every metric says of real text that is damaged more and more.
+
+    Parameters
+    ----------
+    real
+        Real text, as `textassay.compare` takes it: for `n_sentences` of each part twice as many, once more where there
+        is no `train`, and once more for the control.
+    train, other
+        Training text, and text of another kind.
+    metrics, damages
+        Names; by default all that the texts allow.
+    evaluators
+        Measures of your own.
+    strengths
+        In (0, 1]; 0 is always measured.
+    n_sentences
+        Of each part, at least 2; by default 2,000, or as many as there are for all parts.
+    n_draws
+        Random draws, at least 2.
+    effort, encoder, level, seed, progress
+        As in `textassay.compare`.
+    folder
+        Where values are kept, so that the same call goes on; nowhere without one.
+    text
+        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
+    """
     strengths = _check(strengths, damages, n_sentences=n_sentences, n_draws=n_draws, level=level, seed=seed)
     settings = Comparing(effort=effort, encoder=encoder, level=level).of_metrics()
     parse_metrics(metrics or ["dd"], **settings)  # raises before anything is computed
-    texts = {name: text for name, text in (("real", real), ("train", train), ("other", other)) if text is not None}
+    given = {FLOOR: real, TRAIN: train, "(other)": other}
+    corpora = corpora_from_texts({name: source for name, source in given.items() if source is not None}, **text)
+    texts = {name.strip("()"): corpus for name, corpus in corpora.items()}
     left_out: dict[str, str] = {}
-    parts, n = _parts(len(real), n_sentences, _needed(metrics, evaluators, damages, train), strict=damages is not None)
+    parts, n = _parts(
+        len(texts["real"]),
+        n_sentences,
+        _needed(metrics, evaluators, damages, texts.get("train")),
+        strict=damages is not None,
+    )
     others = prepare_corpora(texts)
     prepared_real = others.pop("real")
     draws = [draw_texts(prepared_real, others, parts, n, number, seed=seed) for number in range(n_draws)]
@@ -123,7 +156,7 @@ def run_stress(
                 cells,
                 of_draw,
                 evaluators,
-                store=EstimateStore(folder),
+                store=EstimateStore(None if folder is None else Path(folder)),
                 tell=partial(counter.tell, number=number),
                 done=counter.done,
             )
@@ -144,9 +177,9 @@ def run_stress(
         n_draws=n_draws,
         level=level,
         seed=seed,
-        texts={name: len(text) for name, text in texts.items()},
+        texts={name: len(corpus) for name, corpus in texts.items()},
         left_out=left_out,
-        findings=_findings(real, train, other),
+        findings=_findings(texts["real"], texts.get("train"), texts.get("other")),
     )
 
 
@@ -288,69 +321,3 @@ def _curve(
     own = [row[0].standard_error for row in rows]
     errors = np.array([math.nan if error is None else error for error in own])
     return judge_curve(name, better, damage, strengths, array, errors, level=level)
-
-
-def stress(
-    real: Texts,
-    *,
-    train: Texts = None,
-    other: Texts = None,
-    metrics: Sequence[MetricLike] | None = None,
-    evaluators: Sequence[Evaluator] = (),
-    damages: Sequence[str] | None = None,
-    strengths: Sequence[float] = (0.1, 0.2, 0.4, 0.8),
-    n_sentences: int | None = None,
-    n_draws: int = 5,
-    effort: Effort = "quick",
-    encoder: str | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    folder: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    **text: Unpack[TextOptions],
-) -> Stress:
-    """Return what every metric says of real text that is damaged more and more.
-
-    Parameters
-    ----------
-    real
-        Real text, as `textassay.compare` takes it: for `n_sentences` of each part twice as many, once more where there
-        is no `train`, and once more for the control.
-    train, other
-        Training text, and text of another kind.
-    metrics, damages
-        Names; by default all that the texts allow.
-    evaluators
-        Measures of your own.
-    strengths
-        In (0, 1]; 0 is always measured.
-    n_sentences
-        Of each part, at least 2; by default 2,000, or as many as there are for all parts.
-    n_draws
-        Random draws, at least 2.
-    effort, encoder, level, seed, progress
-        As in `textassay.compare`.
-    folder
-        Where values are kept, so that the same call goes on; nowhere without one.
-    text
-        How all texts are prepared: `tokenizer`, `lowercase`, `normalize`, `max_tokens`.
-    """
-    sources = {FLOOR: real, TRAIN: train, "(other)": other}
-    corpora = corpora_from_texts({name: source for name, source in sources.items() if source is not None}, **text)
-    return run_stress(
-        corpora[FLOOR],
-        train=corpora.get(TRAIN),
-        other=corpora.get("(other)"),
-        metrics=metrics,
-        evaluators=evaluators,
-        damages=damages,
-        strengths=strengths,
-        n_sentences=n_sentences,
-        n_draws=n_draws,
-        effort=effort,
-        encoder=encoder,
-        level=level,
-        seed=seed,
-        folder=None if folder is None else Path(folder),
-        progress=progress,
-    )

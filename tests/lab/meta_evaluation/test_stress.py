@@ -17,7 +17,7 @@ from textassay.metric.bleu import bleu
 from textassay_lab.meta_evaluation import damaged_values
 from textassay_lab.meta_evaluation.damage import CONTROL, DAMAGES, prepare_corpora
 from textassay_lab.meta_evaluation.damaged_values import Evaluator, draw_texts
-from textassay_lab.meta_evaluation.stress import Stress, run_stress
+from textassay_lab.meta_evaluation.stress import Stress, stress
 
 TEXTS = corpora_from_texts({"real": sentences(800, 1), "other": sentences(300, 2, shift=0.8)})
 REAL = TEXTS["real"]
@@ -44,7 +44,7 @@ def _toys(*entries: tuple[str, Better, Any]) -> list[Evaluator]:
 
 
 def _run(metrics: Sequence[str] = (), evaluators: Sequence[Evaluator] = (), **settings: Any) -> Stress:
-    return run_stress(
+    return stress(
         REAL, metrics=metrics, evaluators=evaluators, **{"n_sentences": 100, "n_draws": 3, "seed": 5, **settings}
     )
 
@@ -57,19 +57,19 @@ def test_toy_metrics_get_the_verdicts_they_deserve() -> None:
         ("constant", "higher", _constant),
         ("luck", "lower", _luck),
     )
-    stress = _run(evaluators=toys, damages=["unknown-words", "drop-words", "swap-neighbours", CONTROL])
-    sees = stress.of("unknown", "unknown-words")
+    result = _run(evaluators=toys, damages=["unknown-words", "drop-words", "swap-neighbours", CONTROL])
+    sees = result.of("unknown", "unknown-words")
     assert (sees.verdict, sees.monotone, sees.smallest) == ("sees", True, 0.1)
     assert sees.tau == pytest.approx(1)
     assert sees.effects == pytest.approx((0.1, 0.2, 0.4, 0.8), abs=0.002)
-    assert stress.of("wrong", "unknown-words").verdict == "misled"
-    assert stress.of("length", "drop-words").verdict == "sees"
-    assert stress.of("length", "drop-words").direction == "down"
-    assert {stress.of("constant", name).verdict for name in stress.damages} == {"blind"}
-    assert {stress.of("luck", name).verdict for name in stress.damages} == {"blind"}
-    assert {stress.of(name, CONTROL).verdict for name in stress.metrics} == {"blind"}
-    assert {stress.of(name, "swap-neighbours").verdict for name in stress.metrics} == {"blind"}
-    assert stress.of("length", "swap-neighbours").p == 1.0
+    assert result.of("wrong", "unknown-words").verdict == "misled"
+    assert result.of("length", "drop-words").verdict == "sees"
+    assert result.of("length", "drop-words").direction == "down"
+    assert {result.of("constant", name).verdict for name in result.damages} == {"blind"}
+    assert {result.of("luck", name).verdict for name in result.damages} == {"blind"}
+    assert {result.of(name, CONTROL).verdict for name in result.metrics} == {"blind"}
+    assert {result.of(name, "swap-neighbours").verdict for name in result.metrics} == {"blind"}
+    assert result.of("length", "swap-neighbours").p == 1.0
 
 
 def test_parts_are_disjoint_and_drawn_anew() -> None:
@@ -82,15 +82,15 @@ def test_parts_are_disjoint_and_drawn_anew() -> None:
 
 
 def test_values_are_those_of_the_metric() -> None:
-    stress = _run(["bleu(order=2)", "distinct-n(order=1)", "memorization"], damages=["drop-words", "copy-few"])
+    result = _run(["bleu(order=2)", "distinct-n(order=1)", "memorization"], damages=["drop-words", "copy-few"])
     ready = prepare_corpora({"real": REAL})["real"]
     draw = draw_texts(ready, {}, ("reference", "clean", "train"), 100, 1, seed=5)
-    curve = stress.of("bleu(order=2)", "drop-words")
+    curve = result.of("bleu(order=2)", "drop-words")
     assert curve.strengths == (0.1, 0.2, 0.4, 0.8)
     for k, strength in enumerate((0.0, *curve.strengths)):
         expected = bleu(draw.damaged("drop-words", strength), draw.texts["reference"], order=2, seed=draw.seed)
         assert curve.values[1, k] == expected.value
-    copied = stress.of("memorization", "copy-few")
+    copied = result.of("memorization", "copy-few")
     assert copied.values[:, 0].max() < 0.5 < copied.values[:, 4].min()
     assert (copied.verdict, copied.direction) == ("sees", "up")
     assert curve.noise_source == "interval"
@@ -124,17 +124,17 @@ def test_workers_and_keeping_change_nothing(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_all_damages_that_are_possible_and_why_others_are_not() -> None:
-    stress = _run(["bleu(order=2)"], n_draws=2, strengths=(0.4,))
-    assert stress.damages == tuple(name for name in DAMAGES if name not in ("lowercase", "other-text"))
-    assert stress.left_out == {
+    result = _run(["bleu(order=2)"], n_draws=2, strengths=(0.4,))
+    assert result.damages == tuple(name for name in DAMAGES if name not in ("lowercase", "other-text"))
+    assert result.left_out == {
         "lowercase": "the text has no upper case",
         "other-text": "there is no text 'other'",
     }
-    assert stress.texts == {"real": 800}
+    assert result.texts == {"real": 800}
     shorter = _run(["bleu(order=2)"], n_draws=2, strengths=(0.4,), n_sentences=300)
     assert shorter.left_out[CONTROL] == "the real text is too short for it"
     assert shorter.left_out["copy-train"] == "the real text is too short for it"
-    full = run_stress(
+    full = stress(
         REAL, train=TEXTS["other"], other=TEXTS["other"], metrics=["bleu(order=2)"], n_draws=2, strengths=(0.4,)
     )
     assert full.n_sentences == 266
@@ -142,11 +142,11 @@ def test_all_damages_that_are_possible_and_why_others_are_not() -> None:
 
 
 def test_by_default_all_metrics_that_can_be_computed() -> None:
-    stress = run_stress(REAL, damages=["collapse"], strengths=(0.8,), n_sentences=60, n_draws=2)
-    assert "memorization" in stress.metrics
-    assert "huse" not in stress.metrics
-    assert "dd" in stress.metrics
-    assert all(curve.verdict != "unknown" for curve in stress.curves)
+    result = stress(REAL, damages=["collapse"], strengths=(0.8,), n_sentences=60, n_draws=2)
+    assert "memorization" in result.metrics
+    assert "huse" not in result.metrics
+    assert "dd" in result.metrics
+    assert all(curve.verdict != "unknown" for curve in result.curves)
 
 
 def test_a_metric_without_a_value_is_left_out_or_refused() -> None:
@@ -159,11 +159,11 @@ def test_a_metric_without_a_value_is_left_out_or_refused() -> None:
     toys = _toys(("refuses", "lower", refuses), ("sometimes", "lower", sometimes))
     with pytest.raises(InputError, match="refuses has no value on undamaged text: needs more"):
         _run(evaluators=toys, damages=["unknown-words"])
-    stress = _run(evaluators=toys[1:], damages=["unknown-words", "drop-words"])
-    assert stress.of("sometimes", "unknown-words").verdict == "unknown"
-    assert stress.of("sometimes", "unknown-words").reason == "undefined"
-    assert stress.of("sometimes", "drop-words").verdict == "blind"
-    default = run_stress(REAL, damages=["drop-words"], strengths=(0.8,), n_sentences=4, n_draws=2)
+    result = _run(evaluators=toys[1:], damages=["unknown-words", "drop-words"])
+    assert result.of("sometimes", "unknown-words").verdict == "unknown"
+    assert result.of("sometimes", "unknown-words").reason == "undefined"
+    assert result.of("sometimes", "drop-words").verdict == "blind"
+    default = stress(REAL, damages=["drop-words"], strengths=(0.8,), n_sentences=4, n_draws=2)
     assert "mauve" in default.metrics or "mauve" in default.left_out
 
 
@@ -212,8 +212,8 @@ def test_the_control_is_found_in_five_percent_of_texts_at_most() -> None:
     n_texts = 60
     for number in range(n_texts):
         text = Corpus.from_texts(sentences(600, 1000 + number))
-        stress = run_stress(text, metrics=names, damages=[CONTROL], n_sentences=150, n_draws=4, seed=number)
+        result = stress(text, metrics=names, damages=[CONTROL], n_sentences=150, n_draws=4, seed=number)
         for name in names:
-            found[name] += stress.of(name, CONTROL).verdict != "blind"
+            found[name] += result.of(name, CONTROL).verdict != "blind"
     assert sum(found.values()) <= 0.05 * n_texts * len(names) + 2.6 * np.sqrt(0.05 * 0.95 * n_texts * len(names)), found
     assert max(found.values()) <= 9, found
