@@ -1,0 +1,59 @@
+"""The core without the laboratory: it imports nothing of it, and does its main job where nothing is registered."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ALONE = """
+import importlib, importlib.metadata, json, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("textassay_lab", "torch", "transformers"):
+            raise ModuleNotFoundError(f"{name} is absent here", name=name)
+
+sys.meta_path.insert(0, Absent())
+found = importlib.metadata.entry_points
+importlib.metadata.entry_points = lambda **asked: [] if "textassay" in asked.get("group", "") else found(**asked)
+"""
+IMPORT = """
+import pkgutil, textassay
+
+for module in pkgutil.walk_packages(textassay.__path__, "textassay."):
+    if module.name not in ("textassay.__main__", "textassay.testing.plugin"):
+        importlib.import_module(module.name)
+"""
+COMPARE = """
+import textassay as ta
+from made_up import sentences
+
+made = ta.compare({"near": sentences(150, 1), "far": sentences(150, 2, shift=0.5)}, sentences(150, 3), explain=False)
+assert made.best("dd") == ("near",), made
+assert "judge" not in dir(ta) and "Stack" in dir(ta.discriminators) and "Cnn" not in dir(ta.discriminators)
+try:
+    ta.compare({"model": "random-lstm:1"}, sentences(20, 1))
+except ta.TextassayError as error:
+    print(error)
+"""
+
+
+def _alone(code: str) -> str:
+    support = Path(__file__).parent / "support"
+    code = f"{ALONE}sys.path.insert(0, {str(support)!r})\n{code}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_module_of_the_core_can_be_imported() -> None:
+    _alone(IMPORT)
+
+
+def test_it_compares_and_says_what_it_lacks() -> None:
+    assert "needs textassay's laboratory" in _alone(COMPARE)
+
+
+def test_its_commands_are_there() -> None:
+    shown = _alone("from textassay.cli.main import main\nassert main(['--help']) == 0")
+    assert "compare" in shown
+    assert "exposure" not in shown
