@@ -11,17 +11,18 @@ import csv
 import difflib
 import inspect
 import io
+import json
 import math
 import os
 import re
 import shutil
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -34,7 +35,8 @@ from textassay.cli.main import main, make_app
 
 FOLDER = Path(__file__).resolve().parents[1] / "snapshots"
 COLUMNS = "100"
-TEXT_FILES = {".json", ".csv", ".md", ".tex", ".txt", ".tsv", ".jsonl", ".yaml"}
+TEXT_FILES = {".md", ".txt", ".tsv", ".jsonl", ".yaml"}  # pages, LaTeX and CSV show the same: tests/report
+WIDTH = 116
 # Weights and kept work are not what a user reads.
 NOT_READ = {"estimates", "stages", "checkpoint", "checkpoints"}
 MASKS = (
@@ -44,30 +46,6 @@ MASKS = (
     (re.compile(r"textassay \d+\.\d+\.\d+"), "textassay <version>"),
     (re.compile(r"(\"version\": )\"[^\"]+\""), r"\1<version>"),
 )
-
-
-class _Words(HTMLParser):
-    """The text of a page, a line an element; scripts and styles left out, pictures by their alternative text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("script", "style", "svg"):
-            self._hidden += 1
-        alternative = dict(attrs).get("alt") or dict(attrs).get("aria-label")
-        if alternative:
-            self.lines.append(f"[{alternative}]")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("script", "style", "svg"):
-            self._hidden -= 1
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden and data.strip():
-            self.lines.append(" ".join(data.split()))
 
 
 @dataclass(frozen=True)
@@ -119,22 +97,34 @@ def _keep(source: Path, target: Path, folder: Path) -> None:
         if not path.is_file() or NOT_READ & set(inner.parts):
             continue
         names.append(inner.as_posix())
-        if path.suffix == ".html":
-            words = _Words()
-            words.feed(path.read_text(encoding="utf-8"))
-            _write(target / f"{inner}.txt", "\n".join(words.lines) + "\n", folder)
+        if path.suffix == ".json":
+            _write(target / inner, _compact(json.loads(path.read_text(encoding="utf-8"))) + "\n", folder)
         elif path.suffix in TEXT_FILES:
-            _write(target / inner, _beginning(path), folder)
+            _write(target / inner, path.read_text(encoding="utf-8"), folder)
     _write(target / "files.txt", "".join(f"{name}\n" for name in names), folder)
 
 
-def _beginning(path: Path) -> str:
-    """Return the text of a file; of a table of single texts, the first rows and how many there are."""
-    text = path.read_text(encoding="utf-8")
-    if path.name != "sentences.csv":
-        return text
-    rows = text.splitlines()
-    return "\n".join([*rows[:30], f"[{len(rows)} rows]", ""])
+def _compact(value: Any, indent: int = 0) -> str:
+    """Return JSON in which what fits on a line stands on one, and long rows of numbers are filled into lines."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + indent <= WIDTH or not isinstance(value, dict | list) or not value:
+        return line
+    begin = " " * (indent + 1)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {_compact(part, indent + 1)}" for key, part in value.items()]
+        body = ",\n".join(begin + part for part in parts)
+    elif any(isinstance(part, dict | list) for part in value):
+        body = ",\n".join(begin + _compact(part, indent + 1) for part in value)
+    else:
+        body = textwrap.fill(
+            line[1:-1],
+            WIDTH,
+            initial_indent=begin,
+            subsequent_indent=begin,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return f"{line[0]}\n{body}\n{' ' * indent}{line[-1]}"
 
 
 def _write(path: Path, text: str, folder: Path) -> None:
@@ -142,21 +132,7 @@ def _write(path: Path, text: str, folder: Path) -> None:
     text = text.replace(str(folder), "<folder>")
     for pattern, replacement in MASKS:
         text = pattern.sub(replacement, text)
-    if path.suffix == ".csv":
-        text = _without_times(text)
     path.write_text("\n".join(line.rstrip() for line in text.split("\n")), encoding="utf-8")
-
-
-def _without_times(text: str) -> str:
-    """Return a CSV document with the columns of processor times masked."""
-    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
-    times = {k for k, name in enumerate(header) if "seconds" in name}
-    if not times:
-        return text
-    kept = io.StringIO()
-    masked = [["<masked>" if k in times else cell for k, cell in enumerate(row)] for row in rows]
-    csv.writer(kept, lineterminator="\n").writerows([header, *masked])
-    return kept.getvalue()
 
 
 def _write_texts(folder: Path) -> None:
@@ -302,7 +278,8 @@ CASES = (
         f"{STRESS} {QUIET} --json",
     )),
     Case("judge", (
-        f"judge --ratings judged.csv --discriminators svm,naive-bayes --effort quick --resamples 100 --out out {QUIET}",
+        f"judge --ratings judged.csv --discriminators svm,naive-bayes --effort quick --resamples 100 "
+        f"--metrics dd,bleu(order=4),rouge,self-bleu(order=2),length --out out {QUIET}",
         f"judge {FILES} copier=copier.txt {GOLD} {QUIET} --json",
     )),
     Case("human", (
