@@ -21,10 +21,10 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.execution.threads import default_workers, workers
+from textassay_lab.adversarial.noise_gru import NoiseGru
 from textassay_lab.approximation.approximation import Approximation, approximate
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.prefixes import blocks
 from textassay_lab.training.recipe import Recipe
 

@@ -19,7 +19,7 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.execution.threads import device, workers
 from textassay_lab.exposure.bleu import continuation_scores
 from textassay_lab.exposure.distance import next_word_distances
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.prefixes import model_prefixes
 
 LENGTH = 20

@@ -77,7 +77,7 @@ def all_models() -> Iterator[Row]:
     contexts, asked = {"kind": ["good", "bad"] * (len(train) // 2)}, {"kind": ["good"] * 8}
     gens = ta.generators
     one: dict[str, Any] = {"preset": "tiny", "max_epochs": 1, "precision": "bfloat16"}
-    rounds: dict[str, Any] = {"rounds": 1, "n_negatives": 20, "n_roll_outs": 1}
+    rounds: dict[str, Any] = {"rounds": 1, "negatives": 20, "roll_outs": 1}
     policy: dict[str, Any] = {**one, **rounds, "length": 4, "pretraining_rounds": 1}
     runs: dict[str, Callable[[], list[str]]] = {
         "Lstm": lambda: gens.Lstm(**one).fit(train).sample(8),
@@ -93,11 +93,6 @@ def all_models() -> Iterator[Row]:
         "LeakGan, float32": lambda: gens.LeakGan(preset="tiny", length=4, cycles=1, **rounds).fit(same).sample(8),
         "CoT, float32": lambda: gens.CoT(preset="tiny", iterations=2).fit(train).sample(8),
         "ScratchGan, float32": lambda: gens.ScratchGan(preset="tiny", iterations=2).fit(train).sample(8),
-        "GumbelGan, float32": lambda: (
-            gens.GumbelGan(preset="tiny", max_epochs=1, rounds=1, pretraining_rounds=1, iterations=2, length=4)
-            .fit(same)
-            .sample(8)
-        ),
         "Wgan, float32": lambda: gens.Wgan(preset="tiny", length=4, iterations=1).fit(short).sample(8),
     }
     for name, draw in runs.items():

@@ -19,7 +19,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SOS, UNK, Vocabulary
 from textassay.execution.threads import default_workers, workers
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.gpt2 import Gpt2Model
+from textassay_lab.generator.gpt2_model import Gpt2Model
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.training.backend import threads, training_device
 

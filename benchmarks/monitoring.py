@@ -18,8 +18,7 @@ import numpy as np
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import read_texts
 from textassay.execution.threads import default_workers, workers
-from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.settings import presets_of
+from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.monitoring.monitor import METRICS, TextMonitor
 from textassay_lab.training.recipe import Recipe
 

@@ -18,11 +18,12 @@ import numpy as np
 
 from textassay.execution.threads import workers
 from textassay_lab.adversarial.generator_training import ORACLE, VALID
-from textassay_lab.adversarial.rankgan import RankGan
-from textassay_lab.adversarial.recipes import RankGanRecipe, SeqGanRecipe
+from textassay_lab.adversarial.rankgan import RankGanRecipe
+from textassay_lab.adversarial.rankgan_training import RankGanTraining
 from textassay_lab.adversarial.rounds import Phase, train_in_rounds
-from textassay_lab.adversarial.seqgan import SeqGan
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.adversarial.seqgan import SeqGanRecipe
+from textassay_lab.adversarial.seqgan_training import SeqGanTraining
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.training.backend import threads
 from textassay_lab.training.recipe import Recipe
@@ -31,18 +32,18 @@ SCALED = SeqGanRecipe(
     rounds=40,
     pretraining_rounds=20,
     refreshes=1,
-    epochs=2,
-    n_negatives=2000,
-    batch_size=128,
-    n_roll_outs=8,
+    discriminator_epochs=2,
+    negatives=2000,
+    adversarial_batch_size=128,
+    roll_outs=8,
     roll_out_averaging=0.0,
     baseline="leave-one-out",
-    learning_rate=5e-3,
-    judge_learning_rate=3e-3,
-    dimension=32,
-    filters={1: 32, 2: 32, 3: 32, 4: 32, 5: 32},
-    dropout=0.1,
-    n_validation=5000,
+    adversarial_learning_rate=5e-3,
+    discriminator_learning_rate=3e-3,
+    discriminator_width=32,
+    discriminator_filters={1: 32, 2: 32, 3: 32, 4: 32, 5: 32},
+    discriminator_dropout=0.1,
+    validation_samples=5000,
 )
 
 
@@ -51,7 +52,7 @@ def step(n: int) -> None:
     oracle = RandomLstm(5000, length=20)
     train = oracle.sample(1000, seed=1)
     model = LstmModel(32, dropout=0.0, length=20, max_length=20, recipe=Recipe(max_epochs=1), batch_size=64).fit(train)
-    training = SeqGan(model, train, recipe=SeqGanRecipe(pretraining_rounds=0, refreshes=0))
+    training = SeqGanTraining(model, train, recipe=SeqGanRecipe(pretraining_rounds=0, refreshes=0))
     with threads():
         for number in range(n + 1):
             began, spent = time.perf_counter(), time.process_time()
@@ -66,7 +67,8 @@ def against_oracle(seeds: list[int], args: argparse.Namespace) -> None:
     oracle = RandomLstm(args.words, length=args.length, seed=0)
     own = -oracle.log_prob(oracle.sample(5000, seed=9)).mean() / args.length
     print(f"the oracle's own text: {own:.4f} nats per token", flush=True)
-    recipe = replace(SCALED, rounds=args.rounds, learning_rate=args.rate, judge_learning_rate=args.judge_rate)
+    rates = {"adversarial_learning_rate": args.rate, "discriminator_learning_rate": args.judge_rate}
+    recipe = replace(SCALED, rounds=args.rounds, **rates)
     changes, valid_changes = [], []
     for seed in seeds:
         spent = time.process_time()
@@ -76,9 +78,9 @@ def against_oracle(seeds: list[int], args: argparse.Namespace) -> None:
                           seed=seed).fit(train, valid)  # fmt: skip
         if args.ranked:
             ranked = RankGanRecipe(**{**asdict(recipe), "gamma": args.gamma})
-            training: SeqGan = RankGan(model, train, valid, recipe=ranked, oracle=oracle, seed=seed)
+            training: SeqGanTraining = RankGanTraining(model, train, valid, recipe=ranked, oracle=oracle, seed=seed)
         else:
-            training = SeqGan(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
+            training = SeqGanTraining(model, train, valid, recipe=recipe, oracle=oracle, seed=seed)
         phases = (
             Phase("discriminator", recipe.pretraining_rounds, validated=False),
             Phase("adversarial", recipe.rounds),
@@ -110,8 +112,8 @@ if __name__ == "__main__":
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=SCALED.rounds)
-    parser.add_argument("--rate", type=float, default=SCALED.learning_rate)
-    parser.add_argument("--judge-rate", type=float, default=SCALED.judge_learning_rate)
+    parser.add_argument("--rate", type=float, default=SCALED.adversarial_learning_rate)
+    parser.add_argument("--judge-rate", type=float, default=SCALED.discriminator_learning_rate)
     asked = parser.parse_args()
     with workers(2):
         if asked.step:

@@ -20,15 +20,12 @@ import textassay
 from endpoint_server import KEY, serving
 from made_up import sentences, shuffled
 from textassay.cli.main import main, make_app
-from textassay_lab.adversarial.recipes import (
-    COT_PRESETS,
-    GUMBELGAN_PRESETS,
-    LEAKGAN_PRESETS,
-    RANKGAN_PRESETS,
-    SCRATCHGAN_PRESETS,
-    SEQGAN_PRESETS,
-    WGAN_PRESETS,
-)
+from textassay_lab.adversarial.cot import CoT
+from textassay_lab.adversarial.leakgan import LeakGan
+from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.adversarial.scratchgan import ScratchGan
+from textassay_lab.adversarial.seqgan import SeqGan
+from textassay_lab.adversarial.wgan import Wgan
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -76,13 +73,12 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def short_rounds() -> Iterator[None]:
     """Shorten what a round does in the presets `tiny`: `tests/cli` trains with them as they are."""
     changes: list[tuple[Any, dict[str, Any]]] = [
-        (SEQGAN_PRESETS, {"pretraining_rounds": 1, "n_negatives": 100, "n_roll_outs": 1, "n_validation": 100}),
-        (RANKGAN_PRESETS, {"pretraining_rounds": 1, "n_negatives": 100, "n_roll_outs": 1, "n_validation": 100}),
-        (LEAKGAN_PRESETS, {"cycles": 1, "n_negatives": 100, "n_roll_outs": 1}),
-        (WGAN_PRESETS, {"iterations": 1}),
-        (GUMBELGAN_PRESETS, {"pretraining_rounds": 1, "iterations": 2, "n_validation": 100}),
-        (COT_PRESETS, {"iterations": 5, "n_validation": 100}),
-        (SCRATCHGAN_PRESETS, {"iterations": 5, "n_validation": 100}),
+        (SeqGan.presets, {"pretraining_rounds": 1, "negatives": 100, "roll_outs": 1, "validation_samples": 100}),
+        (RankGan.presets, {"pretraining_rounds": 1, "negatives": 100, "roll_outs": 1, "validation_samples": 100}),
+        (LeakGan.presets, {"cycles": 1, "negatives": 100, "roll_outs": 1}),
+        (Wgan.presets, {"iterations": 1}),
+        (CoT.presets, {"iterations": 5, "validation_samples": 100}),
+        (ScratchGan.presets, {"iterations": 5, "validation_samples": 100}),
     ]
     recipes = [(presets["tiny"][1], change) for presets, change in changes]
     before = [{name: getattr(recipe, name) for name in change} for recipe, change in recipes]

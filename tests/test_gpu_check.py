@@ -15,7 +15,7 @@ def test_every_row_of_the_small_form_runs_on_a_cpu(capsys: pytest.CaptureFixture
     assert main(["--device", "cpu", "--small"]) == 0
     shown = capsys.readouterr().out
     assert "FAILED" not in shown
-    for part in ("| Translation |", "| GumbelGan, float32 |", "tokens/s", "| discriminator | CNN, 200 + 200 texts |"):
+    for part in ("| Translation |", "| ScratchGan, float32 |", "tokens/s", "| discriminator | CNN, 200 + 200 texts |"):
         assert part in shown
 
 

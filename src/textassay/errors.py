@@ -79,24 +79,11 @@ def check_range(name: str, value: float | None, low: float, high: float | None =
         raise OptionError(f"{name} must be {allowed}, got {value}")
 
 
-def check_least(settings: object, names: Iterable[str], least: float) -> None:
-    """Raise `OptionError` unless each of these attributes of `settings` is None, or finite and at least `least`."""
-    for name in names:
-        check_range(name, getattr(settings, name), least)
-
-
 def check_positive(settings: object, names: Iterable[str]) -> None:
     """Raise `OptionError` unless each of these attributes of `settings` is None, or finite and above 0."""
     for name, value in _not_none(settings, names):
         if not 0 < value < math.inf:
             raise OptionError(f"{name} must be above 0, got {value}")
-
-
-def check_share(settings: object, names: Iterable[str]) -> None:
-    """Raise `OptionError` unless each of these attributes of `settings` is None, or at least 0 and below 1."""
-    for name, value in _not_none(settings, names):
-        if not 0 <= value < 1:
-            raise OptionError(f"{name} must be at least 0 and below 1, got {value}")
 
 
 def check_type(name: str, value: object, kind: Any) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from textassay.errors import OptionError, check_range
+from textassay.errors import OptionError
 from textassay.execution.threads import MAX_WORKERS
+from textassay.fields import Between, Check, Option, Parse
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import TextOptions
@@ -29,51 +29,6 @@ else:  # on the command line they are words
 
 TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
 FOLDS = 5
-
-
-@dataclass(frozen=True)
-class Option:
-    """How a setting is shown on the command line: its line of help, what stands for its value there, the panel."""
-
-    help: str
-    metavar: str | None = None
-    panel: str | None = None
-    names: Sequence[str] = ()
-    show_default: bool = True
-
-
-@dataclass(frozen=True)
-class Between:
-    """The range of a setting's number, ends included; of each number where there may be several."""
-
-    low: float
-    high: float | None = None
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise an OptionError that names the setting unless `value` is absent or in range."""
-        for number in value if isinstance(value, list | tuple) else [value]:
-            check_range(name, number, self.low, self.high)
-
-
-@dataclass(frozen=True)
-class Check:
-    """A function that raises unless it may be called with the setting, as ``package.module:function``.
-
-    It is imported only where the option is not at its default.
-    """
-
-    function: str
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise what the function raises."""
-        resolve_name(self.function)(value)
-
-
-@dataclass(frozen=True)
-class Parse:
-    """The function that makes a setting of an option's word, as ``package.module:function``."""
-
-    function: str
 
 
 # Settings of several jobs

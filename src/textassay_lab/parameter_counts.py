@@ -6,7 +6,7 @@ from textassay.ngram.model import NgramModel
 from textassay_lab.generator.catalog import FIXED_VECTORS as FIXED
 from textassay_lab.generator.catalog import ParameterCounts, Shaped
 from textassay_lab.generator.catalog import parameter_counts as counts_by_shapes
-from textassay_lab.generators import Model, label, open_generator
+from textassay_lab.generator.ready import Model, label, open_generator
 
 
 def parameter_counts(

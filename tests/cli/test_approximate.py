@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.text_form import TextForm
-from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.adversarial.noise_gru import NoiseGru
 from textassay_lab.generator.saved import load_model, save_model
 
 Run = Callable[..., Any]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.adversarial.rankgan_training import RankGanTraining
 from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
@@ -32,16 +32,16 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_model(
     assert [each["phase"] for each in rounds] == ["discriminator"] * 3 + ["adversarial"] * 2
     assert all(each["values"]["reward"] < 0 for each in rounds[3:])
     made = load_model(folder / "whole").document["training"]["adversarial"]
-    assert (made["kind"], made["recipe"]["gamma"], made["recipe"]["n_references"]) == ("rankgan", 5.0, 16)
-    plain = RankGan.round
+    assert (made["kind"], made["recipe"]["gamma"], made["recipe"]["references"]) == ("rankgan", 5.0, 16)
+    plain = RankGanTraining.round
 
-    def stopped(self: RankGan, phase: str, number: int) -> dict[str, float]:
+    def stopped(self: RankGanTraining, phase: str, number: int) -> dict[str, float]:
         if phase == "adversarial" and number == 1:
             raise KeyboardInterrupt
         return plain(self, phase, number)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RankGan, "round", stopped)
+        patch.setattr(RankGanTraining, "round", stopped)
         assert run(*ASKED, "out").status == 130
     assert (folder / "out" / "rounds.safetensors").exists()
     assert not (folder / "out" / "config.json").exists()

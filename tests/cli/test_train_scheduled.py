@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from textassay_lab.generator.saved import load_model
-from textassay_lab.generator.scheduled_sampling import ScheduledSampling
+from textassay_lab.generator.scheduled_sampling_model import ScheduledSamplingModel
 
 pytest.importorskip("torch")
 
@@ -38,7 +38,7 @@ def test_train_sample_and_score(folder: Path, run: Run) -> None:
     epochs = json.loads(done.stdout)["epochs"]
     assert epochs[1]["valid_perplexity"] < epochs[0]["valid_perplexity"]
     model = load_model(folder / "out").model
-    assert isinstance(model, ScheduledSampling)
+    assert isinstance(model, ScheduledSamplingModel)
     assert (model.name, model.schedule.prob_true(5)) == (name, 0.75)
     assert len(run("sample", "out", "-n", 20).stdout.splitlines()) == 20
     assert run("likelihood", "out", "real.txt").status == 0

@@ -2,71 +2,36 @@
 
 import json
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from textassay_lab.adversarial.recipes import (
-    CotRecipe,
-    GumbelGanRecipe,
-    LeakGanRecipe,
-    RankGanRecipe,
-    ScratchGanRecipe,
-    SeqGanRecipe,
-    WganRecipe,
-)
+from textassay.fields import fields_of
 from textassay_lab.cli.commands import MODELS
-from textassay_lab.cli.train_models import command
-from textassay_lab.generator.catalog import KINDS, kind_of
-from textassay_lab.training.recipe import DecayRecipe, Recipe
+from textassay_lab.cli.train import command
+from textassay_lab.generator.catalog import class_of
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
 
 # What the texts, other options or the command itself decide.
 TOLD = {"seed", "recipe", "length", "max_length", "positions", "attributes", "ends"}
-# What a training against a discriminator does not ask the generator's class for.
-UNUSED = {
-    "leakgan": {"batch_size"},
-    "cot": {"batch_size", "dropout"},
-    "scratchgan": {"batch_size", "dropout", "embedding"},
-}
-GENERATORS = {
-    **{name: name for name in MODELS if name in KINDS},
-    "seqgan": "lstm",
-    "rankgan": "lstm",
-    "cot": "lstm",
-    "gumbelgan": "lstm",
-    "scratchgan": "tied-lstm",
-    "wgan": "noise-gru",
-}
-ROUNDS: dict[str, type] = {
-    "cot": CotRecipe,
-    "leakgan": LeakGanRecipe,
-    "rankgan": RankGanRecipe,
-    "gumbelgan": GumbelGanRecipe,
-    "scratchgan": ScratchGanRecipe,
-    "seqgan": SeqGanRecipe,
-    "wgan": WganRecipe,
-}
-OPTIMIZED = {"translation": DecayRecipe, **dict.fromkeys(("lstm", "gpt2", "transformer-xl", "c2s", "seqgan"), Recipe)}
 SEQGAN = ("train", "seqgan", "--real", "train.txt", "--valid", "real.txt", "--width", 4, "--epochs", 1, "--workers", 1)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_setting_is_an_option(name: str) -> None:
-    groups: dict[str, set[str]] = {"rounds": set(), "model": set()}
-    for setting in command(name).settings.values():  # type: ignore[attr-defined]
-        groups["rounds" if setting.group == "rounds" else "model"].add(setting.name)
-    wanted = set(signature(kind_of(GENERATORS[name])).parameters) - TOLD - UNUSED.get(name, set())
-    assert wanted <= groups["model"]
-    if name in OPTIMIZED:
-        only_adam = {"rule"} if OPTIMIZED[name] is DecayRecipe else set()
-        assert set(signature(OPTIMIZED[name]).parameters) - only_adam <= groups["model"]
-    if name in ROUNDS:
-        assert set(signature(ROUNDS[name]).parameters) - {"length"} == groups["rounds"]
+    declared = class_of(name)
+    fields = fields_of(declared.settings_class)
+    wanted = set(fields) - TOLD
+    if getattr(declared, "begins_with_likelihood", True) and "recipe" in fields:
+        wanted |= set(fields_of(fields["recipe"].kind)) - ({"optimizer"} if name == "translation" else set())
+    else:
+        wanted -= set(getattr(declared, "unused", ()))
+    wanted |= set(fields_of(declared.recipe_class)) - {"length"} if hasattr(declared, "recipe_class") else set()
+    settings = command(name).settings  # type: ignore[attr-defined]
+    assert {each.name for each in settings.values()} == wanted
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -95,8 +60,8 @@ def test_settings_of_the_rounds_reach_them(folder: Path, run: Run, refused: Refu
     assert run(*SEQGAN, *asked).status == 0
     recorded = json.loads((folder / "out" / "training.json").read_text())
     rounds = recorded["rounds"]
-    assert (rounds["n_roll_outs"], rounds["discount"], rounds["filters"]) == (3, 0.9, {"1": 5, "2": 6})
-    assert (rounds["judge_learning_rate"], rounds["learning_rate"]) == (0.01, 0.01)
+    assert (rounds["roll_outs"], rounds["discount"], rounds["discriminator_filters"]) == (3, 0.9, {"1": 5, "2": 6})
+    assert (rounds["discriminator_learning_rate"], rounds["adversarial_learning_rate"]) == (0.01, 0.01)
     assert recorded["network"]["recipe"]["schedule"] == "cosine"
     changed = ("--rounds", 0, "--roll-outs", 4, "--discount", 0.9, "--discriminator-filters", "1:5,2:7", *asked[8:])
     assert refused(*SEQGAN, *changed) == (
@@ -121,7 +86,7 @@ def test_settings_of_the_rounds_reach_them(folder: Path, run: Run, refused: Refu
         ("gpt2", "--width", "7", "--width must be a multiple of heads, 4, got 7"),
         ("transformer-xl", "--cutoffs", "20,x", "cannot read --cutoffs '20,x': write whole numbers"),
         ("transformer-xl", "--cutoffs", "20,10", "--cutoffs must rise, from"),
-        ("ngram", "--discounts", "none", "--discounts must be one of"),
+        ("ngram", "--discounts", "none", "--discounts must be modified or single, got none"),
         ("position-unigram", "--strength", "0", "--strength must be above 0, got 0"),
     ],
 )

@@ -13,19 +13,19 @@ from textassay.errors import InputError
 from textassay.ngram.model import NgramModel
 from textassay.storage import write_files
 from textassay_lab.cli.train import Train
-from textassay_lab.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS, finished
+from textassay_lab.cli.trained_folder import CHECKPOINT, CONFIG, HISTORY, ROUNDS_CHECKPOINT, SETTINGS, finished
 from textassay_lab.generator.saved import save_model
 
 
-@pytest.mark.parametrize("begun", [CHECKPOINT, ROUNDS, MODEL])
+@pytest.mark.parametrize("begun", [CHECKPOINT, ROUNDS_CHECKPOINT, CONFIG])
 def test_what_was_begun_with_other_settings_is_refused_and_says_which(tmp_path: Path, begun: str) -> None:
     (tmp_path / SETTINGS).write_text(json.dumps({"seed": 0, "rounds": {"learning_rate": 0.5}, "max-epochs": None}))
     (tmp_path / begun).touch()
-    now = {"seed": 0, "rounds": {"learning_rate": 0.1}, "learning-rate": 0.1, "max-epochs": 2}  # as options, too
+    now = {"seed": 0, "rounds": {"learning_rate": 0.1}, "max-epochs": 2}
     with pytest.raises(
         InputError, match=r"was begun with other settings \(learning-rate 0.5, now 0.1, epochs the default, now 2\): "
     ):
-        finished(tmp_path, now, str, options={("training", "max_epochs"): "epochs"})
+        finished(tmp_path, now, str, options={"rounds": "rounds", "max_epochs": "epochs"})
 
 
 def test_settings_without_anything_learnt_hold_nobody_back(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_settings_without_anything_learnt_hold_nobody_back(tmp_path: Path) -> No
     assert finished(tmp_path, {"seed": 1}, str) is None
 
 
-@pytest.mark.parametrize("left", [CHECKPOINT, ROUNDS])
+@pytest.mark.parametrize("left", [CHECKPOINT, ROUNDS_CHECKPOINT])
 def test_what_a_run_killed_at_its_very_end_left_is_cleared(tmp_path: Path, left: str) -> None:
     form = TextForm.learn(["a b", "b c"])
     model = NgramModel(2).fit(form.corpus(["a b", "b c"]))

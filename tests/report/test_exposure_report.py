@@ -27,7 +27,7 @@ from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.exposure.lengths import ChosenLengths, choose_lengths
 from textassay_lab.exposure.measurement import Exposure, ExposureSettings, measure_exposure
 from textassay_lab.exposure.runs import PrefixRun, summarised
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import model_prefixes
 
 LENGTHS = ChosenLengths((1, 2), 8, {1: 40, 2: 39, 8: 30}, 40, 30)

@@ -46,7 +46,7 @@ MICRO = replace(
     lstm_32=Network("exposure-32", _SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
     n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
     scratchgan=Contest("tiny", {"width": 8}, _SHORT), cot=Contest("tiny", {"width": 8}, _SHORT),
-    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "n_negatives": 20, "n_roll_outs": 1}),
+    rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "negatives": 20, "roll_outs": 1}),
     n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
     byte_pairs=300, n_held_back=40, n_prefixes=10, n_raters=5, precision="float32",
 )  # fmt: skip

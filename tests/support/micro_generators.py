@@ -17,27 +17,29 @@ def micro_generators(*, n_train: int = 300, n_drawn: int = 60) -> GeneratorsScal
     few: dict[str, Any] = {
         "rounds": 2,
         "pretraining_rounds": 1,
-        "n_negatives": 20,
-        "batch_size": 8,
-        "filters": {1: 4, 2: 4},
+        "negatives": 20,
+        "adversarial_batch_size": 8,
+        "discriminator_filters": {1: 4, 2: 4},
     }
     small: dict[str, Any] = {"rounds": 1, "iterations": 2, "batch_size": 16}
     recipes = replace(
         recipes,
         lstm=lstm,
-        scheduled=Network("tiny", {**lstm.changes, "mixing": "linear(k=1,c=0.1,least=0.5)"}),
+        scheduled=Network("tiny", {**lstm.changes, "sampling_schedule": "linear(k=1,c=0.1,least=0.5)"}),
         conditional=Network("tiny", {**lstm.changes, "context_width": 4}),
         before_rounds=lstm,
         seqgan=replace(recipes.seqgan, **few),
         rankgan=replace(recipes.rankgan, **few),
         leakgan=(
-            Network("tiny", {"width": 8, "goal": 4, "memory": 2, "dimension": 4, "filters": ((1, 4), (2, 4))}),
-            replace(recipes.leakgan[1], rounds=2, cycles=1, pretraining_epochs=1, mle_every=2, n_negatives=20),
+            Network(
+                "tiny", {"width": 8, "goal": 4, "memory": 2, "feature_width": 4, "feature_filters": ((1, 4), (2, 4))}
+            ),
+            replace(recipes.leakgan[1], rounds=2, cycles=1, epochs=1, mle_every=2, negatives=20),
         ),
         cot=(Network("tiny", {"width": 8, "dropout": 0.0}), replace(recipes.cot[1], mediator_width=8, **small)),
         scratchgan=(
-            Network("tiny", {"width": 8, "dimension": 4, "fixed": 4, "dropout": 0.0}),
-            replace(recipes.scratchgan[1], dimension=4, width=8, **small),
+            Network("tiny", {"width": 8, "embedding_width": 4, "fixed_width": 4, "dropout": 0.0}),
+            replace(recipes.scratchgan[1], discriminator_embedding_width=4, discriminator_width=8, **small),
         ),
     )
     return replace(

@@ -22,9 +22,10 @@ from textassay.addresses import is_address, place_of
 from textassay.corpus.download import local_file
 from textassay.corpus.source import check_exists
 from textassay.errors import InputError, OptionError
-from textassay.settings import Between as Between
-from textassay.settings import Check as Check
-from textassay.settings import Measuring, Option, Parse
+from textassay.fields import Between as Between
+from textassay.fields import Check as Check
+from textassay.fields import Option, Parse, Rule
+from textassay.settings import Measuring
 from textassay.storage import output_folder
 
 # In which order help lists options of commands that use dd; dots: those of the command alone
@@ -169,7 +170,7 @@ def add_command(app: typer.Typer, command: type[Command], name: str, **settings:
     """Add `command` to `app` under `name`; its docstring is the help. `settings` go to Typer's own decorator."""
     hints = {key: _for_typer(hint) for key, hint in get_type_hints(command, include_extras=True).items()}
     declared = {one.name: one for one in fields(command)}  # type: ignore[arg-type]
-    checks = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Between | Check)]
+    checks = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Rule)]
     words = [(key, part) for key in declared for part in _metadata(hints[key]) if isinstance(part, Parse)]
 
     def run(**values: Any) -> None:

@@ -1,6 +1,5 @@
 """Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -9,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import Between, Check, option
+from textassay.cli.adapter import Check, option
 from textassay.corpus.download import local_file
 from textassay.corpus.limits import set_limits
-from textassay.errors import EmptyCorpusError, OptionError
+from textassay.errors import EmptyCorpusError
 from textassay.settings import OUTPUT, RUNNING, Workers
 from textassay.settings import TEXTS as TEXTS
 from textassay.settings import Computing as ComputingSettings
@@ -189,14 +188,3 @@ class Output(Printing):
 @dataclass(frozen=True, kw_only=True)
 class Computing(ComputingSettings, Unseeded):
     """How networks compute, on how many threads and where."""
-
-
-@dataclass(frozen=True)
-class Above(Between):
-    """The range of an option's number, `low` excluded, `high` included."""
-
-    def check(self, name: str, value: Any) -> None:
-        """Raise an OptionError that names the option unless `value` is absent or in range."""
-        if value is not None and not (self.low < value < math.inf and (self.high is None or value <= self.high)):
-            most = "" if self.high is None else f" and at most {self.high:g}"
-            raise OptionError(f"{name} must be above {self.low:g}{most}, got {value:g}")

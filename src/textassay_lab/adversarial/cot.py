@@ -1,108 +1,71 @@
-"""CoT: a generator and a mediator trained cooperatively, with no pre-training and no REINFORCE.
+"""CoT: recipe, presets, and the public class; both sides are in `cot_training`.
 
-The mediator learns, by maximum likelihood, from as many real as drawn sentences. Its optimum is the even mixture M of
-both sides; the KL divergence of the generator G from it is one half of the Jensen-Shannon divergence. The generator
-descends KL(G || M): along drawn sentences the expectation over the next word is exact. As in the source, prefixes are
-treated as constants.
-
-Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discrete Data", ICML 2019.
-Departs from it: sentences may end, unless the model has a `length`. How many rounds there are is ours.
+Source: Lu et al., "CoT: Cooperative Training for Generative Modeling of Discrete Data", ICML 2019, and its public code,
+which the preset ``paper`` follows; ``tiny`` is ours, to try things out.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar
 
-import numpy as np
-import torch
-from torch import Tensor
+from textassay.fields import Above, Between, Option, Share, check_fields
+from textassay_lab.adversarial.seqgan import ValidationSamples
+from textassay_lab.adversarial.system import Adversarial, Presets
+from textassay_lab.generator.lstm import LstmSettings
 
-from textassay.corpus.corpus import Corpus
-from textassay.ngram.language_model import LanguageModel
-from textassay_lab.adversarial.from_scratch import FromScratch
-from textassay_lab.adversarial.player import Player
-from textassay_lab.adversarial.policy_gradient import Actions
-from textassay_lab.adversarial.recipes import CotRecipe
-from textassay_lab.adversarial.rounds import Phase
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.module import SentenceNetwork
+_MediatorOption = partial(Option, panel="Mediator")
+Iterations = Annotated[int, Option("Steps of a round: an update of each side."), Between(1)]
+BatchSize = Annotated[int, Option("Sentences of each side in an update."), Between(1)]
+Beta1 = Annotated[float, Option("Decay of Adam's mean of gradients."), Share()]
+Beta2 = Annotated[float, Option("Decay of Adam's mean of squared gradients."), Share()]
 
 
-class CoT(FromScratch):
-    """Generator and mediator; an `AdversarialTrainer`. Needs the extra ``neural``."""
+@dataclass(frozen=True)
+class CotRecipe:
+    """How the two sides are trained."""
+
+    rounds: Annotated[int, Option("Rounds."), Between(0)] = 200
+    iterations: Iterations = 500
+    batch_size: BatchSize = 64
+    learning_rate: Annotated[float, Option("Learning rate of the generator."), Above(0)] = 1e-3
+    beta1: Beta1 = 0.9
+    beta2: Beta2 = 0.95
+    validation_samples: ValidationSamples = 10_000
+    mediator_learning_rate: Annotated[float, _MediatorOption("Learning rate of the mediator."), Above(0)] = 3e-3
+    mediator_width: Annotated[int, _MediatorOption("Embedding and hidden dimension of the mediator."), Between(1)] = 64
+    mediator_layers: Annotated[int, _MediatorOption("LSTM layers of the mediator."), Between(1)] = 1
+    mediator_dropout: Annotated[float, _MediatorOption("Dropout of the mediator."), Share()] = 0.5
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class CoT(Adversarial):
+    """CoT: cooperative training of a generator and a mediator.
+
+    Settings: `width`, `layers`, `embedding_width`, `init_range`, and `rounds`, `iterations`, `batch_size`,
+    `learning_rate`, `mediator_learning_rate` and others of the rounds.
+    """
 
     kind = "cot"
-
-    def __init__(
-        self,
-        model: LstmModel,
-        train: Corpus,
-        valid: Corpus | None = None,
-        *,
-        recipe: CotRecipe,
-        oracle: LanguageModel | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.recipe = recipe
-        size, n_validation = recipe.batch_size, recipe.n_validation
-        super().__init__(model, train, valid, batch_size=size, oracle=oracle, n_validation=n_validation, seed=seed)
-        rng = torch.Generator().manual_seed(self._key("mediator"))
-        sizes: dict[str, Any] = {
-            "layers": recipe.mediator_layers,
-            "dropout": recipe.mediator_dropout,
-            "length": model.length,
-        }
-        mediator = LstmModel(recipe.mediator_width, **sizes).begun(self._n_types, self.limit, rng)
-        self.mediator: SentenceNetwork = mediator.to(self._device)
-        betas = (recipe.beta1, recipe.beta2)
-        rates = {"generator": recipe.learning_rate, "mediator": recipe.mediator_learning_rate}
-        self.players = {
-            "generator": Player(dict(self.network.named_parameters()), learning_rate=rates["generator"], betas=betas),
-            "mediator": Player(dict(self.mediator.named_parameters()), learning_rate=rates["mediator"]),
-        }
-
-    @property
-    def phases(self) -> tuple[Phase, ...]:
-        """The only one: all rounds."""
-        return (Phase("cooperative", self.recipe.rounds),)
-
-    @property
-    def _iterations(self) -> int:
-        return self.recipe.iterations
-
-    def _step(self, *place: str | int) -> dict[str, float]:
-        """Update the mediator, then the generator.
-
-        ``mediator_loss``: nats per token of the mixture, before the update, with dropout; ``generator_loss``: the
-        estimate of KL(G || M), in nats per sentence.
-        """
-        real, drawn = self._real_batch(*place), self._batch(*place, "mixed")
-        rng = torch.Generator(self._device).manual_seed(self._key(*place, "dropout"))
-        mediator, generator = self.players["mediator"], self.players["generator"]
-        mediator_loss = mediator.descend(_likelihood_loss(self.mediator, real, drawn, rng))
-        sample = self._batch(*place, "climbed")
-        gaps = divergence(self.network, self.mediator, sample)
-        return {"mediator_loss": mediator_loss, "generator_loss": generator.descend(gaps.mean())}
-
-
-def divergence(generator: SentenceNetwork, mediator: SentenceNetwork, drawn: Actions) -> Tensor:
-    """Return for each sentence the sum over its prefixes of KL(G || M) of the next word, shape (B,), in nats."""
-    device = generator.device
-    taken, inputs = torch.from_numpy(drawn.taken).to(device), torch.from_numpy(drawn.inputs).to(device)
-    matrix, bias = generator.output_layer()
-    known = bias.isfinite()  # excluded types have no divergence
-
-    def log_probs(vectors: Tensor, matrix: Tensor, bias: Tensor) -> Tensor:
-        return torch.log_softmax(torch.nn.functional.linear(vectors, matrix[known], bias[known]), 1)
-
-    log_g = log_probs(generator(inputs)[taken], matrix, bias)
-    with torch.no_grad():
-        log_m = log_probs(mediator(inputs)[taken], *mediator.output_layer())
-    gaps = (log_g.exp() * (log_g - log_m)).sum(1)
-    return torch.zeros(taken.shape, device=device, dtype=gaps.dtype).masked_scatter(taken, gaps).sum(1)
-
-
-def _likelihood_loss(mediator: SentenceNetwork, real: Actions, drawn: Actions, rng: torch.Generator) -> Tensor:
-    """Return the mean cross-entropy of the actions of both."""
-    both = Actions(np.concatenate((real.tokens, drawn.tokens)), np.concatenate((real.lengths, drawn.lengths)))
-    taken = torch.from_numpy(both.taken).to(rng.device)
-    vectors = mediator(torch.from_numpy(both.inputs).to(rng.device), rng)[taken]
-    return mediator.cross_entropy(vectors, torch.from_numpy(both.tokens).to(rng.device)[taken])
+    saved_as = "lstm"
+    implementation = "textassay_lab.generator.lstm_model:LstmModel"
+    training = "textassay_lab.adversarial.cot_training:CotTraining"
+    settings_class = LstmSettings
+    recipe_class = CotRecipe
+    command_options = ("Oracle",)
+    may_have_oracle = True
+    presets: ClassVar[Presets] = {
+        "paper": ({"width": 32, "dropout": 0.0}, CotRecipe()),
+        "tiny": (
+            {"width": 32, "dropout": 0.0},
+            CotRecipe(
+                rounds=20,
+                iterations=20,
+                learning_rate=5e-3,
+                mediator_learning_rate=1e-2,
+                mediator_dropout=0.0,
+                validation_samples=1000,
+            ),
+        ),
+    }

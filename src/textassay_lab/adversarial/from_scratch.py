@@ -18,8 +18,8 @@ from textassay.errors import check_range
 from textassay.ngram.language_model import LanguageModel, check_train, training_record
 from textassay_lab.adversarial.generator_training import GeneratorTraining
 from textassay_lab.adversarial.policy_gradient import Actions, variety
-from textassay_lab.adversarial.rounds import Phase, RoundsHistory, mean_values
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.adversarial.rounds import Collapse, Phase, RoundsHistory, mean_values
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.training.backend import single_threaded
 from textassay_lab.training.history import History
 
@@ -30,9 +30,13 @@ _SMALL = 1 << 20  # logits of a batch up to which one thread is faster than seve
 class FromScratch(GeneratorTraining):
     """The two sides of an `AdversarialTrainer`. Needs the extra ``neural``.
 
+    Few pairs of neighbours are how it begins, so only very few are a collapse.
+
     `lasting`: the context of the training, to be closed at its end; left by an exception, it restores `model`;
     `players`: the two sides by name, ``generator`` among them.
     """
+
+    collapse = Collapse("variety", least=0.05)
 
     def __init__(
         self,
@@ -100,7 +104,7 @@ class FromScratch(GeneratorTraining):
             drawn, real = self._batch(phase, number, "variety"), self._real_batch(phase, number, "variety")
         return {**mean_values(steps), "variety": variety(drawn, real)}
 
-    def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:  # type: ignore[override]
+    def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
         """Make the present generator the model; `record`, JSON-ready, becomes part of its record."""
         self.lasting.close()
         self.model.record = {

@@ -13,6 +13,7 @@ from textassay.ngram.language_model import LanguageModel, drawn_corpus, tokens_i
 from textassay.seeding import stream
 from textassay_lab.adversarial.player import Player, part_of
 from textassay_lab.adversarial.policy_gradient import Actions, draw_actions, variety
+from textassay_lab.adversarial.rounds import COLLAPSE, Collapse, RoundsHistory
 from textassay_lab.generator.module import SentenceNetwork
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.scoring import token_scores
@@ -32,6 +33,8 @@ class GeneratorTraining:
     """
 
     kind: ClassVar[str]
+    best: ClassVar[str] = VALID  # what validation has lowest where it is best
+    collapse: ClassVar[Collapse] = COLLAPSE
     players: dict[str, Player]
     network: Any  # `SentenceNetwork`s
     policy: Any
@@ -97,10 +100,10 @@ class GeneratorTraining:
         """Most actions of a sentence of `sample`."""
         return self.limit
 
-    def finish(self, record: Mapping[str, Any]) -> None:
+    def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
         """Make a copy of the present generator the model; `record`, JSON-ready, becomes part of its record."""
         model = self.model
-        record = {**model.record, "adversarial": dict(record)}
+        record = {**model.record, "adversarial": {"kind": self.kind, **history.ending, **record}}
         model.take(self.network.copied(), vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=record)
 
     def refresh(

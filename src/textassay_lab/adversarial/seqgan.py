@@ -1,189 +1,161 @@
-"""SeqGAN: a pre-trained language model trained by the policy gradient against a discriminator.
+"""SeqGAN: recipe, presets, and the public class; both sides are in `seqgan_training`.
 
-A sentence is a row of actions; the reward of an action is the mean probability of being real over roll-outs of the
-policy after it. The generator, an `LstmModel`, follows the policy gradient; the discriminator is refreshed with new
-samples. "MLE SeqGAN" is the generator before the rounds.
-
-Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017.
-Departs from it: sentences may end (the end is an action like any other), unless the model has a `length`; the loss is
-the mean over sentences, not the sum, to which Adam is invariant but for gradient clipping; all weights of the roll-out
-policy are updated after each round; where real text has no unknown word, none is drawn in the rounds.
-The discriminator is `textassay.discriminator.CnnNetwork` with windows of 1 to 20 words; windows wider than the longest
-sentence are left out. "judge" in names of values and settings is the discriminator.
+Source: Yu et al., "SeqGAN: Sequence Generative Adversarial Nets with Policy Gradient", AAAI 2017, and its public code,
+which the preset ``paper`` follows; ``tiny`` is ours, to try things out.
 """
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from scipy.special import expit
-from torch import Tensor
+from textassay.errors import OptionError
+from textassay.fields import Above, Between, Option, Share, check_fields
+from textassay_lab.adversarial.system import Adversarial, DiscriminatorOption, Presets
+from textassay_lab.generator.lstm import LstmSettings
+from textassay_lab.training.recipe import Recipe
 
-from textassay.corpus.corpus import Corpus
-from textassay.execution.threads import parallel_map
-from textassay.ngram.language_model import LanguageModel, check_train
-from textassay_lab.adversarial.generator_training import GeneratorTraining
-from textassay_lab.adversarial.player import Player, part_of
-from textassay_lab.adversarial.policy_gradient import (
-    Actions,
-    Scorer,
-    leave_one_out,
-    log_probs_of,
-    mean_outcomes,
-    policy_loss,
+if TYPE_CHECKING:
+    from textassay.corpus.corpus import Corpus
+
+_LONG = 200  # tokens; roll-outs take time as the square of the longest sentence
+# Of the discriminator: window in words to number of filters.
+FILTERS: Mapping[int, int] = MappingProxyType(
+    {1: 100, 2: 200, 3: 200, 4: 200, 5: 200, 6: 100, 7: 100, 8: 100, 9: 100, 10: 100, 15: 160, 20: 160}
 )
-from textassay_lab.adversarial.recipes import SeqGanRecipe
-from textassay_lab.adversarial.rounds import mean_values
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.module import begun
-from textassay_lab.judges.network import Sentences
-from textassay_lab.judges.networks import CnnNetwork
-from textassay_lab.training.backend import single_threaded
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+Filters = Annotated[
+    Mapping[int, int],
+    DiscriminatorOption("Filters of the discriminator: widths and counts, such as 1:50,2:50."),
+]
+Negatives = Annotated[int, DiscriminatorOption("Sentences drawn for a refresh."), Between(1)]
+Refreshes = Annotated[int, DiscriminatorOption("Refreshes of the discriminator in a round."), Between(0)]
+# of a refresh: over its drawn sentences, and as many real ones
+Epochs = Annotated[int, DiscriminatorOption("Passes over the sentences of a refresh."), Between(1)]
+# half of the discriminator's are real
+BatchSize = Annotated[int, Option("Sentences of a step, and of a batch of the discriminator."), Between(2)]
+LearningRate = Annotated[float, DiscriminatorOption("Learning rate of the discriminator."), Above(0)]
+RollOuts = Annotated[int, Option("Roll-outs after each action."), Between(1)]
+ValidationSamples = Annotated[int, Option("Sentences drawn to ask an oracle about."), Between(1)]
 
-_TOGETHER = 2048  # sentences scored in one block
+
+@dataclass(frozen=True)
+class SeqGanRecipe:
+    """How the two sides are trained, after the generator has learnt from real text."""
+
+    rounds: Annotated[int, Option("Adversarial rounds; 0: none, as MLE SeqGAN."), Between(0)] = 200
+    generator_steps: Annotated[int, Option("Policy-gradient steps of the generator in a round."), Between(1)] = 1
+    adversarial_batch_size: BatchSize = 64
+    adversarial_learning_rate: Annotated[float, Option("Learning rate of the generator in the rounds."), Above(0)] = (
+        1e-2
+    )
+    adversarial_max_norm: Annotated[
+        float, Option("Clip gradients of the generator to this norm in the rounds."), Above(0)
+    ] = 5.0
+    roll_outs: RollOuts = 16
+    # of the moving average over rounds
+    roll_out_averaging: Annotated[
+        float, Option("Share of the roll-out policy that stays after a round; 0: it is the generator."), Share()
+    ] = 0.8
+    discount: Annotated[float, Option("Discount of the reward for each action in between."), Above(0, 1)] = 1.0
+    # of the rewards: none, or the mean over the other sentences of the step at the same position
+    baseline: Annotated[Literal["none", "leave-one-out"], Option("Subtracted from rewards: none or leave-one-out.")] = (
+        "none"
+    )
+    validation_samples: ValidationSamples = 10_000
+    pretraining_rounds: Annotated[
+        int, DiscriminatorOption("Refreshes of the discriminator before the rounds."), Between(0)
+    ] = 50
+    refreshes: Refreshes = 5
+    discriminator_epochs: Epochs = 3
+    negatives: Negatives = 10_000
+    discriminator_learning_rate: LearningRate = 1e-4
+    discriminator_width: Annotated[
+        int, DiscriminatorOption("Embedding dimension of the discriminator."), Between(1)
+    ] = 64
+    discriminator_filters: Filters = field(default_factory=lambda: dict(FILTERS))
+    discriminator_dropout: Annotated[float, DiscriminatorOption("Dropout of the discriminator."), Share()] = 0.25
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        filters = self.discriminator_filters
+        if not filters or any(window < 1 or count < 1 for window, count in filters.items()):
+            raise OptionError(
+                f"discriminator_filters must be windows of at least 1 with at least 1 filter, got {filters}"
+            )
 
 
-class SeqGan(GeneratorTraining):
-    """The two sides; an `AdversarialTrainer`. Needs the extra ``neural``.
+class SeqGan(Adversarial):
+    """SeqGAN: policy gradient against a CNN discriminator, after maximum likelihood.
 
-    Where sentences end, one of `max_length` tokens has no end action and no reward for it, and the discriminator sees
-    none in real sentences of this length. The probability of an end there is that of pre-training.
+    Settings: those of `Lstm` and its training, and `rounds`, `adversarial_learning_rate`, `roll_outs`,
+    `discriminator_learning_rate` and others of the rounds.
     """
 
     kind = "seqgan"
+    saved_as = "lstm"
+    implementation = "textassay_lab.generator.lstm_model:LstmModel"
+    training = "textassay_lab.adversarial.seqgan_training:SeqGanTraining"
+    settings_class = LstmSettings
+    recipe_class = SeqGanRecipe
+    command_options = ("Oracle",)
+    begins_with_likelihood = True
+    may_have_oracle = True
+    presets: ClassVar[Presets] = {
+        "paper": (
+            {
+                "width": 32,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=120, learning_rate=1e-2, max_norm=5.0),
+            },
+            SeqGanRecipe(),
+        ),
+        "characters": (  # Tevet et al., "Evaluating Text GANs as Language Models": the run that they call best
+            {
+                "width": 512,
+                "embedding_width": 8,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=480, learning_rate=1e-2, max_norm=5.0),
+            },
+            SeqGanRecipe(pretraining_rounds=200),
+        ),
+        "tiny": (
+            {
+                "width": 32,
+                "dropout": 0.0,
+                "batch_size": 64,
+                "recipe": Recipe(max_epochs=4, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+            },
+            SeqGanRecipe(
+                rounds=30,
+                pretraining_rounds=3,
+                refreshes=1,
+                discriminator_epochs=1,
+                negatives=1000,
+                roll_outs=4,
+                roll_out_averaging=0.0,
+                baseline="leave-one-out",
+                adversarial_learning_rate=1e-2,  # 1e-3 had no visible effect
+                discriminator_learning_rate=1e-3,
+                discriminator_width=32,
+                discriminator_filters={1: 50, 2: 50, 3: 50, 4: 50},
+                validation_samples=1000,
+            ),
+        ),
+    }
 
-    def __init__(
-        self,
-        model: LstmModel,
-        train: Corpus,
-        valid: Corpus | None = None,
-        *,
-        recipe: SeqGanRecipe,
-        oracle: LanguageModel | None = None,
-        seed: int = 0,
-    ) -> None:
-        check_train(train, generator=model.name)
-        super().__init__(
-            model, train, begins_as=model.digest, oracle=oracle, n_validation=recipe.n_validation, seed=seed
+    @classmethod
+    def title(cls, model: Any, recipe: Any) -> str:
+        """Return the name of a training; without rounds it is that of MLE SeqGAN."""
+        return super().title(model, recipe) if recipe.rounds else f"mle-{super().title(model, recipe)}"
+
+    def note(self, train: "Corpus") -> str | None:
+        """Return whether roll-outs may be slow."""
+        longest = int(train.lengths.max())
+        slow = (
+            f"a sentence has {longest} tokens: roll-outs may be as long, and slow; --max-tokens N leaves "
+            "longer ones out, and --window T reads running text"
         )
-        self.recipe = recipe
-        limit = model.limit_for(train, *([] if valid is None else [valid]))
-        self.learn_from(model.module.copied().requires_grad_(), train, valid, limit=limit)
-        self.roll_out_policy = self.policy.copied().requires_grad_(False)
-        weights = dict(self.network.named_parameters())
-        self.generator = Player(weights, learning_rate=recipe.learning_rate, max_norm=recipe.max_norm)
-        self.judge = self._new_judge()
-        weights = dict(self.judge.named_parameters())
-        self.discriminator = Player(weights, learning_rate=recipe.judge_learning_rate)
-        self.players = {"generator": self.generator, "discriminator": self.discriminator}
-
-    def state(self) -> dict[str, Tensor]:
-        """Return both sides and the roll-out policy."""
-        policy = {f"roll-outs/{name}": weight for name, weight in self.roll_out_policy.named_parameters()}
-        return {**super().state(), **policy}
-
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore a copy of `state`."""
-        super().restore(tensors)
-        self.roll_out_policy.load_state_dict(part_of(tensors, "roll-outs"))
-
-    def round(self, phase: str, number: int) -> dict[str, float]:
-        """Refresh the discriminator; in the phase ``adversarial``, after the generator's steps.
-
-        ``reward`` (mean probability of being real) and ``generator_loss`` of the steps; ``judge_loss`` of the
-        refreshes, each batch before its update; ``variety``: distinct bigrams of drawn sentences, over those of as many
-        real sentences.
-        """
-        recipe = self.recipe
-        if phase != "adversarial":
-            return self._refreshed((phase, number), number - 1, 1)
-        values = mean_values(
-            [self._policy_gradient_step(phase, number, step) for step in range(recipe.generator_steps)]
-        )
-        self._update_rollout_policy()
-        first = recipe.pretraining_rounds + (number - 1) * recipe.refreshes
-        return values | self._refreshed((phase, number), first, recipe.refreshes)
-
-    def rewards(self, drawn: Actions, *, key: int) -> FloatArray:
-        """Return the reward of each action, before any baseline, shape (B, limit); 0 where there is none."""
-        outcomes = mean_outcomes(
-            self.roll_out_policy, drawn, self._scorer(key), n_roll_outs=self.recipe.n_roll_outs, key=key
-        )
-        to_come = drawn.lengths[:, None] - 1 - np.arange(self.limit)
-        return np.where(drawn.taken, outcomes * self.recipe.discount ** np.maximum(to_come, 0), 0.0)
-
-    def log_probs(self, drawn: Actions) -> Tensor:
-        """Return the log-probability of each action, shape (B, limit), to differentiate; 0 where there is none."""
-        return log_probs_of(self.policy, drawn)
-
-    def _policy_gradient_step(self, *place: str | int) -> dict[str, float]:
-        """Take a step of the policy gradient; return the mean reward of whole sentences and the loss."""
-        drawn = self._drawn(self.recipe.batch_size, self._key(*place, "actions"))
-        rewards = self.rewards(drawn, key=self._key(*place, "roll-outs"))
-        whole = rewards[np.arange(len(drawn)), drawn.lengths - 1]
-        taken = torch.from_numpy(drawn.taken).to(self.generator.device)
-        returns = torch.from_numpy(rewards).to(self.generator.device)
-        if self.recipe.baseline == "leave-one-out":
-            returns = returns - leave_one_out(returns, taken)
-        loss = self.generator.descend(policy_loss(self.log_probs(drawn), returns.float(), taken))
-        return {"reward": float(whole.mean()), "generator_loss": loss}
-
-    def _update_rollout_policy(self) -> None:
-        """Move the weights of the roll-out policy towards those of the generator (moving average)."""
-        for old, weight in zip(self.roll_out_policy.parameters(), self.network.parameters(), strict=True):
-            old.lerp_(weight.detach(), 1 - self.recipe.roll_out_averaging)
-
-    def _refreshed(self, place: tuple[str, int], first: int, n: int) -> dict[str, float]:
-        """Refresh the discriminator `n` times, after `first` refreshes; return the mean of their values."""
-        return mean_values([self._refresh(first + index, self._key(*place, "refresh", index)) for index in range(n)])
-
-    def _refresh(self, number: int, key: int) -> dict[str, float]:
-        """Train the discriminator on new samples and as many real sentences."""
-        recipe = self.recipe
-        drawn = self._drawn(recipe.n_negatives, key)
-        rng = torch.Generator(self.discriminator.device).manual_seed(key)
-        return self.refresh(
-            self.discriminator,
-            lambda real_rows, rows: self._discriminator_loss(real_rows, rows, rng),
-            drawn,
-            epochs=range(number * recipe.epochs, (number + 1) * recipe.epochs),
-            batch_size=recipe.batch_size,
-        )
-
-    def _new_judge(self, *, has_output: bool = True) -> CnnNetwork:
-        filters = {window: count for window, count in self.recipe.filters.items() if window <= self.limit}
-        sizes = {"dimension": self.recipe.dimension, "filters": filters, "dropout": self.recipe.dropout}
-        rng = torch.Generator().manual_seed(self._key("judge"))
-        build = partial(CnnNetwork, len(self.model.vocabulary), **sizes, has_output=has_output)  # type: ignore[arg-type]
-        return begun(build, rng).to(self.network.device)
-
-    def _discriminator_loss(self, real_rows: IntArray, drawn: IntArray, rng: torch.Generator) -> Tensor:
-        """Return the discriminator's loss on real sentences by number and drawn ones: their mean cross-entropy."""
-        real = self._real.tokens[real_rows]
-        is_real = np.repeat([1, 0], [len(real), len(drawn)])
-        return self.judge.loss(sentences_of(np.concatenate((real, drawn))), is_real, rng)
-
-    def _scorer(self, key: int) -> Scorer:
-        """Return the function that rewards the sentences of a step; `key` is its seed."""
-        return self._prob_real
-
-    def _prob_real(self, rows: IntArray) -> FloatArray:
-        """Return the probability that each row of ids, shape (R, limit), is real, shape (R,)."""
-
-        def score(start: int) -> FloatArray:
-            with single_threaded(), torch.no_grad():
-                sentences = sentences_of(rows[start : start + _TOGETHER])
-                return np.asarray(expit(self.judge(sentences).numpy()))
-
-        return np.concatenate(parallel_map(score, range(0, len(rows), _TOGETHER)))
-
-
-def sentences_of(rows: IntArray) -> Sentences:
-    """Return padded rows as input of the network; ``<pad>`` has the same id in both."""
-    n, limit = rows.shape
-    return Sentences(rows.reshape(-1), np.arange(n + 1) * limit)
+        return slow if longest > _LONG else None

@@ -18,7 +18,8 @@ from textassay.errors import OptionError
 from textassay_lab.approximation.approximation import FLOOR as FLOOR_PROBABILITY
 from textassay_lab.approximation.approximation import N_SAMPLES, Approximation, choose_mode
 from textassay_lab.approximation.approximation import approximate as approximate_corpus
-from textassay_lab.generators import Model, TextGenerator, open_generator, precision_of
+from textassay_lab.generator.ready import Model, open_generator, precision_of
+from textassay_lab.generator.text_generator import TextGenerator
 
 
 def approximate(
@@ -63,7 +64,7 @@ def approximate(
     if isinstance(generator, TextGenerator | str | os.PathLike):
         opened = open_generator(generator)
     elif isinstance(text, Corpus):
-        opened = TextGenerator._of(generator, TextForm(resolve_tokenizer(text.tokenizer), text.vocabulary))
+        opened = TextGenerator.of(generator, TextForm(resolve_tokenizer(text.tokenizer), text.vocabulary))
     else:
         raise OptionError("a generator of your own needs its text as a Corpus over its vocabulary")
     corpus = text if isinstance(text, Corpus) and opened.form.vocabulary is text.vocabulary else opened.corpus(text)

@@ -1,6 +1,6 @@
 """The laboratory's commands, as they are registered: names under the headings of help, and where they are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from textassay.cli.groups import Group, Places
 
@@ -40,25 +40,28 @@ HUMAN = Places(
     },
 )
 
-MODELS: Mapping[str, str] = {
-    "lstm": "LSTM language model.",
-    "scheduled-sampling": "LSTM that is also shown its own words in training.",
-    "gpt2": "GPT-2 language model, trained from scratch.",
-    "transformer-xl": "Transformer-XL language model, with a memory of the sentences before.",
-    "ngram": "n-gram language model with Kneser-Ney smoothing.",
-    "position-unigram": "Words drawn independently, by their frequency at each position.",
-    "c2s": "LSTM that starts from a context (C2S).",
-    "gc2s": "LSTM that reads its context at every step, through a gate (gC2S).",
-    "att2seq": "LSTM that attends to its context (Att2Seq).",
-    "translation": "Transformer that translates, trained on pairs of sentences.",
-    "seqgan": "SeqGAN: policy gradient against a CNN discriminator, after maximum likelihood.",
-    "rankgan": "RankGAN: SeqGAN with a ranker instead of a discriminator.",
-    "gumbelgan": "GAN whose gradients reach an LSTM through Gumbel-softmax, after maximum likelihood.",
-    "leakgan": "LeakGAN: manager and worker that see the discriminator's features.",
-    "cot": "CoT: cooperative training of a generator and a mediator.",
-    "scratchgan": "ScratchGAN: trained against a discriminator from the first step.",
-    "wgan": "Recurrent Wasserstein GAN, without a likelihood.",
-}
+
+class _Models(Mapping[str, str]):
+    """The models that can be trained, each with the first line of the class that declares it; loaded when asked for."""
+
+    def __getitem__(self, name: str) -> str:
+        from textassay_lab.generator.catalog import MODELS as NAMES
+        from textassay_lab.generator.catalog import class_of
+
+        if name not in NAMES:
+            raise KeyError(name)
+        return (class_of(name).__doc__ or "").partition("\n")[0]
+
+    def __iter__(self) -> Iterator[str]:
+        from textassay_lab.generator.catalog import MODELS as NAMES
+
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+MODELS: Mapping[str, str] = _Models()
 
 STUDIES: Mapping[str, str] = {
     "dd-real": "Generators trained on 20 to 100 % of a text: does a metric put them in that order?",
@@ -69,7 +72,7 @@ STUDIES: Mapping[str, str] = {
     "generators": "Every generator of the paper trained on one text: how do evaluators rank them, and are they right?",
 }
 
-TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train_models")
+TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train")
 STUDY = Group(
     "study",
     "Repeat the experiments of a paper on your text, and set its numbers beside yours.",

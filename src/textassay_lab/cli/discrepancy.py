@@ -8,9 +8,10 @@ from typing import Annotated, Any, cast
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Above, Computing, Json, MaxInput, MaxText
+from textassay.cli.declarations import Computing, Json, MaxInput, MaxText
 from textassay.cli.options import check_writable
 from textassay.cli.results import print_result, save_result
+from textassay.fields import Above
 from textassay.settings import Level, Seed
 
 _MODEL = "A folder written by 'train', or pretrained:NAME_OR_PATH."

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument
 
 from textassay.cli.adapter import option
-from textassay.cli.declarations import Above, Computing, Files, Json, Model, Precision
+from textassay.cli.declarations import Computing, Files, Json, Model, Precision
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.cli.results import print_result
 from textassay.errors import InputError, OptionError, OutputError
+from textassay.fields import Above
 from textassay.settings import Level
 
 if TYPE_CHECKING:

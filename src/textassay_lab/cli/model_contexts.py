@@ -18,7 +18,7 @@ from textassay.corpus.contexts import (
 )
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.conditional import ContextModel
+from textassay_lab.generator.conditional_model import ContextModel
 from textassay_lab.generators import TextGenerator
 
 _LISTED = 5  # unknown categories that are named

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument
 
 from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import Above, Clustered, Computing, Files, Precision
+from textassay.cli.declarations import Clustered, Computing, Files, Precision
 from textassay.cli.messages import print_line
 from textassay.cli.options import check_writable
 from textassay.errors import InputError, OptionError, OutputError
+from textassay.fields import Above
 from textassay.settings import Seed
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from textassay.cli.declarations import Clustered, Output, Real, Running, Tokens
 from textassay.cli.options import check_sources
 from textassay.cli.results import print_and_save
 from textassay.errors import OptionError
-from textassay.settings import Device, Effort, Encoder, Level, Metrics, Option, Parse
+from textassay.fields import Option, Parse
+from textassay.settings import Device, Effort, Encoder, Level, Metrics
 
 VALUES = "values"  # the folder under --out
 _REMEDY = "give other text there"

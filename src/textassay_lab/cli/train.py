@@ -1,61 +1,89 @@
-"""What every ``textassay train MODEL`` does: reads texts, trains in a folder, goes on there where it stopped."""
+"""``textassay train MODEL``: reads texts, trains in a folder, goes on there where it stopped, and prints what came out.
 
+A command is put together from the class that declares the model (see `textassay_lab.generator.text_generator`), whose
+settings become its options, and the classes here that it names in `command_options`.
+"""
+
+import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields, make_dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_origin, get_type_hints
 
-from textassay.cli.adapter import Between, option
-from textassay.cli.declarations import TEXTS, Above, Computing, Files, Json, Lowercase, Seed, Tokenizer
+from textassay.addresses import place_of
+from textassay.cli.adapter import Between, Command, option
+from textassay.cli.declarations import TEXTS, Computing, Files, Json, Lowercase, Seed, Tokenizer
 from textassay.cli.messages import print_line
-from textassay.cli.options import check_sources, check_writable
+from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.cli.results import file_names, print_result
+from textassay.corpus.download import is_url
+from textassay.corpus.source import check_exists
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
-from textassay_lab.cli.model_settings import WithSettings
+from textassay.fields import Above, Field
+from textassay_lab.generator.catalog import class_of
+from textassay_lab.generator.text_generator import HELD_OUT, TextGenerator
 
 if TYPE_CHECKING:
     from textassay.corpus.contexts import Attributes
     from textassay.corpus.corpus import Corpus
+    from textassay.corpus.parallel import ParallelText
     from textassay.corpus.text_form import TextForm
-    from textassay.ngram.language_model import LanguageModel
+    from textassay.report.adversarial_training import AdversarialTraining
     from textassay.report.document import Document, Figure
     from textassay.report.training import TrainedText
-    from textassay_lab.generator.network import NetworkLanguageModel
     from textassay_lab.monitoring.monitor import TextMonitor
 
-MONITORING = "Monitoring"
-CONTEXTS = "Contexts"
+MODEL, TRAINING, ROUNDS, MONITORING, CONTEXTS, PAIRS = (
+    *("Model", "Training", "Adversarial training", "Monitoring", "Contexts", "Pairs"),
+)
+MLE = "mle"  # folder in the folder: the generator before the rounds
+HELD_BACK = ("held-back-source.jsonl", "held-back-real.jsonl")  # in the folder of a translation model
 
 _NEVER_DRAWN = 2  # <pad> and <sos>
 _CUT = 200  # tokens after which samples are cut where --max-tokens says nothing and no sentence is longer
 _VALIDATE = "validate with text that is not trained on"
-_HELD_OUT = 10  # without --valid, one sentence in so many
+_READINGS = 5  # of the monitors over the rounds, where --monitor-steps says nothing
 _NOT_RECORDED = {
     *("out", "workers", "device", "monitor", "monitor_steps", "monitor_sentences", "quiet", "json", "column"),
     *("max_input", "max_text", "config"),
 }
 
+Sides = tuple[list[str], list[str]]
+
 
 class TrainingTexts(NamedTuple):
-    """Sentences to train on and to validate with, in the form of the model; `longest`: tokens it must take."""
+    """What to train on and to validate with, in the form of the model; `longest`: tokens it must take."""
 
     form: "TextForm"
-    train: "Corpus"
-    valid: "Corpus"
+    train: Any  # a corpus, or pairs
+    valid: Any
     train_facts: "TrainedText"
     valid_facts: "TrainedText"
-    longest: int
+    longest: int = 0
     attributes: "Attributes | None" = None  # of contexts
+    held: Sides = ([], [])  # pairs that are held back
+
+
+class Fitted(NamedTuple):
+    """A fitted model, what `Training` holds of it, its monitor, and what other files are in the folder."""
+
+    model: Any
+    outcome: Mapping[str, Any]
+    monitor: "TextMonitor | None" = None
+    files: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(Files, Computing, WithSettings):
-    """What is trained on, and where the model goes."""
+class Train(Files, Computing):
+    """What every model is trained with."""
 
-    model = ""  # its name
+    declared: ClassVar[type[TextGenerator]]
+    settings: ClassVar[Mapping[str, Field]]  # by the name of the option, those that are settings of the model
 
     real: Annotated[str, option("Text to train on; '-' is standard input.", "FILE")]
     out: Annotated[Path, option("Folder of the model; the same command again resumes there.", "DIR")]
@@ -70,11 +98,6 @@ class Train(Files, Computing, WithSettings):
     ] = None
     seed: Seed = 0
     json: Json = False
-
-    @staticmethod
-    def leading() -> tuple[str, ...]:
-        """Return the options that help lists first."""
-        return "real", "out", "valid"
 
     def run(self) -> int:
         """Train, write the model, print what came out, and return 0.
@@ -92,28 +115,75 @@ class Train(Files, Computing, WithSettings):
         with self.computing():
             texts = self.read()
             record = json.loads(json.dumps(self.record(texts)))
-            training = finished(self.out, record, self.load, options=self.spellings())
+            spelt = {each.name: name.replace("_", "-") for name, each in self.settings.items()}
+            training = finished(self.out, record, self.load, options=spelt)
             if training is None:
                 training = self.train(texts, record)
             else:
                 self.say(f"{self.out} holds this model, trained to the end: nothing was changed")
         if is_main():
-            self.show(training)
+            values = {"folder": str(self.out), **training.to_dict()}
+            print_result(self.document(training), values, as_json=self.json)
         return 0
 
     def check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
         raise NotImplementedError
 
-    def read(self) -> Any:
+    def read(self) -> TrainingTexts:
         """Return the texts; say what was held out or left out."""
         raise NotImplementedError
 
-    def record(self, texts: Any) -> dict[str, Any]:
+    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
+        raise NotImplementedError
+
+    @cached_property
+    def generator(self) -> Any:
+        """The generator with these settings; raise where one is out of range."""
+        with self.as_options():
+            return self.declared(preset=self.preset, seed=self.seed, like=self._like(), **self.more(), **self.given)
+
+    def more(self) -> dict[str, Any]:
+        """Return arguments of the generator besides the settings of the model."""
+        return {"lowercase": self.lowercase}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings of the model that the command line gave."""
+        values = {name: getattr(self, name) for name in self.settings}
+        return {
+            self.settings[name].name: _parsed(self.settings[name], value)
+            for name, value in values.items()
+            if value is not None
+        }
+
+    @contextmanager
+    def as_options(self) -> Iterator[None]:
+        """Let messages inside the ``with`` block name settings as the options that they are."""
+        try:
+            yield
+        except OptionError as error:
+            name, must, rest = str(error).partition(" must ")
+            option = next((option for option, each in self.settings.items() if each.name == name), None)
+            if must and option is not None:
+                raise OptionError(f"--{option.replace('_', '-')}{must}{rest}") from None
+            raise
+
+    def _like(self) -> TextGenerator | None:
+        from textassay_lab.cli.models import open_generator
+
+        if self.like is None:
+            return None
+        model = open_generator(self.like)
+        model.form.to_dict()  # raises where it could not be kept with the model
+        return model
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return everything that decides what is trained."""
         own = [each.name for each in fields(self) if each.name not in {*_NOT_RECORDED, *self.settings}]
-        settings = {**self.given("network", "training"), **{name: getattr(self, name) for name in own}}
-        return {"model": self.model, **{name.replace("_", "-"): value for name, value in settings.items()}}
+        values = {**self.given, **{name: getattr(self, name) for name in own}}
+        return {"model": self.declared.kind, **{name.replace("_", "-"): value for name, value in values.items()}}
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
@@ -121,11 +191,7 @@ class Train(Files, Computing, WithSettings):
 
         return Training.from_json(text)
 
-    def fit(self, texts: Any, record: Mapping[str, Any]) -> "Fitted":
-        """Return the model, fitted in the folder, and what `Training` holds of it."""
-        raise NotImplementedError
-
-    def train(self, texts: Any, record: Mapping[str, Any]) -> Any:
+    def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
         from textassay.report.training import Training
         from textassay_lab.cli.trained_folder import monitor_figures
@@ -138,7 +204,7 @@ class Train(Files, Computing, WithSettings):
             self.keep_model(training, fitted.model, texts.form, figures, fitted.files)
         return training
 
-    def facts(self, texts: Any, model: Any) -> dict[str, Any]:
+    def facts(self, texts: TrainingTexts, model: Any) -> dict[str, Any]:
         """Return what every report says of a model and its texts."""
         return {
             "model": model.name,
@@ -155,7 +221,7 @@ class Train(Files, Computing, WithSettings):
         """Write the history, its report and the model, take checkpoints away, and name all files."""
         from textassay.report.files import document_files
         from textassay.storage import write_files
-        from textassay_lab.cli.trained_folder import CHECKPOINT, HISTORY, MODEL, ROUNDS, SETTINGS
+        from textassay_lab.cli.trained_folder import CHECKPOINT, CONFIG, HISTORY, ROUNDS_CHECKPOINT, SETTINGS
         from textassay_lab.generator.saved import save_model
 
         history = json.dumps(training.to_dict(), indent=1, allow_nan=False)
@@ -163,16 +229,11 @@ class Train(Files, Computing, WithSettings):
         write_files(self.out, files)
         save_model(model, self.out, form=form)
         if not all((self.out / name).exists() for name in (SETTINGS, HISTORY)):
-            (self.out / MODEL).unlink(missing_ok=True)  # or the folder would count as finished
+            (self.out / CONFIG).unlink(missing_ok=True)  # or the folder would count as finished
             raise OutputError(f"somebody removed files of {self.out} meanwhile: run the same command again")
-        for name in (CHECKPOINT, ROUNDS):
+        for name in (CHECKPOINT, ROUNDS_CHECKPOINT):
             (self.out / name).unlink(missing_ok=True)
         self.say(f"the model is in {self.out}, with {file_names([*files, *others])}")
-
-    def show(self, training: Any) -> None:
-        """Print what came out."""
-        values = {"folder": str(self.out), **training.to_dict()}
-        print_result(self.document(training), values, as_json=self.json)
 
     def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
@@ -185,20 +246,35 @@ class Train(Files, Computing, WithSettings):
         if not self.quiet:
             print_line(line)
 
-    def form_like(self) -> "TextForm | None":
-        """Return the form of the model of ``--like``."""
-        from textassay_lab.cli.models import open_generator
+    def fit_network(
+        self, fit: Callable[..., Any], model: Any, texts: TrainingTexts, files: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Train `model`, beginning with `files` in the folder; return what `Training` holds of it.
 
-        if self.like is None:
-            return None
-        form = open_generator(self.like).form
-        form.to_dict()  # raises where it could not be kept with the model
-        return form
+        `fit` takes a checkpoint to go on from, and a function that is told of progress.
+        """
+        from textassay.cli.progress import show_progress
+        from textassay_lab.cli.trained_folder import CHECKPOINT, begun
+        from textassay_lab.cli.training_progress import tell_step
+
+        resumes = (self.out / CHECKPOINT).exists()
+        with begun(self.out, files):
+            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
+            with show_progress(quiet=self.quiet) as progress:
+                tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
+                fit(texts.train, texts.valid, checkpoint=self.out / CHECKPOINT, progress=tell)
+        history = model.history
+        computed = {
+            "device": str(model.record["device"]),
+            "precision": history.precision,
+            "threads": str(model.record["threads"]),
+        }
+        return {"valid_nll_per_token": -history.best.score, "computed": computed, "epochs": history.epochs}
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainText(Train):
-    """A model of sentences."""
+class Sentences(Train):
+    """A model of sentences, such as one that is counted in one go."""
 
     tokenizer: Tokenizer = "auto"
     vocabulary_size: Annotated[
@@ -218,7 +294,7 @@ class TrainText(Train):
         return None
 
     def check(self) -> None:
-        """Raise for what is wrong with any option but the model's own, before anything is read."""
+        """Raise for whatever can be seen to be wrong before anything is read."""
         if self.window_size is not None and self.max_tokens is not None:
             raise OptionError("all windows have --window T tokens: leave --max-tokens out")
         if self.byte_pairs is not None and self.tokenizer != "auto":
@@ -232,37 +308,37 @@ class TrainText(Train):
             raise OptionError("--like MODEL brings tokenizer and vocabulary: leave options of these out")
         check_sources(self.real, {} if self.valid is None else {"--valid": self.valid}, {"--valid": _VALIDATE})
         check_writable(self.out)
+        self.generator  # noqa: B018  (raises for settings that cannot be)
+
+    def more(self) -> dict[str, Any]:
+        """Return arguments of the generator besides the settings of the model."""
+        return {
+            **super().more(),
+            "tokenizer": self.tokenizer if self.byte_pairs is None else f"bpe-{self.byte_pairs}",
+            "vocabulary_size": self.vocabulary_size,
+            "min_count": self.min_count,
+            "window": self.window_size,
+        }
 
     def read(self) -> TrainingTexts:
         """Return the texts that training needs; say what was held out or left out."""
-        from textassay.corpus.characters import split_characters
         from textassay.corpus.encoding import SPECIAL_TOKENS
         from textassay.corpus.limits import running_text
-        from textassay.corpus.split import nested_fractions, split_last
+        from textassay.corpus.split import nested_fractions
         from textassay.ngram.language_model import check_train
 
         window = self.window_size
         real = self._texts(self.real)
-        if self.valid is None and window is not None:
-            train_part, valid_part = split_characters(real[0], (1 - 1 / _HELD_OUT, 1 / _HELD_OUT))
-            train_texts, valid_texts = [train_part], [valid_part]
-            valid_source = f"the last {len(valid_part)} characters of {self.real}"
-            self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
-        elif self.valid is None:
-            if len(real) == 1:
-                raise TooFewSentencesError(f"{self.real} has one line: to train on it as running text, add --window T")
-            kept, held_out = split_last(len(real), math.ceil(len(real) / _HELD_OUT))
-            train_texts = [real[index] for index in kept.tolist()]
-            valid_texts = [real[index] for index in held_out.tolist()]
-            valid_source = f"the last {len(valid_texts)} of {self.real}"
+        if self.valid is None:
+            train_texts, valid_texts, what = self._held_out(real)
+            valid_source = f"the last {what} of {self.real}"
             self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
         else:
-            train_texts, valid_texts = real, self._texts(self.valid)
-            valid_source = self.valid
+            train_texts, valid_texts, valid_source = real, self._texts(self.valid), self.valid
             if train_texts == valid_texts:
                 raise InputError(f"{self.valid} holds the same sentences as {self.real}: {_VALIDATE}")
         with running_text(window is not None):
-            form = self._form(train_texts)
+            form = self.generator.learn_form(train_texts)
         if len(form.vocabulary) == len(SPECIAL_TOKENS):
             raise EmptyCorpusError(
                 f"no word is left of {self.real}: none stands --min-count {self.min_count} times; lower it"
@@ -280,9 +356,8 @@ class TrainText(Train):
             raise TooFewSentencesError(
                 f"training needs at least 2 {needed}, {source} has {len(train)}: give more text, {remedy}"
             )
-        check_train(train, generator=self.model)
-        check_train(valid, generator=self.model, what="validation")
-        self.say_contexts(train, valid, attributes)
+        check_train(train, generator=self.declared.kind)
+        check_train(valid, generator=self.declared.kind, what="validation")
         longest = self.max_tokens or int(max(all_train.lengths.max(), valid.lengths.max()))
         return TrainingTexts(form, train, valid, train_facts, valid_facts, longest, attributes)
 
@@ -290,20 +365,19 @@ class TrainText(Train):
         """Return both corpora, with contexts where the model answers to some, and their attributes."""
         return train, valid, None
 
-    def say_contexts(self, train: "Corpus", valid: "Corpus", attributes: "Attributes | None") -> None:
-        """Say what contexts training has."""
+    def _held_out(self, real: list[str]) -> tuple[list[str], list[str], str]:
+        """Return what is trained on, the last tenth, and what that is."""
+        from textassay.corpus.characters import split_characters
+        from textassay.corpus.split import split_last
 
-    def _form(self, texts: list[str]) -> "TextForm":
-        """Return the form of the model of ``--like``, or what is learnt from `texts`."""
-        from textassay.corpus.text_form import TextForm
-
-        return self.form_like() or TextForm.learn(
-            texts,
-            tokenizer=self.tokenizer if self.byte_pairs is None else f"bpe-{self.byte_pairs}",
-            lowercase=self.lowercase,
-            max_size=self.vocabulary_size,
-            min_count=self.min_count,
-        )
+        if self.window_size is not None:
+            train_part, valid_part = split_characters(real[0], (1 - 1 / HELD_OUT, 1 / HELD_OUT))
+            return [train_part], [valid_part], f"{len(valid_part)} characters"
+        if len(real) == 1:
+            raise TooFewSentencesError(f"{self.real} has one line: to train on it as running text, add --window T")
+        kept, held_out = split_last(len(real), math.ceil(len(real) / HELD_OUT))
+        parts = [[real[index] for index in part.tolist()] for part in (kept, held_out)]
+        return parts[0], parts[1], str(len(held_out))
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
@@ -345,11 +419,48 @@ class TrainText(Train):
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return everything that decides what is trained."""
         hashes = {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
-        return {"auto-batch": False, **super().record(texts), **hashes}
+        return {**super().record(texts), **hashes}
+
+    def new_model(self, texts: TrainingTexts, **settings: Any) -> Any:
+        """Return a model that has learnt nothing; no sample is longer than ``--max-tokens``, every sentence fits."""
+        attributes = {} if texts.attributes is None else {"attributes": texts.attributes}
+        most = texts.longest if self.max_tokens is not None else max(texts.longest, _CUT)
+        with self.as_options():
+            return self.generator.new_model({**attributes, **self.generator.lengths(texts.longest, most), **settings})
+
+    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
+        from textassay_lab.cli.trained_folder import SETTINGS, begun
+        from textassay_lab.generator.text_likelihood import text_likelihood
+
+        model = self.new_model(texts)
+        with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
+            self.say(f"training {model.name} on {texts.train_facts}")
+            model.fit(texts.train, texts.valid)
+            nll = text_likelihood(model, texts.valid).nll_per_token.value
+        return self.fitted(model, texts, {"valid_nll_per_token": nll})
+
+    def fitted(
+        self,
+        model: Any,
+        texts: TrainingTexts,
+        outcome: Mapping[str, Any],
+        monitor: "TextMonitor | None" = None,
+    ) -> Fitted:
+        """Return what was fitted; warn where guessing is better."""
+        from textassay_lab.training.processes import is_main
+
+        n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
+        if is_main() and outcome["valid_nll_per_token"] > math.log(n_choices):
+            self.say(
+                f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower "
+                "perplexity; train it longer, or with another --learning-rate"
+            )
+        return Fitted(model, {**outcome, "ends": getattr(model, "draws_ends", True)}, monitor)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainWindows(TrainText):
+class Windows(Sentences):
     """A model of sentences or of running text."""
 
     window: Annotated[
@@ -365,8 +476,8 @@ class TrainWindows(TrainText):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Monitors:
-    """Metrics of what the model draws while it trains."""
+class Monitors(Sentences):
+    """A model that is watched while it trains, by metrics of what it draws."""
 
     monitor: Annotated[
         str | None, option("Metrics to follow, such as 'dd,self-bleu(order=4),lm-score'.", "LIST", MONITORING)
@@ -376,174 +487,65 @@ class Monitors:
     ] = None
     monitor_sentences: Annotated[int, option("Sentences drawn each time.", "N", MONITORING), Between(1)] = 1000
 
-    def check_monitor(self) -> None:
-        """Raise for whatever can be seen to be wrong with these options before the text is read."""
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
         if self.monitor is not None:
             from textassay_lab.monitoring.monitor import monitored_metrics
 
             monitored_metrics(self.monitor)
         elif self.monitor_steps is not None:
             raise OptionError("--monitor-steps says when to read --monitor LIST: add it, or leave both out")
+        super().check()
 
-    def new_monitor(self, valid: "Corpus", *, seed: int, folder: Path, quiet: bool) -> "TextMonitor | None":
-        """Return the monitor that was asked for, whose readings are kept in `folder`."""
-        from textassay_lab.cli.trained_folder import new_monitor
+    def new_monitor(self, valid: "Corpus") -> "TextMonitor | None":
+        """Return the monitor that was asked for, whose readings are kept in the folder."""
+        from textassay_lab.cli.trained_folder import MONITOR
+        from textassay_lab.monitoring.monitor import TextMonitor
 
         if self.monitor is None:
             return None
-        return new_monitor(valid, self.monitor, n=self.monitor_sentences, seed=seed, folder=folder, quiet=quiet)
-
-
-class TrainCatalogued(TrainText):
-    """A model that `make_generator` makes; networks override what differs."""
-
-    def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
-        super().check()
-        self.new_model({})
-
-    def new_model(self, known: Mapping[str, Any]) -> "LanguageModel":
-        """Return a model that has learnt nothing."""
-        from textassay_lab.generator.catalog import make_generator
-
-        settings = {**self.given("network", "training"), **known}
-        with self.as_options("network", "training"):
-            return make_generator(self.model, preset=self.preset, seed=self.seed, **settings)
-
-    def lengths(self, longest: int) -> dict[str, int]:
-        """Return what the model is told of lengths: no sample is longer than ``--max-tokens``, every sentence fits.
-
-        An LSTM learns no end of windows; for other models it is a token as the end of a sentence is.
-        """
-        if self.model in ("lstm", "scheduled-sampling") and self.window_size is not None:
-            return {"length": self.window_size, "max_length": self.window_size}
-        if self.model == "gpt2":
-            return {"positions": longest + 1}
-        if self.model != "position-unigram":
-            return {"max_length": longest if self.max_tokens is not None else max(longest, _CUT)}
-        return {}
-
-    def known(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return the settings that the texts decide."""
-        attributes = {} if texts.attributes is None else {"attributes": texts.attributes}
-        return {**attributes, **self.lengths(texts.longest)}
-
-    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "Fitted":
-        """Return the model, fitted in the folder, and what `Training` holds of it."""
-        from textassay_lab.cli.trained_folder import SETTINGS, begun
-        from textassay_lab.generator.text_likelihood import text_likelihood
-
-        model = self.new_model(self.known(texts))
-        with begun(self.out, {SETTINGS: json.dumps(record, indent=1)}):
-            self.say(f"training {model.name} on {texts.train_facts}")
-            model.fit(texts.train, texts.valid)
-            nll = text_likelihood(model, texts.valid).nll_per_token.value
-        return self.fitted(model, texts, {"valid_nll_per_token": nll})
-
-    def fitted(
-        self,
-        model: "LanguageModel",
-        texts: TrainingTexts,
-        outcome: Mapping[str, Any],
-        monitor: "TextMonitor | None" = None,
-    ) -> "Fitted":
-        """Return what was fitted; warn where guessing is better."""
-        from textassay_lab.training.processes import is_main
-
-        n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
-        if is_main() and outcome["valid_nll_per_token"] > math.log(n_choices):
+        n = self.monitor_sentences
+        monitor = TextMonitor(valid, metrics=self.monitor, n=n, seed=self.seed, keep=self.out / MONITOR)
+        if monitor.floor is None:
+            drawn = "" if monitor.n_real == n else f"{n} sentences are drawn and measured against {monitor.n_real}; "
             self.say(
-                f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower "
-                "perplexity; train it longer, or with another --learning-rate"
+                f"--monitor: {drawn}what real text scores is not told, which takes {2 * n} validation sentences, "
+                f"there are {len(valid)}"
             )
-        return Fitted(model, {**outcome, "ends": getattr(model, "draws_ends", True)}, monitor)
-
-
-class Fitted(NamedTuple):
-    """A fitted model, what `Training` holds of it, its monitor, and what other files are in the folder."""
-
-    model: Any
-    outcome: Mapping[str, Any]
-    monitor: "TextMonitor | None" = None
-    files: Sequence[str] = ()
-
-
-def network_outcome(model: Any) -> dict[str, Any]:
-    """Return what `Training` holds of the training of a network."""
-    history = model.history
-    return {
-        "valid_nll_per_token": -history.best.score,
-        "computed": {
-            "device": str(model.record["device"]),
-            "precision": history.precision,
-            "threads": str(model.record["threads"]),
-        },
-        "epochs": history.epochs,
-    }
+        return monitor
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainCounted(TrainCatalogued, TrainWindows):
-    """A model that is counted in one go."""
+class Networks(Monitors):
+    """A network that learns by maximum likelihood alone."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class TrainNetwork(Monitors, TrainCatalogued):
-    """A network that learns by itself."""
-
-    auto_batch: Annotated[bool, option("Halve the batch where memory runs out.", panel="Training")] = False
-
-    def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
-        self.check_monitor()
-        super().check()
+    auto_batch: Annotated[bool, option("Halve the batch where memory runs out.", panel=TRAINING)] = False
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
         """Return the model, fitted in the folder, and what `Training` holds of it."""
-        from typing import cast
-
-        from textassay.cli.progress import show_progress
         from textassay.corpus.documents import parse_json, read_document
-        from textassay_lab.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, begun, monitored
-        from textassay_lab.cli.training_progress import tell_step
+        from textassay_lab.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, monitored
         from textassay_lab.generator.batch_size import fit_in_memory, fitting_batch_size
         from textassay_lab.monitoring.loop import loop_monitors
 
-        known = self.known(texts)
-        model = cast("NetworkLanguageModel", self.new_model(known))
-        resumes = (self.out / CHECKPOINT).exists()
+        model = self.new_model(texts)
         batch: dict[str, int] = {}
         if self.auto_batch:
+            resumes = (self.out / CHECKPOINT).exists()
             before = parse_json(read_document(self.out / SETTINGS)) if resumes else {}
             batch[FOUND] = fitting_batch_size(model, texts.train, known=before.get(FOUND))
             self.say(f"--auto-batch: batches of {batch[FOUND]} sentences")
-            model = cast("NetworkLanguageModel", self.new_model({**known, "batch_size": batch[FOUND]}))
-        monitor = self.new_monitor(texts.valid, seed=self.seed, folder=self.out, quiet=self.quiet)
-        with begun(self.out, {SETTINGS: json.dumps({**record, **batch}, indent=1)}):
-            self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
-            monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
-            with show_progress(quiet=self.quiet) as progress:
-                fit_in_memory(
-                    model,
-                    texts.train,
-                    texts.valid,
-                    checkpoint=self.out / CHECKPOINT,
-                    monitors=monitors,
-                    monitor_steps=self.monitor_steps,
-                    progress=None if progress is None else partial(tell_step, progress, model.recipe.max_epochs),
-                )
-        monitored_sizes = None if monitor is None else monitored(monitor)
-        outcome = {**network_outcome(model), "readings": model.history.readings, "monitored": monitored_sizes}
-        return self.fitted(model, texts, outcome, monitor)
+            model = self.new_model(texts, batch_size=batch[FOUND])
+        monitor = self.new_monitor(texts.valid)
+        monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
+        fit = partial(fit_in_memory, model, monitors=monitors, monitor_steps=self.monitor_steps)
+        outcome = self.fit_network(fit, model, texts, {SETTINGS: json.dumps({**record, **batch}, indent=1)})
+        sizes = None if monitor is None else monitored(monitor)
+        return self.fitted(model, texts, {**outcome, "readings": model.history.readings, "monitored": sizes}, monitor)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainWindowNetwork(TrainNetwork, TrainWindows):
-    """A network that also learns from running text."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainConditional(TrainNetwork):
+class Contexts(Networks):
     """A network that answers to contexts."""
 
     contexts: Annotated[
@@ -566,12 +568,14 @@ class TrainConditional(TrainNetwork):
 
         return trained_contexts(train, valid, self.contexts, self.valid_contexts, min_count=self.context_count or 1)
 
-    def say_contexts(self, train: "Corpus", valid: "Corpus", attributes: "Attributes | None") -> None:
-        """Say what contexts training has."""
+    def read(self) -> TrainingTexts:
+        """Return the texts that training needs; say what was held out or left out, and what contexts there are."""
         from textassay_lab.cli.model_contexts import context_lines
 
-        for line in context_lines(train, valid, attributes or {}):
+        texts = super().read()
+        for line in context_lines(texts.train, texts.valid, texts.attributes or {}):
             self.say(line)
+        return texts
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
         """Return everything that decides what is trained."""
@@ -579,3 +583,372 @@ class TrainConditional(TrainNetwork):
 
         hashes = [contexts_hash(corpus, texts.attributes or {}) for corpus in (texts.train, texts.valid)]
         return {**super().record(texts), "contexts": hashes[0], "valid-contexts": hashes[1]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds(Monitors, Windows):
+    """A generator that learns against a discriminator."""
+
+    keep: Annotated[str, option("Round that is kept: last, or best in validation.", "WHICH", ROUNDS)] = "last"
+    length: Annotated[int | None, option("All sentences have N tokens, and never end.", "N", ROUNDS), Between(1)] = None
+
+    @property
+    def sentence_length(self) -> int | None:
+        """Tokens of every sentence; None where they end."""
+        return self.length if self.window is None else self.window
+
+    def more(self) -> dict[str, Any]:
+        """Return arguments of the generator besides the settings of the model."""
+        return {**super().more(), "length": self.sentence_length, "keep": self.keep}
+
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
+        from textassay_lab.training.backend import require_neural
+        from textassay_lab.training.processes import launched
+
+        require_neural(f"the {self.declared.kind} generator")
+        if self.window is not None and self.length is not None:
+            raise OptionError("--window T says how long sentences are: leave --length out")
+        if self.keep not in ("last", "best"):
+            raise OptionError(f"--keep must be last or best, got '{self.keep}'")
+        processes = launched()
+        if processes is not None and processes.count > 1:
+            raise OptionError(f"{self.declared.kind} trains in one process, got {processes.count}: start only one")
+        super().check()
+
+    def read(self) -> TrainingTexts:
+        """Return the texts that training needs; say what was held out or left out."""
+        texts = super().read()
+        self.generator.check_lengths(texts.train, texts.train_facts.source)
+        self.generator.check_lengths(texts.valid, texts.valid_facts.source)
+        return texts
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return everything that decides what is trained."""
+        network, recipe = self.generator.plan
+        learnt = {"recipe": asdict(network["recipe"])} if "recipe" in network else {}
+        spelt = {each.name.replace("_", "-") for each in self.settings.values()}  # all are in `network` and `rounds`
+        shared = {name: value for name, value in super().record(texts).items() if name not in spelt}
+        return {**shared, "length": self.sentence_length, "network": {**network, **learnt}, "rounds": asdict(recipe)}
+
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return what else the training is made of."""
+        return {}
+
+    def load(self, text: str) -> "AdversarialTraining":
+        """Return what was trained before, from the text of its history."""
+        from textassay.report.adversarial_training import AdversarialTraining
+
+        return AdversarialTraining.from_json(text)
+
+    def document(self, training: "AdversarialTraining", figures: "Sequence[Figure]" = ()) -> "Document":
+        """Return what came out as a report; `figures` are those of monitors."""
+        from textassay.report.adversarial_training import adversarial_training_document
+
+        return adversarial_training_document(training, figures)
+
+    def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
+        """Train, write all files, the model last, and return what is reported."""
+        from textassay.cli.progress import show_progress
+        from textassay.report.adversarial_training import AdversarialTraining
+        from textassay_lab.cli.trained_folder import (
+            CHECKPOINT,
+            ROUNDS_CHECKPOINT,
+            SETTINGS,
+            begun,
+            monitor_figures,
+            monitored,
+        )
+        from textassay_lab.cli.training_progress import tell_step
+        from textassay_lab.generator.saved import save_model
+        from textassay_lab.monitoring.loop import loop_monitors
+        from textassay_lab.training.backend import training_device
+
+        generator, out = self.generator, self.out
+        resumes = (out / CHECKPOINT).exists() or (out / ROUNDS_CHECKPOINT).exists()
+        monitor = self.new_monitor(texts.valid)
+        with begun(out, {SETTINGS: json.dumps(record, indent=1)}):
+            self.say(f"{'going on with' if resumes else 'training'} {self.declared.kind} on {texts.train_facts}")
+            note = generator.note(texts.train)
+            if note is not None:
+                self.say(note)
+            with show_progress(quiet=self.quiet) as progress:
+                model = generator.unfitted_model(texts.longest)
+                if generator.begins_with_likelihood:
+                    tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
+                    model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
+                    save_model(model, out / MLE, form=texts.form)
+                how = {"seed": self.seed, **self.more_of_rounds(texts)}
+                rounds = generator.begin(model, generator.plan[1], texts.train, texts.valid, **how)
+                draw = lambda n, seed: rounds.sample(n, seed=seed)  # noqa: E731
+                history = rounds.run(
+                    keep=self.keep,
+                    checkpoint=out / ROUNDS_CHECKPOINT,
+                    config=record,
+                    monitors=None if monitor is None else loop_monitors(monitor, draw),
+                    monitor_every=self.monitor_steps or max(1, rounds.phases[-1].n_rounds // _READINGS),
+                    progress=progress,
+                )
+        training = AdversarialTraining(
+            **{**self.facts(texts, model), "model": rounds.name},
+            computed={"device": training_device().type, "precision": "float32", "threads": str(_n_threads())},
+            history=history,
+            keep=rounds.best if self.keep == "best" else "last",
+            monitored=None if monitor is None else monitored(monitor),
+        )
+        figures = [] if monitor is None else monitor_figures(monitor, history.readings)
+        rounds.finish(history)
+        if history.stopped is not None:
+            self.say(f"warning: ended before all rounds: {history.stopped}")
+        self.keep_model(training, model, texts.form, figures)
+        return training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle(Rounds):
+    """A generator that an oracle can judge."""
+
+    oracle: Annotated[str | None, option("Model that drew --real, such as random-lstm.", "MODEL", ROUNDS)] = None
+
+    @property
+    def sentence_length(self) -> int | None:
+        """Tokens of every sentence; None where they end."""
+        from textassay_lab.generator.random_lstm import RandomLstm
+
+        oracle = self._opened
+        return oracle.length if isinstance(oracle, RandomLstm) else super().sentence_length
+
+    @cached_property
+    def _opened(self) -> Any:
+        from textassay_lab.cli.models import open_model
+
+        return None if self.oracle is None else open_model(self.oracle).model
+
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong; why an oracle cannot be one comes first."""
+        if self.oracle is not None:
+            if self.like != self.oracle or (self.length, self.window) != (None, None):
+                raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
+            if self.oracle.split(":")[0] != "random-lstm":
+                raise OptionError(f"--oracle must be random-lstm or random-lstm:SEED, got '{self.oracle}'")
+        super().check()
+
+    def run(self) -> int:
+        """Train; an oracle brings tokenizer and vocabulary."""
+        if self.oracle is not None and self.like is None:
+            return replace(self, like=self.oracle).run()
+        return super().run()
+
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return the oracle, and its name."""
+        return {"oracle": self._opened, "oracle_name": self.oracle}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vectors(Oracle):
+    """A generator that may be given word vectors."""
+
+    vectors: Annotated[Path | None, option("Word vectors, such as GloVe's.", "FILE", MODEL)] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings of the model that the command line gave; the word vectors say how wide they are."""
+        from textassay.embedding.word_vectors import word_vector_size
+
+        fixed = {} if self.vectors is None else {"fixed_width": word_vector_size(self.vectors)}
+        return {**super().given, **fixed}
+
+    def read(self) -> TrainingTexts:
+        """Return the texts that training needs; raise where word vectors are damaged."""
+        texts = super().read()
+        self._read_vectors(texts)
+        return texts
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return everything that decides what is trained."""
+        if self.vectors is None:
+            return super().record(texts)
+        with self.vectors.open("rb") as file:
+            return {**super().record(texts), "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
+
+    def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return the oracle, its name, and the word vectors."""
+        return {**super().more_of_rounds(texts), **self._read_vectors(texts)}
+
+    def _read_vectors(self, texts: TrainingTexts) -> dict[str, Any]:
+        from textassay.embedding.word_vectors import read_word_vectors
+
+        if self.vectors is None:
+            return {}
+        return {"vectors": read_word_vectors(self.vectors, texts.train.vocabulary, seed=self.seed)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Train):
+    """A translation model."""
+
+    source: Annotated[str, option("Line k is what line k of --real translates.", "FILE", PAIRS)]
+    valid_source: Annotated[str | None, option("The same for --valid.", "FILE", PAIRS)] = None
+    hold_back: Annotated[int, option("Keep N pairs out of training; they go to --out.", "N", PAIRS), Between(0)] = 0
+
+    def check(self) -> None:
+        """Raise for whatever can be seen to be wrong before anything is read."""
+        if (self.valid is None) != (self.valid_source is None):
+            raise OptionError("--valid and --valid-source belong together: give both, or none for a tenth of the pairs")
+        if self.like is not None and (self.byte_pairs is not None or self.lowercase):
+            raise OptionError("--like MODEL brings tokenizer and vocabulary: leave --byte-pairs and --lowercase out")
+        named = (self.source, self.real, self.valid_source, self.valid)
+        if named.count(STANDARD_INPUT) > 1:
+            raise OptionError("standard input can be read once only: name a file for each side")
+        for source in named:
+            if source is not None and source != STANDARD_INPUT and not is_url(source):
+                check_exists(place_of(source))
+        self.generator  # noqa: B018  (raises for settings that cannot be)
+        check_writable(self.out)
+
+    def more(self) -> dict[str, Any]:
+        """Return arguments of the generator besides the settings of the model."""
+        return {**super().more(), **({} if self.byte_pairs is None else {"byte_pairs": self.byte_pairs})}
+
+    def read(self) -> TrainingTexts:
+        """Return the pairs that training needs; say what was held back or held out."""
+        from textassay.corpus.parallel import ParallelText, held_out_pairs
+        from textassay.corpus.split import split_last
+
+        both = self._sides(self.source, self.real)
+        kept, out = held_out_pairs(len(both[0]), self.hold_back, seed=self.seed)
+        held = _of(both, out.tolist())
+        if self.valid is None or self.valid_source is None:
+            first, last = split_last(len(kept), math.ceil(len(kept) / HELD_OUT))
+            train, valid = _of(both, kept[first].tolist()), _of(both, kept[last].tolist())
+            valid_source = f"the last {len(last)} of the pairs"
+            self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+        else:
+            train, valid = _of(both, kept.tolist()), self._sides(self.valid_source, self.valid)
+            valid_source = f"{self.valid_source}, {self.valid}"
+            if train == valid:
+                raise InputError(f"{valid_source} hold the pairs that are trained on: validate with others")
+        if self.hold_back:
+            seen = set(zip(*train, strict=True))
+            repeated = sum(pair in seen for pair in zip(*held, strict=True))
+            self.say(f"{self.hold_back} of {len(both[0])} pairs are held back; {repeated} equal one that is not")
+        form = self.generator.learn_form(*train)
+        pairs = [ParallelText.from_texts(*sides, form) for sides in (train, valid)]
+        facts = [_facts(pairs[0], f"{self.source}, {self.real}"), _facts(pairs[1], valid_source)]
+        return TrainingTexts(form, pairs[0], pairs[1], facts[0], facts[1], held=held)
+
+    def _sides(self, source: str, target: str) -> Sides:
+        texts = [list(self.read_file(name).texts) for name in (source, target)]
+        if len(texts[0]) != len(texts[1]):
+            raise InputError(
+                f"line k of {source} and {target} must say the same, but they have {len(texts[0])} and "
+                f"{len(texts[1])} lines"
+            )
+        if texts[0] == texts[1]:
+            raise InputError(f"{source} and {target} hold the same sentences: --source is the other language")
+        return texts[0], texts[1]
+
+    def record(self, texts: TrainingTexts) -> dict[str, Any]:
+        """Return everything that decides what is trained."""
+        return {
+            **super().record(texts),
+            "vocabulary": texts.form.hash,
+            "source": texts.train.source.fingerprint,
+            "real": texts.train.target.fingerprint,
+            "valid-source": texts.valid.source.fingerprint,
+            "valid": texts.valid.target.fingerprint,
+        }
+
+    def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
+        """Return the model, fitted in the folder, and what `Training` holds of it."""
+        from textassay_lab.cli.trained_folder import SETTINGS
+
+        model = self.generator.new_model({})
+        sides = [_json_lines(side) for side in texts.held]
+        held = dict(zip(HELD_BACK, sides, strict=True)) if self.hold_back else {}
+        outcome = self.fit_network(model.fit, model, texts, {SETTINGS: json.dumps(record, indent=1), **held})
+        return Fitted(model, outcome, files=[*held])
+
+
+def command(name: str) -> type[Command]:
+    """Return the command of one model: what its class names in `command_options`, with an option for each setting."""
+    declared = class_of(name)
+    groups = declared.setting_fields()
+    panels = {"network": MODEL, "training": TRAINING, "rounds": ROUNDS}
+    settings = [
+        (each.option.panel or panels[group], each) for group in groups for each in groups[group].values() if each.option
+    ]
+    settings.sort(key=lambda one: one[0] == TRAINING and one[1].name not in groups["training"])
+    known = f"Sizes and recipe to start from: {', '.join(declared.presets)}; {declared.default_preset} by default."
+    hints = get_type_hints(Train, include_extras=True)
+    shared = {each.name: each for each in fields(Train)}
+    options: list[Any] = [(key, hints[key], field(default=shared[key].default)) for key in ("real", "out", "valid")]
+    options.append(("preset", Annotated[str | None, option(known, "NAME")], field(default=None)))
+    options += [(_option_name(each), _annotated(each, panel), field(default=None)) for panel, each in settings]
+    namespace = {
+        "__doc__": (declared.__doc__ or "").partition("\n")[0],
+        "declared": declared,
+        "settings": MappingProxyType({_option_name(each): each for _, each in settings}),
+    }
+    bases = tuple(globals()[base] for base in declared.command_options)
+    title = f"Train{declared.__name__}"
+    return make_dataclass(title, options, bases=bases, namespace=namespace, frozen=True, kw_only=True)
+
+
+def _option_name(setting: Field) -> str:
+    """Return the name of the option that is a setting, as a field."""
+    names = () if setting.option is None else setting.option.names
+    return names[0].removeprefix("--").replace("-", "_") if names else setting.name
+
+
+def _annotated(setting: Field, panel: str) -> Any:
+    """Return the annotation of an option that is a setting; what is not given is None, and as the preset has it."""
+    assert setting.option is not None
+    kind, metavar = setting.kind, {int: "N", float: "X", str: "NAME"}.get(setting.kind)
+    origin = get_origin(kind)
+    if origin is not None:  # it is read from a word
+        kind, metavar = str, {tuple: "N,N", Mapping: "W:N,W:N", Sequence: "W:N,W:N"}.get(origin, "NAME")
+    shown = option(setting.option.help, metavar, panel, show_default=False)
+    return Annotated[(kind | None, shown, *setting.rules)]
+
+
+def _parsed(setting: Field, value: Any) -> Any:
+    """Return the setting that an option's value stands for."""
+    origin = get_origin(setting.kind)
+    try:
+        if origin is tuple:
+            return tuple(int(part) for part in value.split(","))
+        if origin in (Mapping, Sequence):
+            pairs: list[Any] = [tuple(int(number) for number in part.split(":")) for part in value.split(",")]
+            return dict(pairs) if origin is Mapping else tuple((width, count) for width, count in pairs)
+    except ValueError:
+        example = "whole numbers, such as 2000,4000" if origin is tuple else "widths and counts, such as 2:100,3:100"
+        raise OptionError(f"cannot read --{setting.name.replace('_', '-')} '{value}': write {example}") from None
+    return value
+
+
+def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
+    return [sides[0][number] for number in numbers], [sides[1][number] for number in numbers]
+
+
+def _facts(pairs: "ParallelText", source: str) -> "TrainedText":
+    import numpy as np
+
+    from textassay.report.training import TrainedText
+
+    unknown = float(np.mean([pairs.source.unk_rate, pairs.target.unk_rate]))
+    return TrainedText(source, len(pairs), len(pairs.target.tokens), 0, unknown)
+
+
+def _json_lines(texts: Sequence[str]) -> str:
+    """Return sentences as JSON lines that `read_texts` reads, line breaks and all."""
+    return "".join(f"{json.dumps({'text': text}, ensure_ascii=False)}\n" for text in texts)
+
+
+def _n_threads() -> int:
+    import torch
+
+    from textassay_lab.training.backend import threads
+
+    with threads():
+        return torch.get_num_threads()

@@ -6,8 +6,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from textassay.cli.messages import print_line
-from textassay.corpus.corpus import Corpus
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.report.document import Figure
@@ -21,8 +19,8 @@ from textassay_lab.training.history import Reading
 SETTINGS = "training.json"  # what the folder was begun with
 HISTORY = "history.json"
 CHECKPOINT = "checkpoint.safetensors"  # there until training is done
-ROUNDS = "rounds.safetensors"  # the same, of rounds against a discriminator
-MODEL = "config.json"
+ROUNDS_CHECKPOINT = "rounds.safetensors"  # the same, of rounds against a discriminator
+CONFIG = "config.json"
 MONITOR = "monitor.jsonl"
 FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
@@ -32,11 +30,11 @@ def finished(
     settings: Mapping[str, Any],
     read: Callable[[str], Any],
     *,
-    options: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """Return what was trained in `out` before, as `read` reads its history; None where that is still to do.
 
-    `options` are the names of options by group and name of their settings.
+    `options` are the names of options by that of their settings.
     """
     try:
         before = parse_json(read_document(out / SETTINGS))
@@ -51,8 +49,10 @@ def finished(
     before.pop(FOUND, None)
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     if changed and _goes_on(out):
-        changes = _in_words(
-            [each for name in changed for each in _changes((name,), before.get(name), settings.get(name), options)]
+        changes = ", ".join(
+            _change(*each)
+            for name in changed
+            for each in _changes((name,), before.get(name), settings.get(name), options)
         )
         raise InputError(f"{out} was begun with other settings ({changes}): choose another --out")
     if not holds_model(out):
@@ -61,7 +61,7 @@ def finished(
         check_saved(out)
     except InputError as error:
         raise InputError(f"{error}; delete {out} to train again, or choose another --out") from None
-    for name in (CHECKPOINT, ROUNDS):  # of a run that was killed right before it took them away
+    for name in (CHECKPOINT, ROUNDS_CHECKPOINT):  # of a run that was killed right before it took them away
         if (out / name).exists():
             (out / name).unlink()
     try:
@@ -97,19 +97,7 @@ def begun(out: Path, files: Mapping[str, str]) -> Iterator[None]:
 
 def _goes_on(out: Path) -> bool:
     """Return whether there is anything to go on from, or a model."""
-    return holds_model(out) or any((out / name).exists() for name in (CHECKPOINT, ROUNDS))
-
-
-def new_monitor(real: Corpus, metrics: str, *, n: int, seed: int, folder: Path, quiet: bool) -> TextMonitor:
-    """Return the monitor, whose readings are kept in `folder`; say so where there is less real text than it wants."""
-    monitor = TextMonitor(real, metrics=metrics, n=n, seed=seed, keep=folder / MONITOR)
-    if monitor.floor is None and not quiet:
-        measured = "" if monitor.n_real == n else f"{n} sentences are drawn and measured against {monitor.n_real}; "
-        print_line(
-            f"--monitor: {measured}what real text scores is not told, "
-            f"which takes {2 * n} validation sentences, there are {len(real)}"
-        )
-    return monitor
+    return holds_model(out) or any((out / name).exists() for name in (CHECKPOINT, ROUNDS_CHECKPOINT))
 
 
 def monitored(monitor: TextMonitor) -> Monitored:
@@ -125,34 +113,20 @@ def monitor_figures(monitor: TextMonitor, readings: Sequence[Reading]) -> list[F
     return draw_monitor(ours)
 
 
-def _changes(
-    path: tuple[str, ...], before: Any, now: Any, options: Mapping[tuple[str, str], str]
-) -> list[tuple[str, Any, Any]]:
+def _changes(path: tuple[str, ...], before: Any, now: Any, options: Mapping[str, str]) -> list[tuple[str, Any, Any]]:
     """Return names of what changed, and what they were and are; of settings within settings, those that did."""
     name = path[-1].replace("-", "_")
-    groups = ("rounds",) if path[0] == "rounds" else ("network", "training")
-    option = next((options[group, name] for group in groups if (group, name) in options), None)
-    if isinstance(before, dict) and isinstance(now, dict) and (option is None or len(path) == 1):
+    if isinstance(before, dict) and isinstance(now, dict) and (name not in options or len(path) == 1):
         changed = [inner for inner in {**before, **now} if before.get(inner) != now.get(inner)]
         return [
             each for inner in changed for each in _changes((*path, inner), before.get(inner), now.get(inner), options)
         ]
-    return [(option or name.replace("_", "-"), _shown(before), _shown(now))]
+    return [(options.get(name, name.replace("_", "-")), _shown(before), _shown(now))]
 
 
 def _shown(value: Any) -> Any:
     """Return a value as the command line spells it."""
     return ",".join(f"{key}:{each}" for key, each in value.items()) if isinstance(value, dict) else value
-
-
-def _in_words(changes: Sequence[tuple[str, Any, Any]]) -> str:
-    """Return what changed, as a person reads it; an option and the setting that it decides are one."""
-    known = {name for name, before, now in changes if before is not None and now is not None}
-    return ", ".join(
-        _change(name, before, now)
-        for name, before, now in changes
-        if name not in known or (before is not None and now is not None)
-    )
 
 
 def _change(name: str, before: Any, now: Any) -> str:

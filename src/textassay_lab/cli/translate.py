@@ -60,7 +60,7 @@ class Translate(Files, Computing):
         from textassay.report.translation import translation_document
         from textassay.storage import write_file
         from textassay_lab.cli.models import open_model
-        from textassay_lab.generator.translation import TranslationModel
+        from textassay_lab.generator.translation_model import TranslationModel
 
         self._check()
         sources, references = self._read()
@@ -127,8 +127,8 @@ class Translate(Files, Computing):
         self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
-        from textassay_lab.generator.translation import TranslationModel
         from textassay_lab.generator.translation_decoding import translate
+        from textassay_lab.generator.translation_model import TranslationModel
         from textassay_lab.generator.translation_prefixes import forced_prefixes
 
         model = cast(TranslationModel, opened.model)

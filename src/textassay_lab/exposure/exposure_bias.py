@@ -23,7 +23,8 @@ from textassay_lab.exposure.measurement import Exposure, ExposureSettings, Keep,
 from textassay_lab.exposure.translation import TranslationCurve, translation_eb_c
 from textassay_lab.generator.next_words import Ends
 from textassay_lab.generator.prefixes import blocks as cut_blocks
-from textassay_lab.generators import Model, TextGenerator, label, open_generator, precision_of
+from textassay_lab.generator.ready import Model, label, open_generator, precision_of
+from textassay_lab.generator.text_generator import TextGenerator
 
 
 def exposure_bias(

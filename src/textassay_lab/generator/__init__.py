@@ -1,5 +1,1 @@
-"""What draws texts: n-gram models, saved models, commands and endpoints."""
-
-from textassay.face import make_face
-
-make_face(__name__)
+"""Language models: what declares them, what computes, saving and opening them."""

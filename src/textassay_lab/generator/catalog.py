@@ -1,44 +1,75 @@
-"""The trainable generators by name, created from presets or from saved settings."""
+"""The generators by name: the classes that declare them, and models made from presets or from saved settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from importlib import import_module
 from inspect import signature
-from json import dumps, loads
 from math import prod
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any, Protocol, cast, get_type_hints, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
 
 from textassay.errors import OptionError, check_type, unknown_name
-from textassay.ngram.language_model import LanguageModel
-from textassay_lab.generator.settings import presets_of, settings_of
+from textassay_lab.generator.text_generator import TextGenerator
 from textassay_lab.training.backend import require_neural
-from textassay_lab.training.recipe import DecayRecipe
 
-# Name to module and class: networks are loaded, and PyTorch with them, when they are asked for.
-KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+if TYPE_CHECKING:
+    from textassay.ngram.language_model import LanguageModel
+    from textassay_lab.generator.settings import Presets
+
+# Name to the class that declares it, which loads neither PyTorch nor numpy, in the order of ``textassay train``
+LANGUAGE_MODELS: Mapping[str, str] = MappingProxyType(
     {
-        "att2seq": ("textassay_lab.generator.att2seq", "Att2SeqModel"),
-        "c2s": ("textassay_lab.generator.c2s", "C2sModel"),
-        "gc2s": ("textassay_lab.generator.c2s", "GatedC2sModel"),
-        "gpt2": ("textassay_lab.generator.gpt2", "Gpt2Model"),
-        "leakgan": ("textassay_lab.generator.leakgan", "LeakGanModel"),
-        "lstm": ("textassay_lab.generator.lstm", "LstmModel"),
-        "ngram": ("textassay.ngram.model", "NgramModel"),
-        "noise-gru": ("textassay_lab.generator.noise_gru", "NoiseGru"),
-        "position-unigram": ("textassay_lab.generator.position_unigram", "PositionUnigram"),
-        "random-lstm": ("textassay_lab.generator.random_lstm", "RandomLstm"),
-        "scheduled-sampling": ("textassay_lab.generator.scheduled_sampling", "ScheduledSampling"),
-        "tied-lstm": ("textassay_lab.generator.tied_lstm", "TiedLstm"),
-        "transformer-xl": ("textassay_lab.generator.transformer_xl", "TransformerXlModel"),
-        "translation": ("textassay_lab.generator.translation", "TranslationModel"),
+        "lstm": "textassay_lab.generator.lstm:Lstm",
+        "scheduled-sampling": "textassay_lab.generator.scheduled_sampling:ScheduledSampling",
+        "gpt2": "textassay_lab.generator.gpt2:Gpt2",
+        "transformer-xl": "textassay_lab.generator.transformer_xl:TransformerXl",
+        "ngram": "textassay_lab.generator.ngram:Ngram",
+        "position-unigram": "textassay_lab.generator.position_unigram:PositionUnigram",
+        "c2s": "textassay_lab.generator.conditional:C2s",
+        "gc2s": "textassay_lab.generator.conditional:GatedC2s",
+        "att2seq": "textassay_lab.generator.conditional:Att2Seq",
+        "translation": "textassay_lab.generator.translation:Translation",
     }
 )
+ADVERSARIAL: Mapping[str, str] = MappingProxyType(
+    {
+        "seqgan": "textassay_lab.adversarial.seqgan:SeqGan",
+        "rankgan": "textassay_lab.adversarial.rankgan:RankGan",
+        "leakgan": "textassay_lab.adversarial.leakgan:LeakGan",
+        "cot": "textassay_lab.adversarial.cot:CoT",
+        "scratchgan": "textassay_lab.adversarial.scratchgan:ScratchGan",
+        "wgan": "textassay_lab.adversarial.wgan:Wgan",
+    }
+)
+MODELS: Mapping[str, str] = MappingProxyType({**LANGUAGE_MODELS, **ADVERSARIAL})
+# What a folder may hold besides: the generators of those that are trained against a discriminator, a random LSTM
+_SAVED_BY: Mapping[str, str] = MappingProxyType(
+    {
+        "leakgan": ADVERSARIAL["leakgan"],
+        "noise-gru": ADVERSARIAL["wgan"],
+        "tied-lstm": ADVERSARIAL["scratchgan"],
+        "random-lstm": "textassay_lab.generator.ready:RandomLstm",
+    }
+)
+KINDS = (*LANGUAGE_MODELS, *_SAVED_BY)  # of models that work on corpora, and are kept in folders
 FIXED_VECTORS = "fixed.weight"  # name among the weights of word vectors that are not learnt
-_WITHOUT_PYTORCH = ("ngram", "position-unigram")
 
 
-def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> LanguageModel:
+def class_of(name: str) -> type[TextGenerator]:
+    """Return the class that declares a generator; raise where there is none."""
+    places = {**_SAVED_BY, **MODELS}
+    if name not in places:
+        raise unknown_name("generator", name, places)
+    found: type[TextGenerator] = resolve_name(places[name])
+    return found
+
+
+def presets_of(name: str) -> "Presets":
+    """Return preset to settings of a model that works on corpora; one without presets of its own has ``small``."""
+    return class_of(name).presets if name in LANGUAGE_MODELS else {"small": {}}
+
+
+def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> "LanguageModel":
     """Return an unfitted generator.
 
     `name`: one of `KINDS`; `preset`: one of `presets_of` it; None for ``small``.
@@ -64,46 +95,39 @@ def make_generator(name: str, *, preset: str | None = None, seed: int = 0, **set
     return generator
 
 
-def remake_generator(name: str, settings: Mapping[str, Any]) -> LanguageModel:
-    """Return an unfitted generator with exactly these `settings`."""
+def remake_generator(name: str, settings: Mapping[str, Any]) -> "LanguageModel":
+    """Return an unfitted generator with exactly these `settings`, read from JSON."""
     check_type("the kind of model", name, str)
     kind = kind_of(name)
-    _check_settings(settings, get_type_hints(kind.__init__))  # type: ignore[misc]
-    recipe = settings.get("recipe", {})
-    generator = make_generator(name, **{**{key: settings[key] for key in settings if key != "recipe"}, **recipe})
-    known: dict[str, Any] = loads(dumps(cast(Any, generator).settings))  # tuples are lists in JSON
-    _check_names("setting", settings, known)
-    if recipe:
-        _check_names("setting of its recipe", recipe, known["recipe"])
-    if known != settings:  # a setting was taken for an argument of another name
-        changed = next(key for key in known if known[key] != settings[key])
-        raise OptionError(f"setting '{changed}' of {name} cannot be {settings[changed]}")
+    hints = get_type_hints(kind.__init__)  # type: ignore[misc]
+    chosen = dict(settings)
+    if "recipe" in hints and "recipe" in settings:
+        recipe_hints = get_type_hints(hints["recipe"])
+        check_type("recipe", settings["recipe"], Mapping[str, Any])
+        _check_settings("setting of its recipe", settings["recipe"], recipe_hints)
+        hints["recipe"], chosen["recipe"] = Any, hints["recipe"](**settings["recipe"])
+    _check_settings("setting", chosen, {key: hint for key, hint in hints.items() if key != "return"})
+    generator: LanguageModel = kind(**chosen)
     return generator
 
 
-def kind_of(name: str) -> type:
-    """Return the class of a generator; raise where there is none, or PyTorch is missing."""
-    settings_of(name)
-    if name not in _WITHOUT_PYTORCH:
-        require_neural(f"the {name} generator")
-    module, kind = KINDS[name]
-    found: type = getattr(import_module(module), kind)
-    return found
-
-
-def _check_settings(settings: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
-    """Raise where a setting has not the type of the argument of its name; unknown names are ignored."""
+def _check_settings(what: str, settings: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
+    """Raise unless there are settings of exactly these names, each of its type."""
+    for key in sorted(settings.keys() ^ hints.keys()):
+        raise OptionError(f"{what} '{key}' is missing" if key in hints else f"unknown {what} '{key}'")
     for key, value in settings.items():
-        if key == "recipe":
-            check_type("recipe", value, Mapping[str, Any])
-            _check_settings(value, get_type_hints(DecayRecipe))
-        elif key in kinds:
-            check_type(key, value, kinds[key])
+        check_type(key, value, hints[key])
 
 
-def _check_names(what: str, names: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-    for key in sorted(names.keys() ^ expected.keys()):
-        raise OptionError(f"{what} '{key}' is missing" if key in expected else f"unknown {what} '{key}'")
+def kind_of(name: str) -> type:
+    """Return the class of a model that works on corpora; raise where there is none, or PyTorch is missing."""
+    if name not in KINDS:
+        raise unknown_name("generator", name, KINDS)
+    declared = class_of(name)
+    if declared.is_network:
+        require_neural(f"the {name} generator")
+    found: type = resolve_name(declared.implementation)
+    return found
 
 
 @runtime_checkable

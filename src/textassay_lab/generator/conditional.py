@@ -1,163 +1,189 @@
-"""Conditional generators: LSTMs that read a context in place of ``<sos>``.
+"""Generators that answer to contexts (C2S, gC2S, Att2Seq): settings, presets, and the public classes.
 
-A context is one category of each attribute. All categories of a sentence together are one number, which stands before
-its first token, so that a conditional network trains, scores and draws as any other does.
-
-Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
-Online Review Generation", EMNLP 2019, section 4.
-Departs from it: without a context, samples are drawn for contexts as frequent as in training.
+Their networks are in `conditional_model`, `c2s_model` and `att2seq_model`.
 """
 
-import math
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor, nn
+from textassay.errors import InputError, OptionError
+from textassay.fields import Between, Option
+from textassay_lab.generator.lstm import Lstm, LstmSettings
+from textassay_lab.generator.settings import Presets
+from textassay_lab.generator.text_generator import LONGEST, TextGenerator
+from textassay_lab.training.recipe import Recipe
 
-from textassay.corpus.contexts import COLUMN, context_numbers, n_contexts
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.encoding import SOS, SPECIAL_TOKENS, Vocabulary
-from textassay.errors import InputError, OptionError, check_type
-from textassay.seeding import stream
-from textassay_lab.generator.lstm import LstmModel, LstmNetwork
-from textassay_lab.generator.module import State
-from textassay_lab.generator.settings import ContextSettings
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+    from textassay.corpus.corpus import Texts
 
-_FIRST = len(SPECIAL_TOKENS)  # the input that stands for context 0
-
-
-class ContextNetwork(LstmNetwork):
-    """An LSTM whose first input is the number of a context; subclasses define how the context enters."""
-
-    def __init__(self, n_types: int, *, n_categories: Sequence[int], context_width: int, **settings: Any) -> None:
-        super().__init__(n_types, **settings)
-        self.n_categories = list(n_categories)
-        self.attributes: Any = nn.ModuleList(nn.Embedding(number, context_width) for number in n_categories)
-
-    def initialise(self, rng: torch.Generator) -> None:
-        """Draw all weights; embeddings of attributes have variance 1 where `spread` is None."""
-        super().initialise(rng)
-        if self.spread is None:
-            for table in self.attributes:
-                table.weight *= math.sqrt(3 * self.width)
-
-    def initial_state(self, vectors: Tensor) -> tuple[State, Tensor]:
-        """Return the first state of the LSTM, 2 x layers parts of shape (B, width), and the context vectors, (B, ...).
-
-        `vectors`: the embedding of each category, shape (B, K, context_width).
-        """
-        raise NotImplementedError
-
-    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
-        """Return the input of the output layer, (B, L, width), for LSTM outputs, (B, L, width), and context vectors."""
-        raise NotImplementedError
-
-    @property
-    def context_shape(self) -> tuple[int, ...]:
-        """Shape of the context vectors of one sentence."""
-        raise NotImplementedError
-
-    def forward(self, tokens: Tensor, rng: torch.Generator | None = None) -> Tensor:
-        state, context = self.initial_state(self.attribute_vectors(tokens[:, 0]))
-        words = tokens.clone()
-        words[:, 0] = SOS
-        return self.conditioned(self.run(words, state, rng)[0], context)
-
-    def begin(self, n: int) -> State:
-        return (*super().begin(n), self.head.weight.new_zeros(n, *self.context_shape))
-
-    def step(self, state: State, tokens: Tensor, position: int) -> tuple[Tensor, State]:
-        *parts, context = state
-        if position == 0:
-            first, context = self.initial_state(self.attribute_vectors(tokens))
-            parts, tokens = list(first), torch.full_like(tokens, SOS)
-        vectors, after = self.run(tokens[:, None], tuple(parts), None)
-        return self.conditioned(vectors, context)[:, 0], (*after, context)
-
-    def attribute_vectors(self, first: Tensor) -> Tensor:
-        """Return the embedding of each category, (B, K, context_width), of the first inputs, (B,)."""
-        numbers = first - _FIRST
-        if bool((numbers < 0).any()):
-            raise InputError("the generator is conditional: it needs contexts")
-        vectors = []
-        for table, count in zip(self.attributes, self.n_categories, strict=True):
-            vectors.append(table(numbers % count))
-            numbers = torch.div(numbers, count, rounding_mode="floor")
-        return torch.stack(vectors, 1)
+Attributes = Mapping[str, Sequence[str]]
+Contexts = Mapping[str, Sequence[str]] | str | os.PathLike[str]
 
 
-class ContextModel(ContextSettings, LstmModel):
-    """Conditional LSTM; subclasses define how the context enters. Needs the extra ``neural``.
+@dataclass(eq=False, repr=False)
+class ContextSettings(LstmSettings):
+    """What can be set of an LSTM that answers to contexts."""
 
-    Corpora of training and scoring, and the `context` of samples, have columns of contexts, see
-    `textassay.corpus.contexts.with_contexts`. Without `context`, those of training are drawn from.
+    _: KW_ONLY
+    context_width: Annotated[int, Option("Embedding dimension of a context."), Between(1)] = 16
+    attributes: Attributes = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from textassay.corpus.contexts import n_contexts
+
+        n_contexts(self.attributes)
+        self.attributes = {name: list(categories) for name, categories in self.attributes.items()}
+
+
+class Conditional(TextGenerator):
+    """A generator that answers to contexts, such as a rating or a product: one category of each attribute.
+
+    Contexts are a mapping from the name of each attribute to the categories of all texts (a data frame will do), or the
+    path of a table (.tsv, .csv) whose first line names the attributes.
     """
 
-    needs_source: ClassVar[bool] = True  # metrics of unconditional text refuse this model
+    command_options = ("Contexts",)
+    settings_class = ContextSettings
 
-    @property
-    def _title(self) -> str:
-        layers = "" if self.layers == 1 else f", layers={self.layers}"
-        return f"{self.kind}(width={self.width}{layers}, contexts={'+'.join(self.attributes)})"
+    def __init__(self, *, context_count: int = 1, **settings: Any) -> None:
+        self.context_count = context_count
+        super().__init__(**settings)
 
-    @property
-    def network_settings(self) -> dict[str, Any]:
-        """Arguments of the network but for the number of types."""
-        n_categories = [len(categories) for categories in self.attributes.values()]
-        own = {"embedding": (self.embedding or self.width, 0), "context_width": self.context_width}
-        return {**super().network_settings, **own, "n_categories": n_categories}
+    def check(self) -> None:
+        """Raise for a setting that cannot be."""
+        self.new_model({"attributes": {"none": ["<other>"]}})
 
-    def restore(
+    def unfitted_model(self, longest: int) -> Any:
+        """Refuse: the attributes of the contexts are learnt."""
+        raise InputError(f"a {type(self).__name__} has a network for the attributes of its contexts: call fit first")
+
+    def fit(  # type: ignore[override]
         self,
-        arrays: Mapping[str, npt.NDArray[Any]],
+        train: "Texts",
+        valid: "Texts" = None,
         *,
-        vocabulary: Vocabulary,
-        tokenizer: str,
-        record: Mapping[str, Any],
-    ) -> None:
-        """Load weights and the contexts of training; see `TrainedNetwork.restore`."""
-        seen: Any = record.get("contexts")
-        check_type("the contexts of the training", seen, Mapping[str, Sequence[int]])
-        numbers, counts = (np.asarray(seen.get(name, ()), dtype=np.int64) for name in ("numbers", "counts"))
-        if len(numbers) == 0 or len(numbers) != len(counts) or counts.min() < 1:
-            raise InputError("the contexts of the training must have numbers and, of each, a count of at least 1")
-        if numbers.min() < 0 or numbers.max() >= n_contexts(self.attributes):
-            raise InputError(f"the contexts of the training must be at least 0 and below {n_contexts(self.attributes)}")
-        super().restore(arrays, vocabulary=vocabulary, tokenizer=tokenizer, record=record)
+        contexts: Contexts,
+        valid_contexts: Contexts | None = None,
+        **how: Any,
+    ) -> Self:
+        """Learn from `train` and the contexts of its texts; as `TextGenerator.fit`.
 
-    def fit(self, train: Corpus, valid: Corpus | None = None, **settings: Any) -> Self:
-        """Learn from sentences with contexts; see `NetworkLanguageModel.fit`."""
-        if not self.attributes:
-            raise OptionError(f"{self.kind} is conditional: it needs attributes and their categories")
-        numbers, counts = np.unique(context_numbers(train, self.attributes), return_counts=True)
-        seen = {"contexts": {"numbers": numbers.tolist(), "counts": counts.tolist()}}
-        self.record = seen  # monitors draw
-        super().fit(train, valid, **settings)
-        self.record |= seen
+        Categories that stand more seldom than `context_count` times are one.
+        """
+        if (valid is None) != (valid_contexts is None):
+            raise OptionError("valid and valid_contexts belong together: give both, or none for a tenth of train")
+        from textassay.corpus.contexts import learn_attributes, with_contexts
+
+        form, train_corpus, valid_corpus = self._corpora(train, valid)
+        rows = _contexts(contexts)
+        n = len(train_corpus)
+        of_train = {name: values[:n] for name, values in rows.items()}
+        rest = {name: values[n:] for name, values in rows.items()}
+        of_valid = rest if valid_contexts is None else _contexts(valid_contexts)
+        attributes = learn_attributes(of_train, min_count=self.context_count)
+        longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
+        sides = (with_contexts(train_corpus, of_train, attributes), with_contexts(valid_corpus, of_valid, attributes))
+        known = {**self.lengths(longest, max(longest, LONGEST)), "attributes": attributes}
+        self._learn(form, lambda tell: tell(self.new_model(known)).fit(*sides, **how))
         return self
 
-    def _first(self, corpus: Corpus) -> IntArray:
-        if not any(name.startswith(COLUMN) for name in corpus.columns):
-            raise InputError(f"{self.name} scores sentences given their contexts, but the corpus has none")
-        return context_numbers(corpus, self.attributes) + _FIRST
+    def sample(  # type: ignore[override]
+        self,
+        n: int,
+        *,
+        contexts: Contexts,
+        seed: int = 0,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        prefix: str | Sequence[str] | None = None,
+    ) -> list[str]:
+        """Return `n` texts that answer to `contexts`, one or `n`; as `TextGenerator.sample`."""
+        from textassay.corpus.contexts import with_contexts
 
-    def _first_of_samples(self, n: int, context: Corpus | None, *, seed: int) -> IntArray:
-        if context is not None:
-            if len(context) not in (1, n):
-                raise OptionError(f"{self.name}: context must have 1 or {n} sentences, got {len(context)}")
-            return np.resize(self._first(context), n)
-        numbers: Sequence[int] = self.record["contexts"]["numbers"]
-        bounds = np.cumsum(self.record["contexts"]["counts"])
-        drawn = stream(seed, self.name, "contexts").integers(bounds[-1], size=n)
-        first: IntArray = np.asarray(numbers, dtype=np.int64)[np.searchsorted(bounds, drawn, side="right")] + _FIRST
-        return first
+        rows = _contexts(contexts)
+        empty = self.form.corpus([""] * len(next(iter(rows.values()))))
+        context = with_contexts(empty, rows, self.model.attributes)
+        return self._sample(n, seed, temperature, top_k, top_p, prefix, context)
 
-    def _fingerprints(self, train: Corpus, valid: Corpus | None) -> dict[str, str | None]:
-        of = {"train contexts": train.columns_fingerprint}
-        of |= {} if valid is None else {"valid contexts": valid.columns_fingerprint}
-        return {**super()._fingerprints(train, valid), **of}
+    def log_prob(  # type: ignore[override]
+        self, texts: "Texts", *, contexts: Contexts, temperature: float = 1.0
+    ) -> "npt.NDArray[np.float64]":
+        """Return the log-probability of each text in its context; as `TextGenerator.log_prob`."""
+        from textassay.corpus.contexts import with_contexts
+
+        corpus = with_contexts(self.corpus(texts), _contexts(contexts), self.model.attributes)
+        return self._log_prob(corpus, temperature)
+
+
+class C2s(Conditional):
+    """LSTM that starts from a context (C2S).
+
+    Settings: those of `Lstm`, and `context_width`.
+    """
+
+    kind = "c2s"
+    implementation = "textassay_lab.generator.c2s_model:C2sModel"
+    # ``paper``: usual sizes, as "Judge the Judges", EMNLP 2019, does not say how theirs were trained
+    # ``small`` and ``tiny`` are those of the LSTM, for comparison
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "width": 512,
+            "layers": 1,
+            "context_width": 64,
+            "dropout": 0.2,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, patience=5, learning_rate=1e-3, max_norm=5.0),
+        },
+        "small": {**Lstm.presets["small"], "context_width": 32},
+        "tiny": {**Lstm.presets["tiny"], "context_width": 8},
+    }
+
+
+class GatedC2s(C2s):
+    """LSTM that reads its context at every step, through a gate (gC2S).
+
+    Settings and presets: those of `C2s`.
+    """
+
+    kind = "gc2s"
+    implementation = "textassay_lab.generator.c2s_model:GatedC2sModel"
+
+
+class Att2Seq(Conditional):
+    """LSTM that attends to its context (Att2Seq).
+
+    Settings: those of `Lstm`, and `context_width`.
+    """
+
+    kind = "att2seq"
+    implementation = "textassay_lab.generator.att2seq_model:Att2SeqModel"
+    # ``paper``: the sizes of Dong et al.
+    # ``small`` and ``tiny`` are those of the LSTM, for comparison
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "width": 512,
+            "layers": 2,
+            "context_width": 64,
+            "dropout": 0.2,
+            "init_range": 0.08,
+            "batch_size": 50,
+            "recipe": Recipe(max_epochs=80, patience=5, learning_rate=2e-3, optimizer="rmsprop", max_value=5.0),
+        },
+        "small": {**Lstm.presets["small"], "context_width": 32},
+        "tiny": {**Lstm.presets["tiny"], "context_width": 8},
+    }
+
+
+def _contexts(contexts: Contexts) -> dict[str, list[str]]:
+    from textassay.corpus.contexts import read_contexts
+
+    if isinstance(contexts, str | os.PathLike):
+        return read_contexts(contexts)
+    return {str(name): [str(value) for value in contexts[name]] for name in contexts}

@@ -26,7 +26,6 @@ from textassay_lab.training import loop
 from textassay_lab.training.backend import require_neural, threads, training_device
 from textassay_lab.training.history import History, Step
 from textassay_lab.training.processes import launched
-from textassay_lab.training.recipe import Recipe
 
 
 class Fitted:
@@ -217,7 +216,7 @@ class TrainedNetwork(FittedNetwork):
     `seed`: with the training text, decides all randomness of training: the same bits on one CPU and number of threads.
     """
 
-    recipe: Recipe
+    recipe: Any  # a `Recipe`, of the class that the settings have
     seed: int
 
     def __post_init__(self) -> None:

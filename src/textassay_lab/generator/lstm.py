@@ -1,147 +1,93 @@
-"""LSTM language models.
+"""LSTM language models: settings, presets, and the public class; the network is in `lstm_model`."""
 
-Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", Neural Computation 9, 1997; Zaremba, Sutskever, Vinyals,
-"Recurrent Neural Network Regularization", 2014 (dropout between layers, none along time).
-"""
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any, ClassVar
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from textassay.fields import Above, Between, Option, Share
+from textassay_lab.generator.settings import MAX_LAYERS, SMALL, BatchSize, Length, MaxLength, Presets, Settings
+from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.training.recipe import Recipe
 
-import torch
-from torch import Tensor, nn
-
-from textassay_lab.generator.module import SentenceNetwork, State
-from textassay_lab.generator.network import NetworkLanguageModel
-from textassay_lab.generator.settings import LstmSettings
-from textassay_lab.training.dropout import dropped
-
-_FORGET_BIAS = 1.0  # so that the cell is kept at first
+_EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")
 
 
-class LstmLayer(nn.Module):
-    """One layer of PyTorch's LSTM kernel, with one bias for its two products with weights.
+@dataclass(eq=False, repr=False)
+class LstmSettings(Settings):
+    """What can be set of an LSTM and its training."""
 
-    The first axis of the weights holds input, forget, candidate and output gate. `torch.nn.LSTM` has a second bias,
-    which adds nothing, and draws its dropout from the global random state.
+    width: Annotated[int, Option("Embedding and hidden dimension."), Between(1)] = 128
+    _: KW_ONLY
+    layers: Annotated[int, Option("LSTM layers."), Between(1, MAX_LAYERS)] = 1
+    dropout: Annotated[float, Option("Dropout between layers."), Share()] = 0.1
+    embedding_width: Annotated[int | None, Option("Embedding dimension; that of --width by default."), Between(1)] = (
+        None
+    )
+    init_range: Annotated[float | None, Option("Initial weights are uniform between -X and X."), Above(0)] = None
+    recipe: Recipe = SMALL
+    batch_size: BatchSize = 128
+    length: Length = None
+    max_length: MaxLength = 200
+    seed: int = 0
+
+
+class Lstm(TextGenerator):
+    """LSTM language model.
+
+    Settings: `width`, `layers`, `dropout`, `embedding_width`, `init_range`, `batch_size`, and those of training:
+    `max_epochs`, `learning_rate`, `schedule`, `max_norm`, `patience` and others of the recipe.
     """
 
-    def __init__(self, n_inputs: int, width: int) -> None:
-        super().__init__()
-        self.weight_ih = nn.Parameter(torch.empty(4 * width, n_inputs))
-        self.weight_hh = nn.Parameter(torch.empty(4 * width, width))
-        self.bias = nn.Parameter(torch.empty(4 * width))
+    kind = "lstm"
+    implementation = "textassay_lab.generator.lstm_model:LstmModel"
+    settings_class = LstmSettings
+    command_options = ("Networks", "Windows")
+    # ``paper``: Cai et al., "Distributional Discrepancy", as far as they say; the sizes of ``exposure-512``,
+    # ``exposure-32`` and ``exposure-600`` are those of He et al., "Quantifying Exposure Bias", who do not say how
+    # theirs are trained
+    presets: ClassVar[Presets] = {
+        "paper": {
+            "width": 512,
+            "layers": 2,
+            "dropout": 0.5,
+            "init_range": 0.05,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=10.0),
+        },
+        "small": {
+            "width": 256,
+            "layers": 1,
+            "dropout": 0.4,  # with less, it overfits before the learning rate has fallen
+            "batch_size": 64,
+            "recipe": Recipe(max_epochs=8, learning_rate=5e-3, schedule="cosine", max_norm=5.0, precision="auto"),
+        },
+        "tiny": {
+            "width": 32,
+            "layers": 1,
+            "dropout": 0.0,
+            "batch_size": 32,
+            "recipe": Recipe(max_epochs=3, learning_rate=1e-2, schedule="linear", max_norm=5.0),
+        },
+        "reviews": {  # Garbacea et al., "Judge the Judges"
+            "width": 512,
+            "layers": 2,
+            "dropout": 0.5,
+            "batch_size": 128,
+            "recipe": Recipe(max_epochs=80, learning_rate=1e-3, max_norm=5.0),
+        },
+        "exposure-512": {"width": 512, "layers": 1, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
+        "exposure-32": {
+            "width": 32,
+            "layers": 1,
+            "dropout": 0.0,
+            "batch_size": 64,
+            "recipe": replace(_EXPOSURE, learning_rate=1e-2),
+        },
+        "exposure-600": {"width": 600, "layers": 3, "dropout": 0.3, "batch_size": 64, "recipe": _EXPOSURE},
+    }
 
-    def initialise_bias(self) -> None:
-        """Set all biases to 0, those of the forget gate to 1."""
-        width = len(self.bias) // 4
-        self.bias.zero_()
-        self.bias[width : 2 * width] = _FORGET_BIAS
-
-    def forward(self, vectors: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the outputs, shape (B, L, width), and the hidden state and cell after the last, shapes (B, width)."""
-        dtype = vectors.dtype
-        bias = self.bias.to(dtype)
-        parameters = [self.weight_ih.to(dtype), self.weight_hh.to(dtype), bias, torch.zeros_like(bias)]
-        before = [part[None].to(dtype).contiguous() for part in (hidden, cell)]
-        learns = torch.is_grad_enabled()  # else a GPU saves nothing for the backward pass
-        vectors, hidden, cell = torch.lstm(vectors, before, parameters, True, 1, 0.0, learns, False, True)
-        return vectors, hidden[0], cell[0]
-
-
-class LstmNetwork(SentenceNetwork):
-    """Embeddings, LSTM layers with dropout around them, and an output layer."""
-
-    def __init__(
-        self,
-        n_types: int,
-        width: int,
-        *,
-        layers: int,
-        dropout: float,
-        spread: float | None,
-        excluded: Sequence[int],
-        longest: int | None,
-        embedding: tuple[int, int] | None = None,
-    ) -> None:
-        """`embedding`: learnt and fixed dimension of the input vectors; `width` and 0 without it."""
-        super().__init__(excluded=excluded, longest=longest)
-        dimension, fixed = embedding or (width, 0)
-        self.embedding = nn.Embedding(n_types, dimension)
-        self.layers: Any = nn.ModuleList(
-            LstmLayer(width if layer else dimension + fixed, width) for layer in range(layers)
-        )
-        self.width, self.dropout, self.spread = width, dropout, spread
-        self.add_head(n_types)
-
-    def add_head(self, n_types: int) -> None:
-        """Add the output layer."""
-        self.head: Any = nn.Linear(self.width, n_types)
-
-    def initialise(self, rng: torch.Generator) -> None:
-        for name, weight in self.named_parameters():
-            if name.endswith("bias"):
-                weight.zero_()
-            else:
-                root = math.sqrt(3) if name == "embedding.weight" else 1
-                spread = self.spread or root / math.sqrt(self.width)
-                weight.uniform_(-spread, spread, generator=rng)
-        for layer in self.layers:
-            layer.initialise_bias()
-
-    def forward(self, tokens: Tensor, rng: torch.Generator | None = None) -> Tensor:
-        return self.run(tokens, self.begin(len(tokens)), rng)[0]
-
-    def begin(self, n: int) -> State:
-        zeros = self.layers[0].bias.new_zeros(n, self.width)
-        return (zeros,) * (2 * len(self.layers))
-
-    def step(self, state: State, tokens: Tensor, position: int) -> tuple[Tensor, State]:
-        vectors, state = self.run(tokens[:, None], state, None)
-        return vectors[:, 0], state
-
-    def output(self) -> tuple[Tensor, Tensor | None]:
-        return self.head.weight, self.head.bias
-
-    def run(self, tokens: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
-        """Return the outputs of the last layer, (B, L, width), and the state: hidden state and cell of each layer."""
-        return self.run_vectors(self.embedded(tokens), state, rng)
-
-    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
-        """Return the same for input vectors, (B, L, dimension)."""
-        device = vectors.device.type
-        if torch.is_autocast_enabled(device):
-            vectors = vectors.to(torch.get_autocast_dtype(device))
-        vectors = dropped(vectors, self.dropout, rng)
-        after: list[Tensor] = []
-        for number, layer in enumerate(self.layers):
-            vectors, hidden, cell = layer(vectors, *state[2 * number : 2 * number + 2])
-            vectors = dropped(vectors, self.dropout, rng)
-            after += [hidden, cell]
-        return vectors, tuple(after)
-
-    def embedded(self, tokens: Tensor) -> Tensor:
-        """Return the input vectors of tokens (B, L), shape (B, L, dimension)."""
-        vectors: Tensor = self.embedding(tokens)
-        return vectors
-
-
-class LstmModel(LstmSettings, NetworkLanguageModel):
-    """LSTM language model; a `LanguageModel`. Needs the extra ``neural``."""
-
-    @property
-    def _title(self) -> str:
-        layers = "" if self.layers == 1 else f", layers={self.layers}"
-        length = "" if self.length is None else f", length={self.length}"
-        embedding = "" if self.embedding is None else f", embedding={self.embedding}"
-        return f"lstm(width={self.width}{embedding}{layers}{length})"
-
-    @property
-    def network_settings(self) -> dict[str, Any]:
-        """Arguments of the network but for the number of types."""
-        names = ("width", "layers", "dropout", "spread", "excluded")
-        return {**{name: getattr(self, name) for name in names}, "longest": self.length}
-
-    def new_module(self, n_types: int, longest: int) -> LstmNetwork:
-        """Return the network; `longest` does not matter."""
-        return LstmNetwork(n_types, **self.network_settings, embedding=(self.embedding or self.width, 0))
+    def lengths(self, longest: int, max_length: int) -> Mapping[str, Any]:
+        """Return what the model is told of lengths; the end of a window is not learnt."""
+        if self.window is not None:
+            return {"length": self.window, "max_length": self.window}
+        return super().lengths(longest, max_length)

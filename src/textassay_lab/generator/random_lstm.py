@@ -22,7 +22,7 @@ from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import InputError, OptionError, check_range
 from textassay.seeding import stream
 from textassay_lab.generator.fitted_network import Fitted
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.training.history import History
 
 _TOKENIZER = "whitespace"

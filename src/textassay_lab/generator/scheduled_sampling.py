@@ -1,32 +1,19 @@
-"""Scheduled sampling: an LSTM whose inputs in training are more and more its own draws instead of true tokens.
+"""Scheduled sampling: settings, presets, the schedules, and the public class.
 
-At step i of training each input token is the true one with probability eps_i; else it is drawn from the network given
-the inputs so far. Targets stay the true next tokens. Inputs are drawn first, without gradient; then the network is
-trained on the mixed sentence in one pass.
-
-Source: Bengio, Vinyals, Jaitly, Shazeer, "Scheduled Sampling for Sequence Prediction with Recurrent Neural Networks",
-NeurIPS 2015.
-Departs from it: inputs are drawn without dropout, as in sampling, and never ``<eos>``, after which there is no target;
-``constant``, which holds one probability, is added to the schedules.
+How it learns is in `scheduled_sampling_model`.
 """
 
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, ClassVar
 
-import torch
-from torch import Tensor
-
-from textassay.corpus.corpus import Corpus
-from textassay.corpus.encoding import EOS, PAD
 from textassay.errors import OptionError, unknown_name
-from textassay_lab.generator.lessons import Lessons, mean_loss, padded
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.module import SentenceNetwork
-from textassay_lab.generator.settings import ScheduledSamplingSettings
+from textassay.fields import Option
+from textassay_lab.generator.lstm import Lstm, LstmSettings
+from textassay_lab.generator.settings import Presets
 
 SCHEDULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"constant": ("k",), "exponential": ("k",), "inverse-sigmoid": ("k",), "linear": ("k", "c", "least")}
@@ -107,75 +94,39 @@ class SamplingSchedule:
         return 1 / (1 + math.exp(beyond)) if beyond < 0 else math.exp(-beyond) / (1 + math.exp(-beyond))
 
 
-class ScheduledSampling(ScheduledSamplingSettings, LstmModel):
-    """An LSTM trained by scheduled sampling; a `LanguageModel`. Needs the extra ``neural``.
+@dataclass(eq=False, repr=False)
+class ScheduledSamplingSettings(LstmSettings):
+    """What can be set of scheduled sampling: what can of an LSTM, and how often it is shown its own words."""
 
-    `width`, `layers`, `dropout`, `spread`, `length`, `recipe`, `batch_size`, `max_length`, `seed`: see `LstmModel`.
-    With the same seed and text, its initial weights are equal, and with ``constant(k=1)`` the final ones, too.
-    """
+    _: KW_ONLY
+    sampling_schedule: Annotated[
+        str,
+        Option(
+            "How often the true word is shown, such as 'linear(k=1,c=0.001,least=0.1)'; also constant(k), "
+            "exponential(k), inverse-sigmoid(k)."
+        ),
+    ] = "inverse-sigmoid(k=1000)"
+    greedy: Annotated[bool, Option("Show the most likely word instead of a drawn one.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.schedule = SamplingSchedule.from_text(self.mixing)
-        self.mixing = str(self.schedule)
-
-    @property
-    def name(self) -> str:
-        """Canonical name; the random streams of training are those of the LSTM."""
-        greedy = ", greedy" if self.greedy else ""
-        return f"{self.kind}({super().name.removeprefix('lstm(')[:-1]}, mixing={self.mixing}{greedy})"
-
-    def lessons(self, train: Corpus, module: SentenceNetwork, *, batch_size: int, seed: int) -> Lessons:
-        """Return the batches of an LSTM, each with its step, from 0, which decides how many inputs are drawn."""
-        plain = super().lessons(train, module, batch_size=batch_size, seed=seed)
-
-        def numbered(epoch: int) -> list[tuple[int, Any]]:
-            batches = plain.batches(epoch)
-            return list(enumerate(batches, start=epoch * len(batches)))
-
-        def loss(batch: tuple[int, Any], rng: torch.Generator) -> Tensor:
-            number, rows = batch
-            prob_true = self.schedule.prob_true(number)
-            if prob_true == 1:
-                return plain.loss(rows, rng)
-            inputs, targets = padded(train.tokens, train.offsets, rows)
-            mixed_inputs = torch.from_numpy(inputs).to(rng.device)
-            mixed_inputs, _ = mixed(module, mixed_inputs, prob_true=prob_true, greedy=self.greedy, rng=rng)
-            return mean_loss(module, mixed_inputs.cpu().numpy(), targets, rng)
-
-        return replace(
-            plain, batches=numbered, loss=loss, size=lambda batch: plain.size(batch[1]), heaviest=(0, plain.heaviest)
-        )
+        self.schedule = SamplingSchedule.from_text(self.sampling_schedule)
+        self.sampling_schedule = str(self.schedule)
 
 
-def mixed(
-    network: SentenceNetwork,
-    inputs: Tensor,
-    *,
-    prob_true: float,
-    greedy: bool = False,
-    rng: torch.Generator,
-) -> tuple[Tensor, Tensor]:
-    """Return inputs with some tokens drawn from the network, without gradient, and where these are, both (B, L).
+class ScheduledSampling(Lstm):
+    """LSTM that is also shown its own words in training.
 
-    `inputs`: whole sentences as `padded` gives them, begun by ``<sos>``, shape (B, L).
+    Settings: those of `Lstm`, `sampling_schedule` and `greedy`.
     """
-    own = torch.rand(inputs.shape, generator=rng, device=inputs.device) >= prob_true
-    own[:, 0] = False
-    own &= inputs != PAD
-    tokens = inputs.clone()
-    places = own.any(0).nonzero()[:, 0].tolist()
-    with torch.no_grad():
-        state = network.begin(len(tokens))
-        for place in range(1, max(places, default=0) + 1):
-            vectors, state = network.step(state, tokens[:, place - 1], place - 1)
-            rows = own[:, place].nonzero()[:, 0]
-            if len(rows) == 0:
-                continue
-            logits = network.logits(vectors[rows]).float()  # (chosen, V)
-            logits[:, EOS] = -math.inf
-            if greedy:
-                tokens[rows, place] = logits.argmax(1)
-            else:
-                tokens[rows, place] = torch.multinomial(logits.softmax(1), 1, generator=rng)[:, 0]
-    return tokens, own
+
+    kind = "scheduled-sampling"
+    implementation = "textassay_lab.generator.scheduled_sampling_model:ScheduledSamplingModel"
+    settings_class = ScheduledSamplingSettings
+    # those of the LSTM, with schedules of our own
+    presets: ClassVar[Presets] = {
+        "paper": {**Lstm.presets["paper"], "sampling_schedule": "inverse-sigmoid(k=8000)"},  # half after k ln k steps
+        # with least=0, samples degenerate
+        "small": {**Lstm.presets["small"], "sampling_schedule": "linear(k=1,c=0.00005,least=0.5)"},
+        "tiny": {**Lstm.presets["tiny"], "sampling_schedule": "linear(k=1,c=0.0005,least=0.5)"},
+    }

@@ -33,7 +33,7 @@ _TIMES, _MORE = 2, 10  # a translation has at most _TIMES times the tokens of it
 
 
 class EncoderDecoder(Protocol):
-    """A fitted encoder-decoder, as `textassay_lab.generator.translation.TranslationModel` is one."""
+    """A fitted encoder-decoder, as `textassay_lab.generator.translation_model.TranslationModel` is one."""
 
     @property
     def name(self) -> str:

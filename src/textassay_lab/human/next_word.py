@@ -32,7 +32,7 @@ from textassay_lab.human.json_file import check_characters
 from textassay_lab.human.study import Study, StudyItem, StudyPage
 
 if TYPE_CHECKING:
-    from textassay_lab.generator.translation import TranslationModel
+    from textassay_lab.generator.translation_model import TranslationModel
 
 FloatArray = npt.NDArray[np.float64]
 

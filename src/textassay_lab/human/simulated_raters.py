@@ -14,7 +14,7 @@ from textassay_lab.human.study import Study
 
 if TYPE_CHECKING:
     from textassay.ngram.language_model import LanguageModel
-    from textassay_lab.generator.translation import TranslationModel
+    from textassay_lab.generator.translation_model import TranslationModel
 
 
 def simulate_raters(

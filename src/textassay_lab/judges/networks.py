@@ -13,7 +13,7 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
-from textassay_lab.generator.lstm import LstmLayer
+from textassay_lab.generator.lstm_model import LstmLayer
 from textassay_lab.generator.module import Network
 from textassay_lab.judges.network import N_PADS, PAD, Sentences
 from textassay_lab.judges.ngram_network import CountedSentences

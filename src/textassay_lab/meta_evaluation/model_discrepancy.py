@@ -28,8 +28,9 @@ from textassay.metric.discrepancy import exact_discrepancy as discrepancy_of_pro
 from textassay.ngram.language_model import LanguageModel, drawn_corpus
 from textassay.seeding import stream
 from textassay_lab.generator.as_drawn import AsDrawn, cut_length
+from textassay_lab.generator.ready import Model, label, open_generator
 from textassay_lab.generator.scored import ScoredGenerator
-from textassay_lab.generators import Model, TextGenerator, label, open_generator
+from textassay_lab.generator.text_generator import TextGenerator
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 
 FloatArray = npt.NDArray[np.float64]

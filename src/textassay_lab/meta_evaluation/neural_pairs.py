@@ -20,8 +20,8 @@ from textassay.errors import TooFewSentencesError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
-from textassay_lab.generator.gpt2 import Gpt2Model
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.gpt2_model import Gpt2Model
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.scored import AtTemperature, ScoredGenerator
 from textassay_lab.generator.settings import SMALL

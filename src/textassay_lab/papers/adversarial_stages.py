@@ -11,9 +11,10 @@ from typing import Any
 from textassay.corpus.text_form import TextForm
 from textassay.execution.threads import workers
 from textassay_lab.adversarial.rounds import RoundsHistory, train_in_rounds
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.adversarial.system import Rounds
+from textassay_lab.generator.catalog import class_of
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.saved import load_generator, save_model
-from textassay_lab.generators import Rounds, class_of
 from textassay_lab.papers.network_stages import MODEL, Part, processor_seconds
 from textassay_lab.papers.presets import as_json
 from textassay_lab.papers.stages import Stage, Work
@@ -72,7 +73,7 @@ def adversarial_stage(
             first = sum(phase.n_rounds for phase in before)
 
             def keep(number: int) -> None:
-                rounds.training.finish({"kind": kind, "kept": number})
+                rounds.training.finish(RoundsHistory(kept=number), {})
                 save_model(model, work.folder / str(number - first), form=form)
 
             def progress(label: str, done: int, total: int) -> None:

@@ -22,9 +22,8 @@ from textassay.execution.threads import workers
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
 from textassay.storage import atomic_write
-from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.generator.saved import load_model, save_model
-from textassay_lab.generator.settings import presets_of
 from textassay_lab.papers.draws import load_draws, save_draws
 from textassay_lab.papers.stages import Stage, Work
 from textassay_lab.training.backend import single_threaded

@@ -41,7 +41,7 @@ class RunState:
         self.weights, self.recipe, self.precision, self.carried = weights, recipe, precision, carried
         self.device = next(iter(weights.values())).device
         fused = self.device.type in ("cpu", "cuda")
-        self.optimizer = recipe.optimizer(weights.values(), fused=fused)
+        self.optimizer = recipe.make_optimizer(weights.values(), fused=fused)
         self.average = _copy(weights) if recipe.averaging else {}
         self.best: dict[str, Tensor] = {}  # empty until the first epoch has ended
         self.epochs: list[Epoch] = []

@@ -12,24 +12,24 @@ import torch
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay_lab.adversarial.cot import CoT, divergence
+from textassay_lab.adversarial.cot import CoT, CotRecipe
+from textassay_lab.adversarial.cot_training import CotTraining, divergence
 from textassay_lab.adversarial.generator_training import ORACLE, VALID
 from textassay_lab.adversarial.policy_gradient import Actions
-from textassay_lab.adversarial.recipes import COT_PRESETS, CotRecipe
 from textassay_lab.adversarial.rounds import train_in_rounds
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.module import SentenceNetwork
 from textassay_lab.generator.random_lstm import RandomLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
-RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, n_validation=20)
+RECIPE = CotRecipe(rounds=3, iterations=2, batch_size=8, mediator_width=6, validation_samples=20)
 
 
-def _begun(*, length: int | None = None) -> CoT:
+def _begun(*, length: int | None = None) -> CotTraining:
     """Return both sides as they begin, each with weights large enough to have something to say."""
-    model = LstmModel(5, dropout=0.0, spread=1.0, length=length, max_length=length or 3, seed=1)
+    model = LstmModel(5, dropout=0.0, init_range=1.0, length=length, max_length=length or 3, seed=1)
     text = Corpus.from_texts([each for each in TEXT.texts if not length or each.count(" ") + 1 == length])
-    training = CoT(model, text, text, recipe=RECIPE, seed=2)
+    training = CotTraining(model, text, text, recipe=RECIPE, seed=2)
     rng = torch.Generator().manual_seed(3)
     with torch.no_grad():
         for weight in training.players["mediator"].weights.values():
@@ -37,7 +37,7 @@ def _begun(*, length: int | None = None) -> CoT:
     return training
 
 
-def _all_rows(training: CoT) -> Actions:
+def _all_rows(training: CotTraining) -> Actions:
     """Return every row of actions that the generator can draw."""
     types = range(UNK, len(training.model.vocabulary))
     can = [*types, *([] if training.model.length else [EOS])]
@@ -111,9 +111,9 @@ def test_mediator_learns_and_the_generator_comes_closer_to_a_random_oracle() -> 
     model = LstmModel(16, dropout=0.0, length=3, max_length=3)
     recipe = CotRecipe(
         rounds=8, iterations=15, batch_size=64, learning_rate=2e-2, mediator_learning_rate=2e-2, mediator_width=16,
-        mediator_dropout=0.0, n_validation=500,
+        mediator_dropout=0.0, validation_samples=500,
     )  # fmt: skip
-    training = CoT(model, drawn, drawn, recipe=recipe, oracle=oracle, seed=3)
+    training = CotTraining(model, drawn, drawn, recipe=recipe, oracle=oracle, seed=3)
     with training.lasting:
         before = _jensen_shannon(truth, model.log_prob(everything))
         history = train_in_rounds(training, training.phases)
@@ -138,7 +138,7 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
                 raise KeyboardInterrupt
 
         model = LstmModel(4, dropout=0.0, max_length=3)
-        training = CoT(model, TEXT, TEXT, recipe=RECIPE, seed=seed)
+        training = CotTraining(model, TEXT, TEXT, recipe=RECIPE, seed=seed)
         with training.lasting:
             told = train_in_rounds(
                 training, training.phases, checkpoint=checkpoint, checkpoint_seconds=0.0, progress=progress
@@ -157,7 +157,7 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
 
 
 def test_presets_and_settings_are_what_they_say() -> None:
-    network, paper = COT_PRESETS["paper"]
+    network, paper = CoT.presets["paper"]
     assert (network["width"], paper.mediator_width, paper.batch_size, paper.mediator_dropout) == (32, 64, 64, 0.5)
     assert (paper.learning_rate, paper.beta1, paper.beta2, paper.mediator_learning_rate) == (1e-3, 0.9, 0.95, 3e-3)
     for settings, message in (
@@ -169,10 +169,10 @@ def test_presets_and_settings_are_what_they_say() -> None:
         with pytest.raises(OptionError, match=message):
             replace(paper, **settings)
     with pytest.raises(EmptyCorpusError):
-        CoT(LstmModel(4), Corpus.from_texts([]), recipe=RECIPE)
+        CotTraining(LstmModel(4), Corpus.from_texts([]), recipe=RECIPE)
     with pytest.raises(InputError, match="draws at most 2 tokens, but real sentences have up to 3"):
-        CoT(LstmModel(4, max_length=2), TEXT, recipe=RECIPE)
+        CotTraining(LstmModel(4, max_length=2), TEXT, recipe=RECIPE)
     with pytest.raises(InputError, match=r"needs sentences of 3 tokens, but .* such as 2"):
-        CoT(LstmModel(4, length=3), TEXT, recipe=RECIPE)
+        CotTraining(LstmModel(4, length=3), TEXT, recipe=RECIPE)
     with pytest.raises(OptionError, match="seed must be at least 0, got -1"):
-        CoT(LstmModel(4), TEXT, recipe=RECIPE, seed=-1)
+        CotTraining(LstmModel(4), TEXT, recipe=RECIPE, seed=-1)

@@ -8,11 +8,11 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
-from textassay_lab.adversarial.cot import CoT, divergence
+from textassay_lab.adversarial.cot import CotRecipe
+from textassay_lab.adversarial.cot_training import CotTraining, divergence
 from textassay_lab.adversarial.generator_training import VALID
 from textassay_lab.adversarial.policy_gradient import Actions
-from textassay_lab.adversarial.recipes import CotRecipe
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 
 torch = pytest.importorskip("torch")
 
@@ -22,10 +22,10 @@ EVERYTHING = Corpus.from_texts([f"{x} {y}" for x, y in product("abc", repeat=2)]
 SHARE_REAL = np.array([REAL.texts.count(text) for text in EVERYTHING.texts]) / len(REAL)
 
 
-def _training(**settings: float) -> CoT:
+def _training(**settings: float) -> CotTraining:
     recipe = CotRecipe(1, 200, mediator_width=16, mediator_dropout=0.0)
     recipe = CotRecipe(**{**vars(recipe), "batch_size": 8, **settings})
-    training = CoT(LstmModel(16, dropout=0.0, length=2, max_length=2), REAL, REAL, recipe=recipe, seed=4)
+    training = CotTraining(LstmModel(16, dropout=0.0, length=2, max_length=2), REAL, REAL, recipe=recipe, seed=4)
     rng = torch.Generator().manual_seed(3)
     with torch.no_grad():  # both begin far from uniform
         for player in training.players.values():
@@ -34,7 +34,7 @@ def _training(**settings: float) -> CoT:
     return training
 
 
-def _log_probs(training: CoT, side: str) -> npt.NDArray[np.float64]:
+def _log_probs(training: CotTraining, side: str) -> npt.NDArray[np.float64]:
     """Return the log-probability of each of all sentences under a side as it is now."""
     network = {"generator": training.network, "mediator": training.mediator}[side]
     rows = Actions.of_text(EVERYTHING.tokens, EVERYTHING.offsets, 2)

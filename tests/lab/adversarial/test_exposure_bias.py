@@ -17,14 +17,15 @@ from scipy.special import rel_entr
 from textassay.corpus.corpus import Corpus
 from textassay.execution.threads import workers
 from textassay.ngram.language_model import LanguageModel
-from textassay_lab.adversarial.rankgan import RankGan
-from textassay_lab.adversarial.recipes import RankGanRecipe, ScratchGanRecipe
-from textassay_lab.adversarial.rounds import Phase, train_in_rounds
-from textassay_lab.adversarial.scratchgan import ScratchGan
+from textassay_lab.adversarial.rankgan import RankGanRecipe
+from textassay_lab.adversarial.rankgan_training import RankGanTraining
+from textassay_lab.adversarial.rounds import Phase, RoundsHistory, train_in_rounds
+from textassay_lab.adversarial.scratchgan import ScratchGanRecipe
+from textassay_lab.adversarial.scratchgan_training import ScratchGanTraining
+from textassay_lab.adversarial.tied_lstm import TiedLstm
 from textassay_lab.exposure.bias import eb_c, measure_runs
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm
-from textassay_lab.generator.tied_lstm import TiedLstm
 from textassay_lab.training.backend import single_threaded
 from textassay_lab.training.recipe import Recipe
 
@@ -35,26 +36,26 @@ RANKGAN = RankGanRecipe(
     pretraining_rounds=40,
     rounds=40,
     refreshes=1,
-    epochs=1,
-    n_negatives=1000,
-    batch_size=128,
-    n_roll_outs=1,
+    discriminator_epochs=1,
+    negatives=1000,
+    adversarial_batch_size=128,
+    roll_outs=1,
     roll_out_averaging=0.0,
     gamma=20.0,
-    learning_rate=1e-3,
-    judge_learning_rate=3e-3,
-    dimension=16,
-    filters={1: 20, 2: 60, 3: 40},
-    dropout=0.0,
+    adversarial_learning_rate=1e-3,
+    discriminator_learning_rate=3e-3,
+    discriminator_width=16,
+    discriminator_filters={1: 20, 2: 60, 3: 40},
+    discriminator_dropout=0.0,
 )
 SCRATCHGAN = ScratchGanRecipe(
     rounds=1,
     iterations=300,
     batch_size=128,
     learning_rate=3e-3,
-    judge_learning_rate=5e-3,
-    dimension=16,
-    width=32,
+    discriminator_learning_rate=5e-3,
+    discriminator_embedding_width=16,
+    discriminator_width=32,
 )
 
 
@@ -84,12 +85,12 @@ def test_in_a_world_that_can_be_enumerated_rankgan_lies_between_one_and_maximum_
         oracle = RandomLstm(5, length=7, width=WIDTH, seed=seed)
         train = oracle.sample(2000, seed=seed)
         model = LstmModel(WIDTH, dropout=0.0, length=7, max_length=7, recipe=MLE, batch_size=64, seed=seed).fit(train)
-        training = RankGan(model, train, recipe=recipe, seed=seed)
+        training = RankGanTraining(model, train, recipe=recipe, seed=seed)
         before = _exact_bias_and_cost(model, oracle, 5, 7)
         train_in_rounds(
             training, (Phase("discriminator", recipe.pretraining_rounds), Phase("adversarial", recipe.rounds))
         )
-        training.finish({})
+        training.finish(RoundsHistory(), {})
         found.append((*before, *_exact_bias_and_cost(model, oracle, 5, 7)))
     _check_rankgan(np.array(found))
 
@@ -137,11 +138,11 @@ def test_rankgan_lowers_exposure_bias_not_below_one_and_the_oracle_finds_its_dra
         model = LstmModel(
             WIDTH, dropout=0.0, length=LENGTH, max_length=LENGTH, recipe=MLE, batch_size=64, seed=seed
         ).fit(train)
-        training = RankGan(model, train, recipe=RANKGAN, seed=seed)
+        training = RankGanTraining(model, train, recipe=RANKGAN, seed=seed)
         row = [_bias(model, oracle, seed), -oracle.log_prob(training.sample(N_SEQUENCES, seed=seed)).mean() / LENGTH]
         phases = (Phase("discriminator", RANKGAN.pretraining_rounds), Phase("adversarial", RANKGAN.rounds))
         train_in_rounds(training, phases)
-        training.finish({})
+        training.finish(RoundsHistory(), {})
         row += [_bias(model, oracle, seed), -oracle.log_prob(training.sample(N_SEQUENCES, seed=seed)).mean() / LENGTH]
         found.append(row)
     _check_rankgan(np.array(found))
@@ -162,8 +163,8 @@ def test_scratchgan_has_less_exposure_bias_than_maximum_likelihood_of_the_same_n
         by_mle, scratch = (
             TiedLstm(
                 WIDTH,
-                dimension=16,
-                fixed=16,
+                embedding_width=16,
+                fixed_width=16,
                 dropout=0.0,
                 length=LENGTH,
                 max_length=LENGTH,
@@ -174,7 +175,7 @@ def test_scratchgan_has_less_exposure_bias_than_maximum_likelihood_of_the_same_n
             for _ in range(2)
         )
         by_mle.fit(train)
-        training = ScratchGan(scratch, train, recipe=SCRATCHGAN, seed=seed)
+        training = ScratchGanTraining(scratch, train, recipe=SCRATCHGAN, seed=seed)
         with training.lasting:
             history = train_in_rounds(training, training.phases)
         training.finish(history, {})

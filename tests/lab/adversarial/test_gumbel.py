@@ -1,13 +1,11 @@
 """Gumbel-softmax: exact draws, near one-hot when cold, gradients that can be used."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from textassay.errors import OptionError
-from textassay_lab.adversarial.gumbelgan import annealed, gumbel_max, gumbel_noise, gumbel_softmax
+from textassay_lab.adversarial.gumbel_softmax import gumbel_max, gumbel_noise, gumbel_softmax
 
 torch = pytest.importorskip("torch")
 
@@ -65,16 +63,7 @@ def test_the_gradient_of_a_cold_draw_is_that_of_the_expectation() -> None:
     torch.testing.assert_close(gradient.mean(0), exact, atol=0.05, rtol=0)
 
 
-def test_the_temperature_falls_by_equal_factors() -> None:
-    assert [annealed(4.0, 0.25, passed) for passed in (0.0, 0.5, 1.0)] == pytest.approx([4.0, 1.0, 0.25])
-    assert math.isclose(annealed(2.0, 2.0, 0.3), 2.0)
-
-
 def test_what_is_out_of_range_is_refused() -> None:
     zeros = torch.zeros(2, 3)
     with pytest.raises(OptionError, match="temperature must be above 0, got 0"):
         gumbel_softmax(zeros, zeros, 0)
-    with pytest.raises(OptionError, match="temperatures must be above 0, got 1 and -1"):
-        annealed(1, -1, 0.5)
-    with pytest.raises(OptionError, match=r"passed must be in \[0, 1\], got 2"):
-        annealed(1, 1, 2)

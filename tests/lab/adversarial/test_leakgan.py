@@ -12,39 +12,46 @@ from textassay.corpus.encoding import EOS, PAD, UNK
 from textassay.errors import InputError, OptionError
 from textassay.ngram.language_model import drawn_corpus
 from textassay_lab.adversarial.generator_training import VALID
-from textassay_lab.adversarial.leakgan import LeakGan, goal_agreement, intrinsic_rewards, rank_rescaled
+from textassay_lab.adversarial.leakgan import LeakGanRecipe
+from textassay_lab.adversarial.leakgan_model import LeakGanModel
+from textassay_lab.adversarial.leakgan_training import LeakGanTraining, goal_agreement, intrinsic_rewards, rank_rescaled
 from textassay_lab.adversarial.policy_gradient import Actions
-from textassay_lab.adversarial.recipes import LeakGanRecipe
-from textassay_lab.adversarial.rounds import Collapse, Phase, train_in_rounds
-from textassay_lab.generator.leakgan import LeakGanModel
+from textassay_lab.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
 
 TEXTS = ["a b c", "a", "b b a", "", "a a b d", "b d"] * 10
 RECIPE = LeakGanRecipe(
     rounds=3,
     cycles=2,
     pretraining_refreshes=1,
-    pretraining_epochs=2,
+    epochs=2,
     refreshes=1,
-    epochs=1,
+    discriminator_epochs=1,
     mle_every=2,
-    n_negatives=60,
+    negatives=60,
     batch_size=16,
-    n_roll_outs=2,
+    roll_outs=2,
     learning_rate=5e-3,
-    judge_learning_rate=1e-3,
+    discriminator_learning_rate=1e-3,
 )
 PHASES = (Phase("pretraining", 2), Phase("adversarial", 3))
 
 
-def _made(*, length: int | None = None, sharpness: float = 1.0, **recipe: Any) -> LeakGan:
+def _made(*, length: int | None = None, sharpness: float = 1.0, **recipe: Any) -> LeakGanTraining:
     train = Corpus.from_texts([text for text in TEXTS if length is None or len(text.split()) == length])
     model = LeakGanModel(
-        8, goal=4, memory=2, dimension=4, filters=((1, 4), (2, 4)), sharpness=sharpness, length=length, max_length=4
+        8,
+        goal=4,
+        memory=2,
+        feature_width=4,
+        feature_filters=((1, 4), (2, 4)),
+        sharpness=sharpness,
+        length=length,
+        max_length=4,
     )
-    return LeakGan(model, train, train, recipe=LeakGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=1)
+    return LeakGanTraining(model, train, train, recipe=LeakGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=1)
 
 
-def _text(training: LeakGan) -> Corpus:
+def _text(training: LeakGanTraining) -> Corpus:
     """Return the text that it learns from."""
     tokens, offsets = training._real.sentences()
     return drawn_corpus(tokens, offsets, vocabulary=training.model.vocabulary, tokenizer="whitespace")
@@ -179,7 +186,10 @@ def test_a_step_of_the_manager_turns_goals_to_where_the_features_went() -> None:
 
 
 def test_the_discriminator_learns_who_is_real_and_its_last_layer_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    training, other = _made(judge_learning_rate=1e-2, epochs=10, penalty=0.0), _made(penalty=0.5)
+    training, other = (
+        _made(discriminator_learning_rate=1e-2, discriminator_epochs=10, discriminator_penalty=0.0),
+        _made(discriminator_penalty=0.5),
+    )
     first: dict[str, float] = {}
     for name, each in (("without", training), ("with", other)):
         plain = each.discriminator.descend
@@ -201,7 +211,7 @@ def test_what_is_told_of_the_model_is_as_sharp_as_it_shall_be_and_the_rounds_are
     n_draws = 2000
     drawn, told = training._drawn(n_draws, 3).tokens[:, 0], training.sample(n_draws, seed=1).tokens.reshape(-1, 3)[:, 0]
     validated = training.validate()[VALID]
-    training.finish({})
+    training.finish(RoundsHistory(), {})
     nothing = Corpus.from_texts([""], vocabulary=training.model.vocabulary)
     sharp = np.exp(training.model.next_log_probs(nothing)[0])
     plain = np.exp(training.model.next_log_probs(nothing, temperature=20.0)[0])
@@ -241,7 +251,7 @@ def test_it_trains_without_collapse_on_a_toy(monkeypatch: pytest.MonkeyPatch) ->
     assert said[-1] < said[0] - 0.2
     drawn = training._drawn(200, 4)
     assert len(np.unique(drawn.tokens, axis=0)) >= 6
-    training.finish({})
+    training.finish(RoundsHistory(), {})
     next_probs = np.exp(
         training.model.next_log_probs(Corpus.from_texts(["", "a", "b b"], vocabulary=training.model.vocabulary))
     )
@@ -257,20 +267,20 @@ def test_the_same_seed_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     for name, tensor in whole.state().items():
         assert torch.equal(tensor, second.state()[name]), name
     before = whole.model.log_prob(_text(whole))
-    whole.finish({"kind": "leakgan"})
+    whole.finish(RoundsHistory(), {})
     after = whole.model.log_prob(_text(whole))
     assert not np.array_equal(before, after)
-    assert whole.model.record["adversarial"] == {"kind": "leakgan"}
+    assert whole.model.record["adversarial"]["kind"] == "leakgan"
     assert whole.validate()[VALID] == pytest.approx(-after.sum() / (len(_text(whole).tokens) + len(_text(whole))))
 
 
 def test_bad_input_is_refused() -> None:
     model = LeakGanModel(4, max_length=2)
     with pytest.raises(InputError, match="draws at most 2 tokens, but real sentences have up to 3"):
-        LeakGan(model, Corpus.from_texts(["a b a"]), recipe=RECIPE)
+        LeakGanTraining(model, Corpus.from_texts(["a b a"]), recipe=RECIPE)
     with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2 have another length, such as 1"):
-        LeakGan(LeakGanModel(4, length=2, max_length=2), Corpus.from_texts(["a b", "a"]), recipe=RECIPE)
-    bad: tuple[dict[str, Any], ...] = ({"rounds": -1}, {"n_roll_outs": 0}, {"rescaling": 0.0}, {"batch_size": 1})
+        LeakGanTraining(LeakGanModel(4, length=2, max_length=2), Corpus.from_texts(["a b", "a"]), recipe=RECIPE)
+    bad: tuple[dict[str, Any], ...] = ({"rounds": -1}, {"roll_outs": 0}, {"rescaling": 0.0}, {"batch_size": 1})
     for setting in bad:
         with pytest.raises(OptionError):
             LeakGanRecipe(**setting)

@@ -12,10 +12,11 @@ from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.execution.threads import workers
 from textassay_lab.adversarial.generator_training import ORACLE
-from textassay_lab.adversarial.rankgan import RankGan, features, log_rank_of, log_ranks, ranker_loss
-from textassay_lab.adversarial.recipes import FILTERS, RANKGAN_PRESETS, RankGanRecipe
+from textassay_lab.adversarial.rankgan import RankGan, RankGanRecipe
+from textassay_lab.adversarial.rankgan_training import RankGanTraining, features, log_rank_of, log_ranks, ranker_loss
 from textassay_lab.adversarial.rounds import Phase, train_in_rounds
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.adversarial.seqgan import FILTERS
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.training.recipe import Recipe
 
@@ -24,24 +25,24 @@ RECIPE = RankGanRecipe(
     rounds=3,
     pretraining_rounds=2,
     refreshes=1,
-    epochs=1,
-    n_negatives=40,
-    batch_size=16,
-    n_roll_outs=2,
-    dimension=4,
-    filters={1: 6, 2: 6},
-    n_validation=50,
-    n_references=5,
+    discriminator_epochs=1,
+    negatives=40,
+    adversarial_batch_size=16,
+    roll_outs=2,
+    discriminator_width=4,
+    discriminator_filters={1: 6, 2: 6},
+    validation_samples=50,
+    references=5,
     gamma=3.0,
 )
 PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 3))
 
 
-def _fitted(**recipe: Any) -> RankGan:
+def _fitted(**recipe: Any) -> RankGanTraining:
     train = Corpus.from_texts(TEXTS)
     model = LstmModel(4, dropout=0.2, max_length=3, recipe=Recipe(max_epochs=2, learning_rate=2e-2), batch_size=16)
     model.fit(train, train)
-    return RankGan(model, train, train, recipe=RankGanRecipe(**{**RECIPE.__dict__, **recipe}))
+    return RankGanTraining(model, train, train, recipe=RankGanRecipe(**{**RECIPE.__dict__, **recipe}))
 
 
 def _vectors(*shape: int, seed: int) -> torch.Tensor:
@@ -93,7 +94,7 @@ def test_the_length_of_features_does_not_matter_and_without_gamma_all_are_equal(
 
 @pytest.mark.feature("JJ-11")
 def test_the_loss_of_the_ranker_is_the_one_of_its_definition() -> None:
-    training = _fitted(dropout=0.0)
+    training = _fitted(discriminator_dropout=0.0)
     rows = training._real.tokens
     real, drawn, references = rows[:4], training._drawn(5, 1).tokens, rows[10:13]
     rng = torch.Generator().manual_seed(0)
@@ -136,7 +137,7 @@ def test_the_last_action_earns_the_logarithm_of_the_rank_beside_human_sentences(
 
 @pytest.mark.feature("JJ-11")
 def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    training, asked = _fitted(dropout=0.3), []
+    training, asked = _fitted(discriminator_dropout=0.3), []
     draw = training._references
 
     def told(rng: np.random.Generator, beside: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -154,7 +155,7 @@ def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypat
 
     others = training._drawn(8, 2).tokens
     monkeypatch.setattr(training, "_references", told)
-    monkeypatch.setattr("textassay_lab.adversarial.rankgan.ranker_loss", loss)
+    monkeypatch.setattr("textassay_lab.adversarial.rankgan_training.ranker_loss", loss)
     for seed in range(20):
         training._discriminator_loss(np.arange(8), others, torch.Generator().manual_seed(seed))
         assert len(asked[-1]) == 5
@@ -167,14 +168,14 @@ def test_the_ranker_learns_from_the_batch_beside_references_of_its_own(monkeypat
 
 @pytest.mark.feature("JJ-11")
 def test_the_ranker_learns_to_rank_real_sentences_higher() -> None:
-    training = _fitted(epochs=3, judge_learning_rate=2e-2, dropout=0.0)
+    training = _fitted(discriminator_epochs=3, discriminator_learning_rate=2e-2, discriminator_dropout=0.0)
     before = _lead(training)
     losses = [each.values["judge_loss"] for each in train_in_rounds(training, [Phase("discriminator", 10)]).rounds]
     assert losses[-1] < losses[0]
     assert _lead(training) > max(before, 0) + 0.05
 
 
-def _lead(training: RankGan) -> float:
+def _lead(training: RankGanTraining) -> float:
     """Return by how much the rank of real sentences is above that of drawn ones, as logarithms."""
     judged = training._scorer(4)
     return float(judged(training._real.tokens).mean() - judged(training._drawn(300, 1).tokens).mean())
@@ -197,9 +198,20 @@ def test_an_oracle_finds_the_draws_not_much_worse_after_the_rounds() -> None:
     train = oracle.sample(600, seed=2)
     recipe = Recipe(max_epochs=12, learning_rate=2e-2)
     model = LstmModel(16, length=6, max_length=6, dropout=0.0, recipe=recipe, batch_size=64).fit(train)
-    asked = {**RECIPE.__dict__, "n_validation": 2000, "n_negatives": 200, "batch_size": 64, "learning_rate": 1e-2}
-    asked |= {"judge_learning_rate": 1e-3, "filters": {1: 20, 2: 20, 3: 20}, "dimension": 16, "n_roll_outs": 4}
-    training = RankGan(model, train, recipe=RankGanRecipe(**asked), oracle=oracle)
+    asked = {
+        **RECIPE.__dict__,
+        "validation_samples": 2000,
+        "negatives": 200,
+        "adversarial_batch_size": 64,
+        "adversarial_learning_rate": 1e-2,
+    }
+    asked |= {
+        "discriminator_learning_rate": 1e-3,
+        "discriminator_filters": {1: 20, 2: 20, 3: 20},
+        "discriminator_width": 16,
+        "roll_outs": 4,
+    }
+    training = RankGanTraining(model, train, recipe=RankGanRecipe(**asked), oracle=oracle)
     history = train_in_rounds(training, (Phase("discriminator", 3, validated=False), Phase("adversarial", 15)))
     before, after = (history.validations[at].values[ORACLE] for at in (0, -1))
     assert before is not None
@@ -211,10 +223,12 @@ def test_bad_settings_are_refused_and_the_presets_are_whole() -> None:
     bad: tuple[dict[str, Any], ...] = (
         {"gamma": 0.0},
         {"gamma": float("inf")},
-        {"n_references": 0},
-        {"n_roll_outs": 0},
+        {"references": 0},
+        {"roll_outs": 0},
     )
     for setting in bad:
         with pytest.raises(OptionError):
             RankGanRecipe(**setting)
-    assert RANKGAN_PRESETS["paper"][1] == RankGanRecipe(n_references=4, filters={**FILTERS, 30: 160, 40: 160})
+    assert RankGan.presets["paper"][1] == RankGanRecipe(
+        references=4, discriminator_filters={**FILTERS, 30: 160, 40: 160}
+    )

@@ -14,19 +14,27 @@ from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
 from textassay_lab.adversarial.generator_training import VALID
 from textassay_lab.adversarial.policy_gradient import Actions, policy_loss
-from textassay_lab.adversarial.recipes import SCRATCHGAN_PRESETS, ScratchGanRecipe
 from textassay_lab.adversarial.rounds import train_in_rounds
-from textassay_lab.adversarial.scratchgan import ScratchGan, StepDiscriminator, returns_of, step_loss, step_rewards
+from textassay_lab.adversarial.scratchgan import ScratchGan, ScratchGanRecipe
+from textassay_lab.adversarial.scratchgan_training import (
+    ScratchGanTraining,
+    StepDiscriminator,
+    returns_of,
+    step_loss,
+    step_rewards,
+)
+from textassay_lab.adversarial.tied_lstm import TiedLstm
 from textassay_lab.generator.module import begun
-from textassay_lab.generator.tied_lstm import TiedLstm
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)
-RECIPE = ScratchGanRecipe(rounds=3, iterations=2, batch_size=8, dimension=3, width=4, n_validation=20)
+RECIPE = ScratchGanRecipe(
+    rounds=3, iterations=2, batch_size=8, discriminator_embedding_width=3, discriminator_width=4, validation_samples=20
+)
 
 
-def _begun(text: Corpus = TEXT, *, length: int | None = None, **recipe: Any) -> ScratchGan:
-    model = TiedLstm(6, dimension=4, fixed=2, dropout=0.0, length=length, max_length=length or 3, seed=1)
-    return ScratchGan(model, text, text, recipe=replace(RECIPE, **recipe), seed=2)
+def _begun(text: Corpus = TEXT, *, length: int | None = None, **recipe: Any) -> ScratchGanTraining:
+    model = TiedLstm(6, embedding_width=4, fixed_width=2, dropout=0.0, length=length, max_length=length or 3, seed=1)
+    return ScratchGanTraining(model, text, text, recipe=replace(RECIPE, **recipe), seed=2)
 
 
 @pytest.mark.feature("EB-20")
@@ -84,7 +92,7 @@ def test_the_discriminator_is_what_it_says() -> None:
 
 def test_a_step_descends_the_losses_of_its_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cross-entropy with a penalty on all weights; returns less the baseline of the steps before."""
-    training = _begun(penalty=0.5)
+    training = _begun(discriminator_penalty=0.5)
     descended: list[float] = []
 
     def descend(loss: torch.Tensor) -> float:
@@ -106,9 +114,9 @@ def test_a_step_descends_the_losses_of_its_definition(monkeypatch: pytest.Monkey
 
 
 def test_what_draws_has_no_dropout() -> None:
-    model = TiedLstm(6, dimension=4, fixed=2, dropout=0.5, length=2, max_length=2)
+    model = TiedLstm(6, embedding_width=4, fixed_width=2, dropout=0.5, length=2, max_length=2)
     text = Corpus.from_texts(["a b", "b a"] * 4)
-    training = ScratchGan(model, text, recipe=RECIPE)
+    training = ScratchGanTraining(model, text, recipe=RECIPE)
     with training.lasting:
         found = training.log_probs(training._real).detach().sum(1)
         np.testing.assert_allclose(found, model.log_prob(text), atol=1e-5)
@@ -118,7 +126,14 @@ def test_what_draws_has_no_dropout() -> None:
 def test_the_discriminator_separates_random_text() -> None:
     """Real text goes a b a b; what the generator begins with draws is any words: from the second on, it shows."""
     text = Corpus.from_texts(["a b a b", "b a b a"] * 20)
-    training = _begun(text, length=4, batch_size=64, width=16, dimension=8, dropout=0.0)
+    training = _begun(
+        text,
+        length=4,
+        batch_size=64,
+        discriminator_width=16,
+        discriminator_embedding_width=8,
+        discriminator_dropout=0.0,
+    )
     with training.lasting:
         for number in range(40):
             training._train_discriminator("adversarial", number)
@@ -173,11 +188,17 @@ def test_the_baseline_is_an_average_that_forgets() -> None:
 def test_it_learns_from_scratch_and_leaves_what_was_given() -> None:
     text = Corpus.from_texts(["a b c", "b c a", "c a b"] * 30)
     vectors = np.random.default_rng(0).normal(size=(len(text.vocabulary), 2))
-    model = TiedLstm(16, dimension=8, fixed=2, dropout=0.0, length=3, max_length=3)
+    model = TiedLstm(16, embedding_width=8, fixed_width=2, dropout=0.0, length=3, max_length=3)
     recipe = ScratchGanRecipe(
-        rounds=6, iterations=20, batch_size=64, learning_rate=1e-2, judge_learning_rate=1e-2, dimension=8, width=16
+        rounds=6,
+        iterations=20,
+        batch_size=64,
+        learning_rate=1e-2,
+        discriminator_learning_rate=1e-2,
+        discriminator_embedding_width=8,
+        discriminator_width=16,
     )
-    training = ScratchGan(model, text, text, recipe=recipe, vectors=vectors, seed=1)
+    training = ScratchGanTraining(model, text, text, recipe=recipe, vectors=vectors, seed=1)
     with training.lasting:
         history = train_in_rounds(training, training.phases)
     training.finish(history, {})
@@ -217,22 +238,33 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
 
 
 def test_presets_and_settings_are_what_they_say() -> None:
-    network, paper = SCRATCHGAN_PRESETS["paper"]
-    assert (network["width"], network["layers"], network["dimension"], network["fixed"]) == (512, 2, 64, 300)
-    assert (paper.batch_size, paper.width, paper.dimension, paper.rounds * paper.iterations) == (512, 512, 64, 200_000)
-    assert (paper.learning_rate, paper.judge_learning_rate, paper.beta1) == (9.59e-5, 9.38e-3, 0.5)
-    assert (paper.discount, paper.baseline_decay, paper.dropout, paper.penalty) == (0.23, 0.08, 0.1, 1e-6)
+    network, paper = ScratchGan.presets["paper"]
+    assert (network["width"], network["layers"], network["embedding_width"], network["fixed_width"]) == (
+        512,
+        2,
+        64,
+        300,
+    )
+    assert (paper.batch_size, paper.discriminator_width, paper.discriminator_embedding_width) == (512, 512, 64)
+    assert paper.rounds * paper.iterations == 200_000
+    assert (paper.learning_rate, paper.discriminator_learning_rate, paper.beta1) == (9.59e-5, 9.38e-3, 0.5)
+    assert (paper.discount, paper.baseline_decay, paper.discriminator_dropout, paper.discriminator_penalty) == (
+        0.23,
+        0.08,
+        0.1,
+        1e-6,
+    )
     for settings, message in (
         ({"iterations": 0}, "iterations must be at least 1, got 0"),
-        ({"judge_learning_rate": 0.0}, r"judge_learning_rate must be above 0, got 0\.0"),
+        ({"discriminator_learning_rate": 0.0}, r"discriminator_learning_rate must be above 0, got 0\.0"),
         ({"baseline_decay": 1.0}, r"baseline_decay must be at least 0 and below 1, got 1\.0"),
         ({"discount": 1.1}, r"discount must be at least 0 and at most 1, got 1\.1"),
-        ({"penalty": -1.0}, r"penalty must be at least 0, got -1\.0"),
+        ({"discriminator_penalty": -1.0}, r"discriminator_penalty must be at least 0, got -1\.0"),
     ):
         with pytest.raises(OptionError, match=message):
             replace(paper, **settings)
-    model = TiedLstm(4, dimension=3, fixed=2)
+    model = TiedLstm(4, embedding_width=3, fixed_width=2)
     with pytest.raises(InputError, match=r"vectors must have shape \(6, 2\), got \(6, 3\)"):
-        ScratchGan(model, TEXT, recipe=RECIPE, vectors=np.zeros((6, 3)))
+        ScratchGanTraining(model, TEXT, recipe=RECIPE, vectors=np.zeros((6, 3)))
     with pytest.raises(InputError, match="vectors must be finite"):
-        ScratchGan(model, TEXT, recipe=RECIPE, vectors=np.full((6, 2), np.nan))
+        ScratchGanTraining(model, TEXT, recipe=RECIPE, vectors=np.full((6, 2), np.nan))

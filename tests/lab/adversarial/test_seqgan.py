@@ -15,10 +15,10 @@ from textassay.errors import InputError, OptionError
 from textassay.execution.threads import workers
 from textassay_lab.adversarial.generator_training import ORACLE, VALID
 from textassay_lab.adversarial.policy_gradient import Actions, policy_loss
-from textassay_lab.adversarial.recipes import SeqGanRecipe
-from textassay_lab.adversarial.rounds import Phase, train_in_rounds
-from textassay_lab.adversarial.seqgan import SeqGan
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.adversarial.rounds import Phase, RoundsHistory, train_in_rounds
+from textassay_lab.adversarial.seqgan import SeqGanRecipe
+from textassay_lab.adversarial.seqgan_training import SeqGanTraining
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.training.recipe import Recipe
 
@@ -29,27 +29,27 @@ RECIPE = SeqGanRecipe(
     rounds=3,
     pretraining_rounds=2,
     refreshes=1,
-    epochs=1,
-    n_negatives=40,
-    batch_size=16,
-    n_roll_outs=2,
-    dimension=4,
-    filters={1: 3, 2: 3, 20: 5},
-    n_validation=50,
+    discriminator_epochs=1,
+    negatives=40,
+    adversarial_batch_size=16,
+    roll_outs=2,
+    discriminator_width=4,
+    discriminator_filters={1: 3, 2: 3, 20: 5},
+    validation_samples=50,
 )
 PHASES = (Phase("discriminator", 2, validated=False), Phase("adversarial", 3))
 
 
-def _fitted(*, length: int | None = None, seed: int = 0, **recipe: Any) -> SeqGan:
+def _fitted(*, length: int | None = None, seed: int = 0, **recipe: Any) -> SeqGanTraining:
     """Return the two sides after the first stage, with sentences of one length or with ends."""
     texts = [f"{text} a b a"[:5] for text in TEXTS if text] if length else TEXTS
     train = Corpus.from_texts([text for text in texts if not length or len(text.split()) == length])
     model = LstmModel(4, dropout=0.2, length=length, max_length=LIMIT, recipe=FAST, batch_size=16, seed=seed)
     model.fit(train, train)
-    return SeqGan(model, train, train, recipe=SeqGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=seed)
+    return SeqGanTraining(model, train, train, recipe=SeqGanRecipe(**{**RECIPE.__dict__, **recipe}), seed=seed)
 
 
-def _all_actions(training: SeqGan) -> Actions:
+def _all_actions(training: SeqGanTraining) -> Actions:
     """Return every sentence that can be written, as actions."""
     n_types = len(training.model.vocabulary)
     drawn = [token for token in range(n_types) if token > UNK or (token == EOS and training.model.length is None)]
@@ -59,7 +59,7 @@ def _all_actions(training: SeqGan) -> Actions:
     return Actions(tokens, lengths)
 
 
-def _exact_rewards(training: SeqGan, everything: Actions) -> npt.NDArray[np.float64]:
+def _exact_rewards(training: SeqGanTraining, everything: Actions) -> npt.NDArray[np.float64]:
     """Return the expected judgement after each action, shape (n, limit), by summing over all that may follow."""
     probs = np.exp(training.log_probs(everything).detach().double().numpy().sum(axis=1))
     judged = training._prob_real(everything.tokens)
@@ -72,12 +72,12 @@ def _exact_rewards(training: SeqGan, everything: Actions) -> npt.NDArray[np.floa
 
 
 @pytest.fixture(params=[None, LIMIT], ids=["ends", "fixed-length"])
-def training(request: pytest.FixtureRequest) -> SeqGan:
+def training(request: pytest.FixtureRequest) -> SeqGanTraining:
     return _fitted(length=request.param)
 
 
 @pytest.mark.feature("JJ-09")
-def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGan) -> None:
+def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGanTraining) -> None:
     everything = _all_actions(training)
     log_probs = training.log_probs(everything).double()
     probs = log_probs.sum(1).exp()
@@ -97,7 +97,9 @@ def test_the_gradient_is_the_exact_one_of_the_expected_reward(training: SeqGan) 
 
 
 @pytest.mark.feature("JJ-09")
-def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_judgement(training: SeqGan) -> None:
+def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_judgement(
+    training: SeqGanTraining,
+) -> None:
     with torch.no_grad():  # a policy that heeds what it read
         for weight in (*training.network.parameters(), *training.roll_out_policy.parameters()):
             weight.mul_(3)
@@ -116,7 +118,7 @@ def test_roll_outs_average_to_the_expected_reward_and_the_last_action_earns_the_
 
 @pytest.mark.slow
 @pytest.mark.feature("JJ-09")
-def test_a_step_of_the_generator_is_unbiased(training: SeqGan) -> None:
+def test_a_step_of_the_generator_is_unbiased(training: SeqGanTraining) -> None:
     everything = _all_actions(training)
     probs = training.log_probs(everything).double().sum(1).exp()
     weights = training.generator.weights
@@ -132,7 +134,7 @@ def test_a_step_of_the_generator_is_unbiased(training: SeqGan) -> None:
     assert ((mean - exact).abs() <= 4 * error + 1e-9).all()
 
 
-def test_draws_do_not_depend_on_workers_or_blocks(training: SeqGan) -> None:
+def test_draws_do_not_depend_on_workers_or_blocks(training: SeqGanTraining) -> None:
     drawn = training._drawn(1200, 3)
     alone = training.rewards(drawn, key=7)
     with workers(2):
@@ -173,9 +175,9 @@ def test_the_model_before_the_rounds_is_the_mle_model_bit_for_bit() -> None:
     train_in_rounds(training, (PHASES[0], Phase("adversarial", 0)))
     for name, weight in training.generator.weights.items():
         assert torch.equal(weight, before[name])
-    training.finish({"rounds": 0})
+    training.finish(RoundsHistory(), {})
     assert all(torch.equal(weight, before[name]) for name, weight in training.model.weights.items())
-    assert training.model.record == {**record, "adversarial": {"rounds": 0}}
+    assert training.model.record == {**record, "adversarial": {"kind": "seqgan", **RoundsHistory().ending}}
     again = _fitted()
     train_in_rounds(again, PHASES)
     assert not all(torch.equal(weight, before[name]) for name, weight in again.generator.weights.items())
@@ -194,7 +196,7 @@ def test_a_killed_training_goes_on_to_the_same_bits(tmp_path: Path) -> None:
 
 @pytest.mark.feature("JJ-09")
 def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPatch) -> None:
-    training = _fitted(refreshes=0, learning_rate=2e-2, baseline="leave-one-out")
+    training = _fitted(refreshes=0, adversarial_learning_rate=2e-2, baseline="leave-one-out")
     liked = training.model.vocabulary.encode(["a"])[0]
     monkeypatch.setattr(training, "_prob_real", lambda rows: (rows == liked).mean(axis=1))
     rewards = [each.values["reward"] for each in train_in_rounds(training, [Phase("adversarial", 40)]).rounds]
@@ -204,7 +206,7 @@ def test_the_generator_learns_what_the_judge_likes(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.feature("JJ-09")
 def test_the_judge_learns_which_sentences_are_real() -> None:
-    training = _fitted(epochs=3, judge_learning_rate=2e-2, dropout=0.0)
+    training = _fitted(discriminator_epochs=3, discriminator_learning_rate=2e-2, discriminator_dropout=0.0)
     train_in_rounds(training, [Phase("discriminator", 40)])
     real, drawn = (training._prob_real(rows.tokens).mean() for rows in (training._real, training._drawn(300, 1)))
     assert real > drawn + 0.1
@@ -214,7 +216,7 @@ def test_validation_asks_text_and_oracle() -> None:
     oracle = RandomLstm(30, length=LIMIT, width=4, seed=1)
     train = oracle.sample(200, seed=2)
     model = LstmModel(8, length=LIMIT, max_length=LIMIT, recipe=FAST, batch_size=16).fit(train)
-    training = SeqGan(model, train, train, recipe=RECIPE, oracle=oracle)
+    training = SeqGanTraining(model, train, train, recipe=RECIPE, oracle=oracle)
     said = training.validate()
     assert said[VALID] == pytest.approx(-model.log_prob(train).sum() / len(train.tokens), abs=1e-6)
     drawn = training.sample(50, seed=training._key("oracle"))
@@ -224,15 +226,15 @@ def test_validation_asks_text_and_oracle() -> None:
 
 def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="draws at most 3 tokens"):
-        SeqGan(cast(LstmModel, _fitted().model), Corpus.from_texts(["a b a b"]), recipe=RECIPE)
+        SeqGanTraining(cast(LstmModel, _fitted().model), Corpus.from_texts(["a b a b"]), recipe=RECIPE)
     with pytest.raises(InputError, match="sentences of 2 tokens, but 1 of 2"):
         LstmModel(4, length=2).fit(Corpus.from_texts(["a b", "a"]))
     bad: tuple[dict[str, Any], ...] = (
         {"rounds": -1},
-        {"n_roll_outs": 0},
+        {"roll_outs": 0},
         {"discount": 0.0},
         {"baseline": "mean"},
-        {"filters": {}},
+        {"discriminator_filters": {}},
     )
     for setting in bad:
         with pytest.raises(OptionError):
@@ -253,20 +255,20 @@ def test_the_rounds_improve_the_likelihood_of_the_oracle() -> None:
             rounds=80,
             pretraining_rounds=30,
             refreshes=1,
-            epochs=2,
-            n_negatives=1000,
-            batch_size=64,
-            n_roll_outs=8,
+            discriminator_epochs=2,
+            negatives=1000,
+            adversarial_batch_size=64,
+            roll_outs=8,
             roll_out_averaging=0.0,
             baseline="leave-one-out",
-            learning_rate=5e-3,
-            judge_learning_rate=3e-3,
-            dimension=16,
-            filters={1: 16, 2: 16, 3: 16},
-            dropout=0.1,
-            n_validation=4000,
+            adversarial_learning_rate=5e-3,
+            discriminator_learning_rate=3e-3,
+            discriminator_width=16,
+            discriminator_filters={1: 16, 2: 16, 3: 16},
+            discriminator_dropout=0.1,
+            validation_samples=4000,
         )
-        training = SeqGan(model.fit(train, valid), train, valid, recipe=recipe, oracle=oracle, seed=seed)
+        training = SeqGanTraining(model.fit(train, valid), train, valid, recipe=recipe, oracle=oracle, seed=seed)
         phases = (Phase("discriminator", 30, validated=False), Phase("adversarial", 80))
         history = train_in_rounds(training, phases, validate_every=80)
         before, *_, after = (each.values[ORACLE] for each in history.validations)

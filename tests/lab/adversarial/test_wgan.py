@@ -8,9 +8,9 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay_lab.adversarial.recipes import WGAN_PRESETS, WganRecipe
-from textassay_lab.adversarial.wgan import WganTraining, train_wgan
-from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.adversarial.noise_gru import NoiseGru
+from textassay_lab.adversarial.wgan import Wgan, WganRecipe
+from textassay_lab.adversarial.wgan_training import WganTraining, train_wgan
 
 torch = pytest.importorskip("torch")
 
@@ -29,7 +29,7 @@ def weights_of(model: NoiseGru) -> np.ndarray:
 @pytest.mark.parametrize(("helping", "variable"), [(True, True), (True, False), (False, True), (False, False)])
 def test_rows_of_both_sides_have_one_shape_and_lengths_advance(ends: bool, helping: bool, variable: bool) -> None:
     model = NoiseGru(6, length=3, ends=ends)
-    recipe = replace(TINY, helping=helping, variable=variable)
+    recipe = replace(TINY, teacher_helping=helping, variable_length=variable)
     history = train_wgan(model, TEXT, TEXT, recipe=recipe)
     assert [each.values["length"] for each in history.rounds] == [1, 1, 2, 2, 3, 3]
     assert {"critic_loss", "distance", "penalty", "generator_loss", "distinct"} < set(history.rounds[0].values)
@@ -110,16 +110,16 @@ def test_a_generator_that_always_says_the_same_is_stopped_with_advice(monkeypatc
 
 
 def test_presets_and_settings_are_what_they_say() -> None:
-    network, paper = WGAN_PRESETS["paper"]
+    network, paper = Wgan.presets["paper"]
     assert network == {"width": 512, "noise": 10.0}
     assert paper.critic_width == 512
     assert (paper.length, paper.rounds * paper.iterations) == (32, 15_000)
-    assert (paper.critic_updates, paper.generator_updates, paper.batch_size, paper.penalty) == (10, 50, 64, 10)
+    assert (paper.critic_updates, paper.generator_updates, paper.batch_size, paper.gradient_penalty) == (10, 50, 64, 10)
     assert (paper.learning_rate, paper.beta1, paper.beta2) == (1e-4, 0.5, 0.9)
     for settings, message in (
         ({"iterations": 0}, "iterations must be at least 1, got 0"),
         ({"beta2": 1.0}, r"beta2 must be at least 0 and below 1, got 1\.0"),
-        ({"penalty": -1.0}, "penalty must be at least 0, got -1"),
+        ({"gradient_penalty": -1.0}, "gradient_penalty must be at least 0, got -1"),
     ):
         with pytest.raises(OptionError, match=message):
             replace(TINY, **settings)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from textassay_lab.adversarial.wgan import WganCritic, critic_loss, gradient_norms, gradient_penalty
+from textassay_lab.adversarial.wgan_training import WganCritic, critic_loss, gradient_norms, gradient_penalty
 from textassay_lab.generator.module import begun
 
 if TYPE_CHECKING:

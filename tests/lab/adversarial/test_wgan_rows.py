@@ -6,8 +6,8 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS
 from textassay.errors import InputError, OptionError
-from textassay_lab.adversarial.recipes import Curriculum
-from textassay_lab.adversarial.wgan import TextWindows, helped, left_padded
+from textassay_lab.adversarial.wgan import Curriculum
+from textassay_lab.adversarial.wgan_training import TextWindows, helped, left_padded
 
 torch = pytest.importorskip("torch")
 

@@ -12,7 +12,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.training.recipe import Recipe
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz "

@@ -21,7 +21,7 @@ from textassay_lab.approximation.next_token_probs import next_token_probs, refer
 from textassay_lab.approximation.reference_windows import reference_windows
 from textassay_lab.approximation.steppable import SoftmaxStepper, as_window_stepper
 from textassay_lab.approximation.token_counts import multinomial_costs, one_hot_costs, sizes_below
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.next_words import Ends
 from textassay_lab.training.recipe import Recipe
 

@@ -11,7 +11,7 @@ from textassay_lab.approximation.reference_windows import reference_windows
 from textassay_lab.approximation.steppable import SoftmaxStepper
 from textassay_lab.approximation.stopping_rule import check_samples, log_slope, rule_curve, rule_of_draws
 from textassay_lab.approximation.token_counts import Mode
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 
 from .conftest import Noisy, Uniform
 

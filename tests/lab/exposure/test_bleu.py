@@ -23,7 +23,7 @@ from textassay_lab.exposure.bleu import (
     eb_bleu_of_runs,
     measure_bleu_run,
 )
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import unseen_halves
 
 

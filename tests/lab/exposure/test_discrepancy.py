@@ -10,7 +10,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
 from textassay_lab.exposure.discrepancy import EbDd, eb_dd
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import model_prefixes
 
 WORDS = Vocabulary("abcdef")

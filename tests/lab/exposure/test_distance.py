@@ -18,9 +18,9 @@ from textassay.ngram.model import NgramModel
 from textassay_lab.exposure.distance import DISTANCES, next_word_distances, tensor_distances
 from textassay_lab.exposure.exact import exact_cgd
 from textassay_lab.exposure.kernel import COLUMNS, row_distances
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.next_words import Ends, as_corpus
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import data_prefixes, random_prefixes
 from textassay_lab.training.recipe import Recipe
 

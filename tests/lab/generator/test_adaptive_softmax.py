@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textassay_lab.generator.transformer_xl import AdaptiveSoftmax
+from textassay_lab.generator.transformer_xl_model import AdaptiveSoftmax
 
 torch = pytest.importorskip("torch")
 

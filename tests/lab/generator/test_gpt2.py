@@ -7,7 +7,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SOS, Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay_lab.generator.catalog import make_generator, parameter_counts
-from textassay_lab.generator.gpt2 import Gpt2Model
+from textassay_lab.generator.gpt2_model import Gpt2Model
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")

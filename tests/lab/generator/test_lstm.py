@@ -12,7 +12,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
 from textassay_lab.generator.catalog import make_generator, parameter_counts
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.judges.recurrent import RecurrentDiscriminator
 from textassay_lab.training.recipe import Recipe
@@ -63,7 +63,9 @@ def test_a_step_is_what_the_equations_say() -> None:
 
 def test_the_embedding_may_be_narrower_and_it_is_saved(tmp_path: Path) -> None:
     corpus = Corpus.from_texts(["a b", "b b a"] * 5, vocabulary=TINY)
-    model = LstmModel(8, embedding=3, recipe=Recipe(1, rule="rmsprop", max_value=5.0), max_length=6).fit(corpus)
+    model = LstmModel(8, embedding_width=3, recipe=Recipe(1, optimizer="rmsprop", max_value=5.0), max_length=6).fit(
+        corpus
+    )
     assert model.name == "lstm(width=8, embedding=3)"
     assert model.n_parameters == 6 * 3 + 32 * (3 + 8) + 32 + 6 * 8 + 6
     save_model(model, tmp_path, form=TextForm(resolve_tokenizer("whitespace"), TINY))
@@ -103,5 +105,5 @@ def test_doors() -> None:
     assert fitted().n_parameters == 6 * 8 * 2 + 6 + 2 * (2 * 32 * 8 + 32)
     with pytest.raises(OptionError, match="width must be at least 1, got 0"):
         LstmModel(0)
-    with pytest.raises(OptionError, match=r"spread must be above 0, got 0"):
-        LstmModel(spread=0.0)
+    with pytest.raises(OptionError, match=r"init_range must be above 0, got 0"):
+        LstmModel(init_range=0.0)

@@ -12,7 +12,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import EOS, UNK
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.execution.threads import workers
-from textassay.ngram import model as ngram
+from textassay.ngram import model as ngram_model
 from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.model import NgramModel
 
@@ -79,7 +79,7 @@ def test_a_sample_does_not_depend_on_how_it_is_drawn(monkeypatch: pytest.MonkeyP
     whole = model.sample(200, seed=5, temperature=0.9)
     assert model.sample(40, seed=5, temperature=0.9).texts == whole.texts[:40]
     scores = model.log_prob(whole)
-    monkeypatch.setattr(ngram, "_BLOCK", 7)
+    monkeypatch.setattr(ngram_model, "_BLOCK", 7)
     with workers(3):
         assert model.sample(200, seed=5, temperature=0.9).texts == whole.texts
         np.testing.assert_array_equal(model.log_prob(whole), scores)
@@ -170,7 +170,7 @@ def test_higher_orders_and_modified_discounts_predict_unseen_text_better(data_di
     ("settings", "message"),
     [
         ({"order": 0}, "order must be between 1 and 100, got 0"),
-        ({"discounts": "best"}, "discounts must be one of modified, single, got best"),
+        ({"discounts": "best"}, "discounts must be modified or single, got best"),
         ({"max_length": 0}, "max_length must be between 1 and 1000000, got 0"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 
 from tabled import all_sentences, corpus_of, draws_fit
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from textassay.discriminator.catalog import make_discriminator
-from textassay_lab.adversarial.recipes import (
-    COT_PRESETS,
-    LEAKGAN_PRESETS,
-    RANKGAN_PRESETS,
-    SCRATCHGAN_PRESETS,
-    SEQGAN_PRESETS,
-    WGAN_PRESETS,
-)
-from textassay_lab.generator.settings import presets_of
+from textassay_lab.adversarial.cot import CoT
+from textassay_lab.adversarial.leakgan import LeakGan
+from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.adversarial.scratchgan import ScratchGan
+from textassay_lab.adversarial.seqgan import SeqGan
+from textassay_lab.adversarial.wgan import Wgan
+from textassay_lab.generator.catalog import presets_of
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "presets.md"
 
@@ -63,7 +61,7 @@ LSTM = {
     "width": (512, TEXT),
     "layers": (2, TEXT),
     "dropout": (0.5, TEXT),
-    "spread": (0.05, CODE),
+    "init_range": (0.05, CODE),
     "batch_size": (128, TEXT),
     "learning_rate": (1e-3, TEXT),
     "max_norm": (10.0, CODE),
@@ -80,13 +78,13 @@ GPT2 = {
 }
 XL = {
     "width": (410, TEXT),
-    "inner": (2100, TEXT),
+    "feedforward_width": (2100, TEXT),
     "layers": (16, TEXT),
     "heads": (10, CODE),
     "dropout": (0.1, CODE),
     "segment": (150, CODE),
     "memory": (150, CODE),
-    "emptied": (0.03, TEXT),
+    "memory_reset_prob": (0.03, TEXT),
     "batch_size": (60, CODE),
     "learning_rate": (2.5e-4, CODE),
     "schedule": ("cosine", CODE),
@@ -94,12 +92,12 @@ XL = {
 }
 TRANSLATION = {
     "width": (512, CODE),
-    "inner": (1024, CODE),
+    "feedforward_width": (1024, CODE),
     "encoder_layers": (6, CODE),
     "decoder_layers": (6, CODE),
     "heads": (4, CODE),
     "dropout": (0.3, CODE),
-    "smoothing": (0.1, CODE),
+    "label_smoothing": (0.1, CODE),
     "batch_tokens": (4096, CODE),
     "learning_rate": (5e-4, CODE),
     "schedule": ("inverse-sqrt", CODE),
@@ -112,9 +110,9 @@ ATT2SEQ = {
     "layers": (2, TEXT),
     "context_width": (64, TEXT),
     "dropout": (0.2, TEXT),
-    "spread": (0.08, TEXT),
+    "init_range": (0.08, TEXT),
     "batch_size": (50, TEXT),
-    "rule": ("rmsprop", TEXT),
+    "optimizer": ("rmsprop", TEXT),
     "learning_rate": (2e-3, TEXT),
     "max_value": (5.0, TEXT),
 }
@@ -135,42 +133,43 @@ SEQGAN = {
     "rounds: pretraining_rounds": (50, CODE),
     "rounds: generator_steps": (1, CODE),
     "rounds: refreshes": (5, CODE),
-    "rounds: epochs": (3, CODE),
-    "rounds: n_negatives": (10_000, CODE),
-    "rounds: n_roll_outs": (16, TEXT),
+    "rounds: discriminator_epochs": (3, CODE),
+    "rounds: negatives": (10_000, CODE),
+    "rounds: roll_outs": (16, TEXT),
     "rounds: roll_out_averaging": (0.8, CODE),
     "rounds: discount": (0.95, CODE),
-    "rounds: learning_rate": (1e-2, CODE),
-    "rounds: judge_learning_rate": (1e-4, CODE),
-    "rounds: dimension": (64, CODE),
-    "rounds: dropout": (0.25, CODE),
-    "rounds: filters": (
+    "rounds: adversarial_learning_rate": (1e-2, CODE),
+    "rounds: discriminator_learning_rate": (1e-4, CODE),
+    "rounds: discriminator_width": (64, CODE),
+    "rounds: discriminator_dropout": (0.25, CODE),
+    "rounds: discriminator_filters": (
         {1: 100, 2: 200, 3: 200, 4: 200, 5: 200, 6: 100, 7: 100, 8: 100, 9: 100, 10: 100, 15: 160, 20: 160},
         CODE,
     ),
 }
 RANKGAN = {
-    **{name: SEQGAN[name] for name in ("width", "batch_size", "max_epochs", "rounds: dimension", "rounds: dropout")},
+    **{name: SEQGAN[name] for name in ("width", "batch_size", "max_epochs", "rounds: discriminator_width")},
+    "rounds: discriminator_dropout": SEQGAN["rounds: discriminator_dropout"],
     "rounds: pretraining_rounds": (50, CODE),
-    "rounds: n_references": (4, CODE),
-    "rounds: n_roll_outs": (16, CODE),
+    "rounds: references": (4, CODE),
+    "rounds: roll_outs": (16, CODE),
     "rounds: roll_out_averaging": (0.8, CODE),
     "rounds: baseline": ("none", TEXT),
-    "rounds: filters": ("those of SeqGAN and two longer ones", CODE),
+    "rounds: discriminator_filters": ("those of SeqGAN and two longer ones", CODE),
 }
 LEAKGAN = {
     "width": (32, CODE),
     "goal": (16, CODE),
     "memory": (4, CODE),
     "sharpness": (1.5, CODE),
-    "dimension": (64, CODE),
+    "feature_width": (64, CODE),
     "rounds: max_norm": (5.0, CODE),
-    "rounds: n_roll_outs": (4, CODE),
+    "rounds: roll_outs": (4, CODE),
     "rounds: rounds": (800, CODE),
     "rounds: cycles": (10, CODE),
     "rounds: pretraining_refreshes": (5, CODE),
-    "rounds: epochs": (3, CODE),
-    "rounds: pretraining_epochs": (8, CODE),
+    "rounds: discriminator_epochs": (3, CODE),
+    "rounds: epochs": (8, CODE),
 }
 COT = {
     "width": (32, CODE),
@@ -186,14 +185,14 @@ COT = {
 SCRATCHGAN = {
     "width": (512, CODE),
     "layers": (2, CODE),
-    "dimension": (64, CODE),
-    "fixed": (300, CODE),
+    "embedding_width": (64, CODE),
+    "fixed_width": (300, CODE),
     "rounds: batch_size": (512, CODE),
-    "rounds: width": (512, CODE),
-    "rounds: dropout": (0.1, CODE),
-    "rounds: penalty": (1e-6, CODE),
+    "rounds: discriminator_width": (512, CODE),
+    "rounds: discriminator_dropout": (0.1, CODE),
+    "rounds: discriminator_penalty": (1e-6, CODE),
     "rounds: learning_rate": (9.59e-5, CODE),
-    "rounds: judge_learning_rate": (9.38e-3, CODE),
+    "rounds: discriminator_learning_rate": (9.38e-3, CODE),
     "rounds: beta1": (0.5, CODE),
     "rounds: discount": (0.23, CODE),
     "rounds: baseline_decay": (0.08, CODE),
@@ -209,7 +208,7 @@ WGAN = {
     "rounds: learning_rate": (1e-4, CODE),
     "rounds: beta1": (0.5, CODE),
     "rounds: beta2": (0.9, CODE),
-    "rounds: penalty": (10.0, CODE),
+    "rounds: gradient_penalty": (10.0, CODE),
 }
 CNN = {"max_epochs": (120, CODE), "patience": ("none", CODE), "learning_rate": (1e-4, TEXT)}
 
@@ -253,20 +252,20 @@ TABLES: list[tuple[str, str, Callable[[], list[Row]]]] = [
         EB,
         lambda: _of("lstm", "exposure-32", {"width": (32, TEXT), "layers": (1, TEXT)}, {}),
     ),
-    ("`scratchgan`, preset `paper`", EB, lambda: _gan(SCRATCHGAN_PRESETS["paper"], SCRATCHGAN, {})),
+    ("`scratchgan`, preset `paper`", EB, lambda: _gan(ScratchGan.presets["paper"], SCRATCHGAN, {})),
     (
         "`rankgan`, preset `paper`",
         EB,
         lambda: _gan(
-            RANKGAN_PRESETS["paper"],
+            RankGan.presets["paper"],
             RANKGAN,
             {
                 "rounds: baseline": "without one, rewards below 0 for every sentence make all samples less likely",
-                "rounds: filters": "how long the two are, nothing says: 30 and 40",
+                "rounds: discriminator_filters": "how long the two are, nothing says: 30 and 40",
             },
         ),
     ),
-    ("`cot`, preset `paper`", EB, lambda: _gan(COT_PRESETS["paper"], COT, {"rounds: rounds": "ours"})),
+    ("`cot`, preset `paper`", EB, lambda: _gan(CoT.presets["paper"], COT, {"rounds: rounds": "ours"})),
     (
         "`lstm`, preset `reviews`",
         JJ,
@@ -289,7 +288,7 @@ TABLES: list[tuple[str, str, Callable[[], list[Row]]]] = [
         "`seqgan`, preset `paper`",
         JJ,
         lambda: _gan(
-            SEQGAN_PRESETS["paper"],
+            SeqGan.presets["paper"],
             SEQGAN,
             {"rounds: discount": "discounted where used, says the code, which does not use it by default"},
         ),
@@ -297,33 +296,33 @@ TABLES: list[tuple[str, str, Callable[[], list[Row]]]] = [
     (
         "`leakgan`, preset `paper`, sentences of 20 tokens",
         JJ,
-        lambda: _gan(LEAKGAN_PRESETS["paper"], {**LEAKGAN, "rounds: learning_rate": (1.5e-3, CODE)}, {}),
+        lambda: _gan(LeakGan.presets["paper"], {**LEAKGAN, "rounds: learning_rate": (1.5e-3, CODE)}, {}),
     ),
     (
         "`leakgan`, preset `paper-40`, sentences of 40 tokens",
         JJ,
-        lambda: _gan(LEAKGAN_PRESETS["paper-40"], {**LEAKGAN, "rounds: learning_rate": (5e-4, CODE)}, {}),
+        lambda: _gan(LeakGan.presets["paper-40"], {**LEAKGAN, "rounds: learning_rate": (5e-4, CODE)}, {}),
     ),
     (
         "`seqgan`, preset `characters`",
         LM,
         lambda: _gan(
-            SEQGAN_PRESETS["characters"],
+            SeqGan.presets["characters"],
             {
-                "embedding": (8, CODE),
+                "embedding_width": (8, CODE),
                 "width": (512, CODE),
                 "batch_size": (64, CODE),
                 "max_epochs": (480, CODE),
                 "learning_rate": (1e-2, CODE),
                 "rounds: pretraining_rounds": (200, CODE),
                 "rounds: rounds": (200, CODE),
-                "rounds: n_roll_outs": (16, CODE),
-                "rounds: dropout": (0.25, CODE),
+                "rounds: roll_outs": (16, CODE),
+                "rounds: discriminator_dropout": (0.25, CODE),
             },
             {},
         ),
     ),
-    ("`wgan`, preset `paper`", LM, lambda: _gan(WGAN_PRESETS["paper"], WGAN, {})),
+    ("`wgan`, preset `paper`", LM, lambda: _gan(Wgan.presets["paper"], WGAN, {})),
 ]
 
 HEAD = """# Presets beside their papers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.encoding import EOS, PAD, SOS
-from textassay_lab.generator.transformer_xl import Segment, running, segments, streams
+from textassay_lab.generator.transformer_xl_model import Segment, running, segments, streams
 
 TOKENS = np.array([4, 5, 6, 7, 8], dtype=np.int32)
 OFFSETS = np.array([0, 2, 2, 5])  # two tokens, none, three

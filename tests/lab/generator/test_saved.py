@@ -107,7 +107,7 @@ def test_what_is_no_model_is_refused(folder: Path, tmp_path: Path) -> None:
         (lambda d: d["form"]["tokens"].pop(), "its hash does not fit"),
         (lambda d: d["settings"].update(width=16), r"'embedding.weight' must have shape \(18, 16\), got \(18, 8\)"),
         (lambda d: d["settings"].update(layers=2), r"'layers.1.bias' must have shape \(8?\d+,\), got None"),
-        (lambda d: d["settings"].update(depth=2), "unknown setting of lstm 'depth'"),
+        (lambda d: d["settings"].update(depth=2), "unknown setting 'depth'"),
         (lambda d: d.update(kind="rnn"), "unknown generator 'rnn'"),
         (lambda d: d.update(form=[]), "holds no usable model"),
         (lambda d: d.update(settings="x"), "holds no usable model"),

@@ -11,8 +11,9 @@ from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.lessons import padded
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.scheduled_sampling import SamplingSchedule, ScheduledSampling, mixed
+from textassay_lab.generator.lstm_model import LstmModel
+from textassay_lab.generator.scheduled_sampling import SamplingSchedule
+from textassay_lab.generator.scheduled_sampling_model import ScheduledSamplingModel, mixed
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
@@ -21,8 +22,10 @@ CORPUS = Corpus.from_texts(["a b c d", "b c", "d a b", "c", "a a b c d d"] * 12)
 RECIPE = Recipe(2, learning_rate=1e-2)
 
 
-def fitted(mixing: str, **settings: Any) -> ScheduledSampling:
-    return ScheduledSampling(8, mixing=mixing, batch_size=8, recipe=RECIPE, seed=3, **settings).fit(CORPUS, CORPUS)
+def fitted(mixing: str, **settings: Any) -> ScheduledSamplingModel:
+    return ScheduledSamplingModel(8, sampling_schedule=mixing, batch_size=8, recipe=RECIPE, seed=3, **settings).fit(
+        CORPUS, CORPUS
+    )
 
 
 @pytest.mark.feature("JJ-04")
@@ -69,7 +72,7 @@ def test_an_inverse_sigmoid_is_at_half_after_k_ln_k_steps() -> None:
 )
 def test_bad_schedules(spelt: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        ScheduledSampling(mixing=spelt)
+        ScheduledSamplingModel(sampling_schedule=spelt)
 
 
 @pytest.mark.feature("JJ-04")
@@ -128,7 +131,7 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
 @pytest.mark.parametrize("greedy", [False, True])
 def test_no_gradient_goes_through_the_draw(greedy: bool) -> None:
     """The gradient is that of the mixed sentence, given; the draw before it leaves nothing behind."""
-    model = ScheduledSampling(8, mixing="constant(k=0.4)", greedy=greedy, dropout=0.0, seed=1)
+    model = ScheduledSamplingModel(8, sampling_schedule="constant(k=0.4)", greedy=greedy, dropout=0.0, seed=1)
     began = model.begun(len(CORPUS.vocabulary), 6, torch.Generator().manual_seed(0))
     with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as network:
         weights = list(network.parameters())
@@ -162,15 +165,17 @@ def test_steps_are_counted_through_all_epochs(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_it_has_a_name_and_settings_of_its_own() -> None:
-    model = make_generator("scheduled-sampling", preset="tiny", mixing="exponential(k=0.5)", greedy=True, seed=4)
-    assert isinstance(model, ScheduledSampling)
+    model = make_generator(
+        "scheduled-sampling", preset="tiny", sampling_schedule="exponential(k=0.5)", greedy=True, seed=4
+    )
+    assert isinstance(model, ScheduledSamplingModel)
     assert model.name == "scheduled-sampling(width=32, mixing=exponential(k=0.5), greedy)"
-    assert (model.recipe.schedule, model.settings["mixing"]) == ("linear", "exponential(k=0.5)")
+    assert (model.recipe.schedule, model.settings["sampling_schedule"]) == ("linear", "exponential(k=0.5)")
     kept = {name: value for name, value in model.settings.items() if name not in ("recipe", "seed")}
     again = make_generator("scheduled-sampling", seed=4, **kept, **model.settings["recipe"])
-    assert isinstance(again, ScheduledSampling)
+    assert isinstance(again, ScheduledSamplingModel)
     assert again.settings == model.settings
-    windows = ScheduledSampling(4, length=3, mixing="constant(k=0.5)", recipe=Recipe(1))
+    windows = ScheduledSamplingModel(4, length=3, sampling_schedule="constant(k=0.5)", recipe=Recipe(1))
     windows.fit(Corpus.from_texts(["a b c", "b c a"] * 8))
     assert windows.name == "scheduled-sampling(width=4, length=3, mixing=constant(k=0.5))"
     assert set(windows.sample(5, seed=0).lengths.tolist()) == {3}

@@ -11,7 +11,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
 from textassay_lab.generator.catalog import make_generator, parameter_counts
-from textassay_lab.generator.transformer_xl import TransformerXlModel, relative_attention_output, running
+from textassay_lab.generator.transformer_xl_model import TransformerXlModel, relative_attention_output, running
 from textassay_lab.training.processes import Processes
 from textassay_lab.training.recipe import Recipe
 
@@ -24,7 +24,7 @@ WORDS = Vocabulary(list("abcdefghij"))
 def made(**settings: Any) -> TransformerXlModel:
     defaults: dict[str, Any] = {
         "width": 16,
-        "inner": 32,
+        "feedforward_width": 32,
         "layers": 2,
         "heads": 2,
         "dropout": 0.0,
@@ -80,7 +80,7 @@ def test_the_papers_model_has_as_many_weights_as_its_authors_count() -> None:
     assert parameter_counts(paper, 267_735).trainable == 151_107_538
     shapes = paper.shapes(267_735, 1)
     assert sum(math.prod(shape) for name, shape in shapes.items() if name.startswith("blocks")) == 41_066_400
-    assert (paper.recipe.learning_rate, paper.recipe.max_norm, paper.emptied) == (2.5e-4, 0.25, 0.03)
+    assert (paper.recipe.learning_rate, paper.recipe.max_norm, paper.memory_reset_prob) == (2.5e-4, 0.25, 0.03)
     assert (paper.segment, paper.memory, paper.batch_size, paper.dropout) == (150, 150, 60, 0.1)
 
 
@@ -176,7 +176,8 @@ def test_with_memory_what_is_repeated_costs_less() -> None:
     def doubled(n: int, seed: int) -> Corpus:
         return corpus([line for line in texts(n, 7, seed) for _ in range(2)])
 
-    settings = {"width": 32, "inner": 32, "heads": 4, "batch_size": 16, "max_epochs": 6, "learning_rate": 3e-3}
+    sizes = {"width": 32, "feedforward_width": 32, "heads": 4}
+    settings = {**sizes, "batch_size": 16, "max_epochs": 6, "learning_rate": 3e-3}
     found = made(**settings, max_norm=1.0).fit(doubled(1000, 0))
     test = doubled(60, 1)
     second = np.arange(len(test.tokens) + len(test)) // 8 % 2 == 1
@@ -196,7 +197,7 @@ def test_emptying_the_memory_in_training_helps_at_the_beginning() -> None:
 
     train, test = rounds(600), rounds(10)
     settings = {"max_epochs": 6, "batch_size": 8, "memory": 32, "learning_rate": 5e-3}
-    models = [made(**settings, emptied=emptied).fit(train) for emptied in (0.0, 0.2)]
+    models = [made(**settings, memory_reset_prob=emptied).fit(train) for emptied in (0.0, 0.2)]
     first_words = [-model.token_log_probs(test).reshape(10, 8)[:, :3].mean() for model in models]
     assert first_words[1] < 0.64 * first_words[0]
     in_running_text = [-model.running_log_probs(test).mean() for model in models]
@@ -243,7 +244,7 @@ def test_doors() -> None:
         ({"width": 15, "heads": 3}, "width must be even and a multiple of heads, 3, got 15"),
         ({"segment": 0}, "segment must be at least 1, got 0"),
         ({"memory": -1}, "memory must be at least 0, got -1"),
-        ({"emptied": 1.5}, "emptied must be at least 0 and at most 1, got 1.5"),
+        ({"memory_reset_prob": 1.5}, "memory_reset_prob must be at least 0 and at most 1, got 1.5"),
         ({"cutoffs": (9, 7)}, r"cutoffs must rise, from 4 on, got \[9, 7\]"),
         ({"cutoffs": (2,)}, r"cutoffs must rise, from 4 on, got \[2\]"),
     ):

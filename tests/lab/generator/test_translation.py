@@ -16,8 +16,8 @@ from textassay.metric.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.module import begun
 from textassay_lab.generator.saved import load_model, save_model
-from textassay_lab.generator.translation import TranslationModel, TranslationNetwork, pair_batch, token_batches
 from textassay_lab.generator.translation_decoding import translate
+from textassay_lab.generator.translation_model import TranslationModel, TranslationNetwork, pair_batch, token_batches
 
 torch = pytest.importorskip("torch")
 
@@ -42,7 +42,8 @@ def pairs_of(sources: list[str], targets: list[str]) -> ParallelText:
 
 def fitted_to_a_hundred(max_epochs: int) -> tuple[TranslationModel, ParallelText]:
     pairs = pairs_of(*made_up_pairs(100, seed=1))
-    settings = {"max_epochs": max_epochs, "width": 64, "inner": 128, "warmup_steps": 80, "learning_rate": 4e-3}
+    sizes = {"width": 64, "feedforward_width": 128}
+    settings = {**sizes, "max_epochs": max_epochs, "warmup_steps": 80, "learning_rate": 4e-3}
     return made(**settings, batch_tokens=256, seed=4).fit(pairs), pairs
 
 
@@ -75,7 +76,7 @@ def test_it_learns_a_hundred_pairs_by_heart(by_heart: tuple[TranslationModel, Pa
 @pytest.mark.feature("EB-28")
 def test_bleu_rises_with_training(taught: tuple[TranslationModel, ParallelText]) -> None:
     longer, pairs = taught
-    beginner = made(max_epochs=2, width=64, inner=128, batch_tokens=256, seed=4).fit(pairs)
+    beginner = made(max_epochs=2, width=64, feedforward_width=128, batch_tokens=256, seed=4).fit(pairs)
     found = [
         translation_bleu(
             translate(model, pairs.source, width=1).corpus.texts, pairs.target.texts, tokenizer="none"
@@ -137,8 +138,8 @@ def test_probabilities_of_all_translations_sum_to_one() -> None:
 
 def test_the_loss_is_smoothed_as_written_down() -> None:
     rng = torch.Generator().manual_seed(5)
-    sizes: dict[str, Any] = {"width": 8, "inner": 16, "encoder_layers": 1, "decoder_layers": 1, "heads": 2}
-    network = begun(lambda: TranslationNetwork(9, **sizes, dropout=0.0, smoothing=0.2), rng)
+    sizes: dict[str, Any] = {"width": 8, "feedforward_width": 16, "encoder_layers": 1, "decoder_layers": 1, "heads": 2}
+    network = begun(lambda: TranslationNetwork(9, **sizes, dropout=0.0, label_smoothing=0.2), rng)
     vectors, wanted = torch.randn(11, 8, generator=rng), torch.randint(3, 9, (11,), generator=rng)
     log_probs = torch.log_softmax(network.logits(vectors), 1)
     even = log_probs[:, [1, 3, 4, 5, 6, 7, 8]].mean(1)  # all but <pad> and <sos>
@@ -237,4 +238,4 @@ def test_what_it_refuses(by_heart: tuple[TranslationModel, ParallelText]) -> Non
     with pytest.raises(OptionError, match="width must be a multiple of heads, 2, got 7"):
         made(width=7)
     with pytest.raises(OptionError, match="smoothing must be at least 0 and below 1, got 1"):
-        made(smoothing=1.0)
+        made(label_smoothing=1.0)

@@ -8,10 +8,12 @@ import pytest
 
 from made_up import sentences
 from textassay.corpus.text_form import TextForm
-from textassay_lab.adversarial.recipes import COT_PRESETS, LEAKGAN_PRESETS, SEQGAN_PRESETS
+from textassay_lab.adversarial.cot import CoT
+from textassay_lab.adversarial.leakgan import LeakGan
+from textassay_lab.adversarial.leakgan_model import LeakGanModel
+from textassay_lab.adversarial.seqgan import SeqGan
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.leakgan import LeakGanModel
-from textassay_lab.generator.lstm import LstmModel
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.saved import load_model
 from textassay_lab.papers.adversarial_stages import adversarial_stage
 from textassay_lab.papers.draws import as_written
@@ -21,12 +23,15 @@ from textassay_lab.papers.stages import Stage, Stages, Work
 LINES = [line for line in sentences(200, 1) if len(line.split()) >= 4]
 FORM = TextForm.learn(LINES)
 TEXT = as_written(FORM.corpus(LINES), FORM, 4)  # of four words each
-SMALL = {"width": 8, "goal": 4, "memory": 2, "dimension": 4, "filters": ((1, 4), (2, 4))}
-LEAKGAN = replace(
-    LEAKGAN_PRESETS["tiny"][1], rounds=3, cycles=1, pretraining_epochs=1, n_negatives=20, batch_size=8, n_roll_outs=1
-)
+SMALL = {"width": 8, "goal": 4, "memory": 2, "feature_width": 4, "feature_filters": ((1, 4), (2, 4))}
+LEAKGAN = replace(LeakGan.presets["tiny"][1], rounds=3, cycles=1, epochs=1, negatives=20, batch_size=8, roll_outs=1)
 SEQGAN = replace(
-    SEQGAN_PRESETS["tiny"][1], rounds=2, pretraining_rounds=1, n_negatives=20, batch_size=8, filters={1: 4}
+    SeqGan.presets["tiny"][1],
+    rounds=2,
+    pretraining_rounds=1,
+    negatives=20,
+    adversarial_batch_size=8,
+    discriminator_filters={1: 4},
 )
 
 
@@ -119,7 +124,7 @@ def test_rounds_after_another_stage_begin_with_its_weights_and_count_its_seconds
 
 
 def test_a_training_that_collapses_ends_early_and_says_why(tmp_path: Path) -> None:
-    network, recipe = COT_PRESETS["tiny"]
+    network, recipe = CoT.presets["tiny"]
     recipe = replace(recipe, rounds=9, iterations=20, learning_rate=100.0)
     stage = adversarial_stage(
         "train", "CoT", "cot", {**network, "width": 8}, recipe, Part(TEXT), FORM, settings={}, seed=0, cost=1.0,

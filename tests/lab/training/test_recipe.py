@@ -38,7 +38,7 @@ def test_the_inverse_square_root_begins_where_warming_up_ends() -> None:
 def test_weights_decay_apart_from_their_gradients() -> None:
     torch = pytest.importorskip("torch")
     weight = torch.ones(3, requires_grad=True)
-    optimizer = DecayRecipe(1, learning_rate=0.1, weight_decay=0.5, beta2=0.98).optimizer([weight], fused=True)
+    optimizer = DecayRecipe(1, learning_rate=0.1, weight_decay=0.5, beta2=0.98).make_optimizer([weight], fused=True)
     assert optimizer.param_groups[0]["betas"] == (0.9, 0.98)
     weight.grad = torch.zeros(3)
     optimizer.step()
@@ -52,27 +52,27 @@ def test_weights_decay_apart_from_their_gradients() -> None:
 def test_rmsprop_divides_by_the_root_of_the_mean_square_and_each_number_is_clamped() -> None:
     torch = pytest.importorskip("torch")
     weight = torch.zeros(3, requires_grad=True)
-    recipe = Recipe(1, learning_rate=0.1, rule="rmsprop", max_value=5.0)
+    recipe = Recipe(1, learning_rate=0.1, optimizer="rmsprop", max_value=5.0)
     loss = lambda batch, rng: (weight * torch.tensor([100.0, 2.0, -7.0])).sum()  # noqa: E731
     train({"w": weight}, batches=lambda epoch: [0], loss=loss, score=None, recipe=recipe, seed=0)
     clamped = torch.tensor([5.0, 2.0, -5.0])
     torch.testing.assert_close(weight.detach(), -0.1 * clamped / ((0.01 * clamped**2).sqrt() + 1e-8))
-    with pytest.raises(OptionError, match="rule must be adam where weights decay, got rmsprop"):
-        DecayRecipe(1, rule="rmsprop")
+    with pytest.raises(OptionError, match="optimizer must be adam, got rmsprop"):
+        DecayRecipe(1, optimizer="rmsprop")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"rule": "sgd"}, "rule must be adam or rmsprop, got sgd"),
-        ({"max_value": 0.0}, "max_value must be above 0, or none, got 0.0"),
+        ({"optimizer": "sgd"}, "optimizer must be adam or rmsprop, got sgd"),
+        ({"max_value": 0.0}, "max_value must be above 0, got 0.0"),
         ({"max_epochs": 0}, "max_epochs must be at least 1, got 0"),
-        ({"patience": 0}, "patience must be at least 1, or none, got 0"),
+        ({"patience": 0}, "patience must be at least 1, got 0"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0, got 0.0"),
         ({"learning_rate": float("nan")}, "learning_rate must be above 0, got nan"),
         ({"schedule": "steep"}, "schedule must be constant, linear, cosine or inverse-sqrt, got steep"),
         ({"averaging": 1.0}, "averaging must be at least 0 and below 1, got 1.0"),
-        ({"max_norm": 0.0}, "max_norm must be above 0, or none, got 0.0"),
+        ({"max_norm": 0.0}, "max_norm must be above 0, got 0.0"),
         ({"warmup_steps": -1}, "warmup_steps must be at least 0, got -1"),
         ({"precision": "float16"}, "precision must be auto, float32 or bfloat16, got float16"),
     ],

@@ -19,7 +19,7 @@ import numpy as np
 from textassay.errors import unknown_name
 from textassay.estimate import Estimate, Interval
 from textassay.resampling.jackknife import terms_interval
-from textassay_lab.generator.settings import presets_of
+from textassay_lab.generator.catalog import presets_of
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
 from textassay_lab.meta_evaluation.metric_values import MetricValues
 from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside

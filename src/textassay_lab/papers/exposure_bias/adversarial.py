@@ -13,11 +13,13 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.ngram.language_model import LanguageModel
 from textassay.resampling.jackknife import terms_interval
-from textassay_lab.adversarial.recipes import COT_PRESETS, RANKGAN_PRESETS, SCRATCHGAN_PRESETS
+from textassay_lab.adversarial.cot import CoT
+from textassay_lab.adversarial.rankgan import RankGan
 from textassay_lab.adversarial.rounds import RoundsHistory
+from textassay_lab.adversarial.scratchgan import ScratchGan
+from textassay_lab.adversarial.system import Rounds
 from textassay_lab.generator.saved import load_model
 from textassay_lab.generator.text_likelihood import Quantity
-from textassay_lab.generators import Rounds
 from textassay_lab.papers.adversarial_stages import adversarial_stage
 from textassay_lab.papers.exposure_bias.measures import (
     COT,
@@ -32,7 +34,7 @@ from textassay_lab.papers.presets import Contest
 from textassay_lab.papers.stages import Stage, Work
 
 _KIND = "two-sided"
-_PRESETS: Mapping[str, Any] = {SCRATCHGAN: SCRATCHGAN_PRESETS, COT: COT_PRESETS, RANKGAN: RANKGAN_PRESETS}
+_PRESETS: Mapping[str, Any] = {SCRATCHGAN: ScratchGan.presets, COT: CoT.presets, RANKGAN: RankGan.presets}
 
 
 def from_scratch_stage(
@@ -57,7 +59,7 @@ def rankgan_stage(
 
     Its result has also ``oracle``, the values of `ExposureResults.oracle_costs`.
     """
-    recipe = replace(RANKGAN_PRESETS[contest.preset][1], **contest.recipe)
+    recipe = replace(RankGan.presets[contest.preset][1], **contest.recipe)
 
     def ask_oracle(work: Work, rounds: Rounds) -> Any:
         truth = load_model(work.inputs[oracle].folder / MODEL).model

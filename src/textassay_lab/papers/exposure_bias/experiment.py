@@ -35,13 +35,12 @@ from textassay_lab.exposure.discrepancy import eb_dd
 from textassay_lab.exposure.runs import measure_run
 from textassay_lab.exposure.switching import switch_prefixes
 from textassay_lab.exposure.translation import translation_eb_c
-from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.generator.next_words import as_corpus, model_vocabulary
 from textassay_lab.generator.prefixes import blocks, model_prefixes, unseen_halves
-from textassay_lab.generator.settings import presets_of
 from textassay_lab.generator.text_likelihood import text_likelihood
-from textassay_lab.generator.translation import TranslationModel
 from textassay_lab.generator.translation_decoding import BEAM, translate
+from textassay_lab.generator.translation_model import TranslationModel
 from textassay_lab.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
 from textassay_lab.papers.draws import as_written, load_draws, save_draws
 from textassay_lab.papers.exposure_bias.adversarial import from_scratch_stage, rankgan_stage

@@ -17,7 +17,7 @@ from textassay_lab.exposure.discrepancy import EbDd
 from textassay_lab.exposure.runs import PrefixRun
 from textassay_lab.exposure.switching import SwitchedSample
 from textassay_lab.exposure.translation import TranslationCurve
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.generator.saved import save_model
 from textassay_lab.generator.text_likelihood import Quantity

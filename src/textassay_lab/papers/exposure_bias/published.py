@@ -282,7 +282,7 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     ),
     transformer_xl=(
         Network("tiny"),
-        Network("small", {"layers": 2, "width": 128, "inner": 512, "max_epochs": 6}),
+        Network("small", {"layers": 2, "width": 128, "feedforward_width": 512, "max_epochs": 6}),
         Network("paper"),
     ),
     data_model=_lstms_of_news(512),
@@ -300,9 +300,15 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
         Contest("tiny", {}, _TINY),
         Contest(
             "tiny",
-            {"width": 64, "dimension": 32},
+            {"width": 64, "embedding_width": 32},
             # at a rate of 1e-2 it writes one word after 8 rounds
-            {"rounds": 18, "batch_size": 64, "learning_rate": 1e-3, "dimension": 32, "width": 64},
+            {
+                "rounds": 18,
+                "batch_size": 64,
+                "learning_rate": 1e-3,
+                "discriminator_embedding_width": 32,
+                "discriminator_width": 64,
+            },
         ),
         Contest("paper", {"layers": 1}),
     ),
@@ -313,7 +319,9 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     ),
     rankgan=(
         Contest(
-            "tiny", {}, {"rounds": 2, "pretraining_rounds": 2, "n_negatives": 100, "batch_size": 16, "n_roll_outs": 1}
+            "tiny",
+            {},
+            {"rounds": 2, "pretraining_rounds": 2, "negatives": 100, "adversarial_batch_size": 16, "roll_outs": 1},
         ),
         Contest("tiny", {}, {"rounds": 30, "pretraining_rounds": 20}),
         Contest("paper"),
@@ -323,7 +331,10 @@ EXPOSURE_SCALES: Mapping[str, ExposureScale] = scales(
     n_fresh=(500, 2000, 10_000),
     translation=(
         Network("tiny", {"max_epochs": 10}),
-        Network("small", {"width": 128, "inner": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 12}),
+        Network(
+            "small",
+            {"width": 128, "feedforward_width": 256, "encoder_layers": 2, "decoder_layers": 2, "max_epochs": 12},
+        ),
         Network("paper"),
     ),
     byte_pairs=(1000, 4000, 8000),

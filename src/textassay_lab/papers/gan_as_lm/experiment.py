@@ -36,9 +36,9 @@ from textassay_lab.approximation.token_counts import (
     sizes_below,
     soft_costs,
 )
+from textassay_lab.generator.catalog import class_of
 from textassay_lab.generator.saved import load_generator
 from textassay_lab.generator.uniform import UniformGenerator
-from textassay_lab.generators import class_of
 from textassay_lab.papers.adversarial_stages import adversarial_stage
 from textassay_lab.papers.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale
 from textassay_lab.papers.network_stages import MODEL, Part, numbered, seed_for, training
@@ -395,7 +395,7 @@ class _Plan:
             self.likely(numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
             for run in range(scale.runs)
         ]
-        cost = float(scale.seqgan.rounds * scale.seqgan.n_negatives)
+        cost = float(scale.seqgan.rounds * scale.seqgan.negatives)
         rounds = [
             self.adversarial("rounds", SEQGAN, run, stage, scale.seqgan, windows, cost)
             for run, stage in enumerate(before)

@@ -15,14 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textassay_lab.adversarial.recipes import (
-    LEAKGAN_PRESETS,
-    SEQGAN_PRESETS,
-    WGAN_PRESETS,
-    LeakGanRecipe,
-    SeqGanRecipe,
-    WganRecipe,
-)
+from textassay_lab.adversarial.leakgan import LeakGan, LeakGanRecipe
+from textassay_lab.adversarial.seqgan import SeqGan, SeqGanRecipe
+from textassay_lab.adversarial.wgan import Wgan, WganRecipe
 from textassay_lab.papers.presets import Network, scales
 from textassay_lab.papers.published_tables import parse_tables
 
@@ -124,9 +119,11 @@ class GanScale:
     floor: float = 1e-20
 
 
-_SEQGAN = replace(SEQGAN_PRESETS["tiny"][1], learning_rate=1e-3)  # enough for characters: each training loses 0.1 bits
-_WGAN = WGAN_PRESETS["tiny"][1]
-_LEAKGAN = LEAKGAN_PRESETS["tiny"]
+_SEQGAN = replace(
+    SeqGan.presets["tiny"][1], adversarial_learning_rate=1e-3
+)  # enough for characters: each training loses 0.1 bits
+_WGAN = Wgan.presets["tiny"][1]
+_LEAKGAN = LeakGan.presets["tiny"]
 
 # What is measured, on one core of a shared machine: an LSTM learns 14,000 characters a second at width 256, 31,000 at
 # 128, 37,000 at 64; a round of SeqGAN at width 128 takes 1 s; a round of the recurrent GAN, 100 updates at width 64,
@@ -148,23 +145,23 @@ GAN_SCALES: Mapping[str, GanScale] = scales(
         Network("tiny", {"batch_size": 64, "max_epochs": 2}),
         Network("tiny", {"width": 128, "batch_size": 64, "learning_rate": 5e-3}),
         # 480 epochs of 10,000 windows are once through text8
-        Network("tiny", {"width": 512, "embedding": 8, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}),
+        Network("tiny", {"width": 512, "embedding_width": 8, "batch_size": 64, "max_epochs": 1, "learning_rate": 1e-2}),
     ),
     seqgan=(
-        replace(_SEQGAN, rounds=8, pretraining_rounds=2, n_negatives=500),
+        replace(_SEQGAN, rounds=8, pretraining_rounds=2, negatives=500),
         replace(_SEQGAN, rounds=150, pretraining_rounds=20),
-        SEQGAN_PRESETS["characters"][1],
+        SeqGan.presets["characters"][1],
     ),
     n_checkpoints=(2, 6, 10),
-    leakgan_network=(_LEAKGAN[0], {**_LEAKGAN[0], "width": 64, "goal": 8}, LEAKGAN_PRESETS["paper"][0]),
+    leakgan_network=(_LEAKGAN[0], {**_LEAKGAN[0], "width": 64, "goal": 8}, LeakGan.presets["paper"][0]),
     leakgan=(
         replace(_LEAKGAN[1], rounds=8),
-        replace(_LEAKGAN[1], rounds=24, pretraining_epochs=1, mle_every=15, n_negatives=1000, learning_rate=5e-3),
-        LEAKGAN_PRESETS["paper"][1],
+        replace(_LEAKGAN[1], rounds=24, epochs=1, mle_every=15, negatives=1000, learning_rate=5e-3),
+        LeakGan.presets["paper"][1],
     ),
     leakgan_runs=(1, 2, 1),
     wgan_width=(64, 64, 512),
-    wgan=(replace(_WGAN, rounds=6), replace(_WGAN, rounds=60), WGAN_PRESETS["paper"][1]),
+    wgan=(replace(_WGAN, rounds=6), replace(_WGAN, rounds=60), Wgan.presets["paper"][1]),
     wgan_runs=(1, 2, 1),
     window=(100, 1000, 1000),
     n_noise=(1120, 4480, 44_800),  # paper: 100 batches of 64 windows of 7

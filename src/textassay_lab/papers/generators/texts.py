@@ -19,18 +19,11 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import read_texts
 from textassay.errors import InputError, TooFewSentencesError
-from textassay_lab.adversarial.recipes import (
-    COT_PRESETS,
-    LEAKGAN_PRESETS,
-    RANKGAN_PRESETS,
-    SCRATCHGAN_PRESETS,
-    SEQGAN_PRESETS,
-    CotRecipe,
-    LeakGanRecipe,
-    RankGanRecipe,
-    ScratchGanRecipe,
-    SeqGanRecipe,
-)
+from textassay_lab.adversarial.cot import CoT, CotRecipe
+from textassay_lab.adversarial.leakgan import LeakGan, LeakGanRecipe
+from textassay_lab.adversarial.rankgan import RankGan, RankGanRecipe
+from textassay_lab.adversarial.scratchgan import ScratchGan, ScratchGanRecipe
+from textassay_lab.adversarial.seqgan import SeqGan, SeqGanRecipe
 from textassay_lab.papers.draws import as_written
 from textassay_lab.papers.network_stages import Part
 from textassay_lab.papers.presets import Network, scales
@@ -81,8 +74,8 @@ class GeneratorsScale:
         return self.n_drawn * len(GENERATORS)
 
 
-_SEQGAN, _RANKGAN = SEQGAN_PRESETS["tiny"][1], RANKGAN_PRESETS["tiny"][1]
-_LEAKGAN, _COT, _SCRATCHGAN = LEAKGAN_PRESETS["tiny"], COT_PRESETS["tiny"], SCRATCHGAN_PRESETS["tiny"]
+_SEQGAN, _RANKGAN = SeqGan.presets["tiny"][1], RankGan.presets["tiny"][1]
+_LEAKGAN, _COT, _SCRATCHGAN = LeakGan.presets["tiny"], CoT.presets["tiny"], ScratchGan.presets["tiny"]
 
 
 def _recipes(
@@ -99,18 +92,18 @@ def _recipes(
     first = max(2, rounds // 10)
     return Recipes(
         lstm=Network("small", lstm),
-        scheduled=Network("small", {**lstm, "mixing": f"linear(k=1,c={0.5 / half:.6f},least=0.5)"}),
+        scheduled=Network("small", {**lstm, "sampling_schedule": f"linear(k=1,c={0.5 / half:.6f},least=0.5)"}),
         conditional=Network("small", {**lstm, "context_width": 32}),
         before_rounds=Network("small", lstm),
-        seqgan=replace(_SEQGAN, learning_rate=rate, rounds=rounds, pretraining_rounds=first),
-        rankgan=replace(_RANKGAN, learning_rate=rate / 3, rounds=rounds, pretraining_rounds=first),
+        seqgan=replace(_SEQGAN, adversarial_learning_rate=rate, rounds=rounds, pretraining_rounds=first),
+        rankgan=replace(_RANKGAN, adversarial_learning_rate=rate / 3, rounds=rounds, pretraining_rounds=first),
         leakgan=(
             Network("tiny", _LEAKGAN[0]),
             replace(_LEAKGAN[1], rounds=rounds, cycles=leakgan[0], mle_every=max(1, rounds // leakgan[1])),
         ),
         cot=(Network("tiny", {**_COT[0], "width": width}), replace(_COT[1], rounds=cot)),
         scratchgan=(
-            Network("tiny", {**_SCRATCHGAN[0], "width": width, "dimension": 32, "fixed": 32}),
+            Network("tiny", {**_SCRATCHGAN[0], "width": width, "embedding_width": 32, "fixed_width": 32}),
             # at the preset's 3e-3, made for a width of 32, a width of 128 writes one word after four rounds
             replace(_SCRATCHGAN[1], rounds=scratchgan, learning_rate=1e-3),
         ),
@@ -126,11 +119,11 @@ def _of_paper() -> Recipes:
         before_rounds=Network(
             "tiny", {"width": 128, "batch_size": 64, "max_epochs": 120, "learning_rate": 1e-2, "schedule": "constant"}
         ),
-        seqgan=SEQGAN_PRESETS["paper"][1],
-        rankgan=RANKGAN_PRESETS["paper"][1],
-        leakgan=(Network("paper-40", LEAKGAN_PRESETS["paper-40"][0]), LEAKGAN_PRESETS["paper-40"][1]),
-        cot=(Network("paper", COT_PRESETS["paper"][0]), COT_PRESETS["paper"][1]),
-        scratchgan=(Network("paper", SCRATCHGAN_PRESETS["paper"][0]), SCRATCHGAN_PRESETS["paper"][1]),
+        seqgan=SeqGan.presets["paper"][1],
+        rankgan=RankGan.presets["paper"][1],
+        leakgan=(Network("paper-40", LeakGan.presets["paper-40"][0]), LeakGan.presets["paper-40"][1]),
+        cot=(Network("paper", CoT.presets["paper"][0]), CoT.presets["paper"][1]),
+        scratchgan=(Network("paper", ScratchGan.presets["paper"][0]), ScratchGan.presets["paper"][1]),
     )
 
 

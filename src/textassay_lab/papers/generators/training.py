@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from textassay.corpus.corpus import Corpus
-from textassay_lab.adversarial.recipes import LeakGanRecipe, SeqGanRecipe
+from textassay_lab.adversarial.leakgan import LeakGanRecipe
 from textassay_lab.adversarial.rounds import RoundsHistory
-from textassay_lab.generator.catalog import make_generator
+from textassay_lab.adversarial.seqgan import SeqGanRecipe
+from textassay_lab.adversarial.system import Rounds
+from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.generator.saved import save_model
-from textassay_lab.generator.settings import presets_of
-from textassay_lab.generators import Rounds
 from textassay_lab.papers.adversarial_stages import adversarial_stage
 from textassay_lab.papers.generators.texts import WrittenTexts, clauses, in_context, learnt_attributes, written
 from textassay_lab.papers.network_stages import MODEL, fitted, processor_seconds, seed_for
@@ -139,18 +139,18 @@ def sentences_seen(recipe: Any, rounds: int, n_train: int) -> int:
     if isinstance(recipe, SeqGanRecipe):
         pretraining = min(rounds, recipe.pretraining_rounds)
         refreshes = pretraining + (rounds - pretraining) * recipe.refreshes
-        return refreshes * recipe.epochs * recipe.n_negatives
+        return refreshes * recipe.discriminator_epochs * recipe.negatives
     if isinstance(recipe, LeakGanRecipe):
         cycles = min(rounds, recipe.cycles)
         refreshes = cycles * recipe.pretraining_refreshes + (rounds - cycles) * recipe.refreshes
-        passes = cycles * recipe.pretraining_epochs + (rounds - cycles) // recipe.mle_every
-        return refreshes * recipe.epochs * recipe.n_negatives + passes * n_train
+        passes = cycles * recipe.epochs + (rounds - cycles) // recipe.mle_every
+        return refreshes * recipe.discriminator_epochs * recipe.negatives + passes * n_train
     return int(rounds * recipe.iterations * recipe.batch_size)
 
 
 def _cost(recipe: Any, n_train: int) -> float:
     if isinstance(recipe, SeqGanRecipe):
-        return float(recipe.rounds * recipe.batch_size * recipe.n_roll_outs) / _ROLLED_OUT
+        return float(recipe.rounds * recipe.adversarial_batch_size * recipe.roll_outs) / _ROLLED_OUT
     if isinstance(recipe, LeakGanRecipe):
-        return 4 * (recipe.cycles * recipe.pretraining_epochs + 1) * n_train / _SHOWN
+        return 4 * (recipe.cycles * recipe.epochs + 1) * n_train / _SHOWN
     return 6 * float(recipe.rounds * recipe.iterations * recipe.batch_size) / _SHOWN

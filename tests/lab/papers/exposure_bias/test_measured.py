@@ -11,7 +11,7 @@ from textassay.ngram.model import NgramModel
 from textassay_lab.exposure.bias import cgd_curve, measure_runs
 from textassay_lab.exposure.bleu import measure_bleu_run
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.position_unigram import PositionUnigram
+from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import unseen_halves
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.papers.exposure_bias.findings import after_words, check_findings

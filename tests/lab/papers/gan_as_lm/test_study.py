@@ -11,10 +11,10 @@ import pytest
 from micro_gan import micro_scale, write_characters
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.execution.threads import workers
+from textassay_lab.adversarial.leakgan_model import LeakGanModel
+from textassay_lab.adversarial.noise_gru import NoiseGru
 from textassay_lab.approximation.approximation import approximate
-from textassay_lab.generator.leakgan import LeakGanModel
-from textassay_lab.generator.lstm import LstmModel
-from textassay_lab.generator.noise_gru import NoiseGru
+from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.saved import load_generator
 from textassay_lab.generator.uniform import UniformGenerator
 from textassay_lab.meta_evaluation.reproduction import Reproduction

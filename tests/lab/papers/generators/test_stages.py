@@ -8,7 +8,9 @@ import pytest
 from micro_generators import micro_generators, write_reviews
 from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
 from textassay.execution.threads import workers
-from textassay_lab.adversarial.recipes import CotRecipe, LeakGanRecipe, SeqGanRecipe
+from textassay_lab.adversarial.cot import CotRecipe
+from textassay_lab.adversarial.leakgan import LeakGanRecipe
+from textassay_lab.adversarial.seqgan import SeqGanRecipe
 from textassay_lab.generator.saved import load_model
 from textassay_lab.papers.draws import load_draws
 from textassay_lab.papers.generators.experiment import build_generators
@@ -224,10 +226,10 @@ def test_what_conditional_generators_draw_answers_to_the_contexts_of_unseen_sent
 
 
 def test_sentences_count_as_often_as_they_are_shown() -> None:
-    seqgan = SeqGanRecipe(pretraining_rounds=2, refreshes=5, epochs=3, n_negatives=10)
+    seqgan = SeqGanRecipe(pretraining_rounds=2, refreshes=5, discriminator_epochs=3, negatives=10)
     assert [sentences_seen(seqgan, rounds, 100) for rounds in (0, 1, 2, 4)] == [0, 30, 60, 60 + 2 * 5 * 30]
     leakgan = LeakGanRecipe(
-        cycles=2, pretraining_refreshes=1, pretraining_epochs=4, refreshes=2, epochs=3, n_negatives=10, mle_every=3
+        cycles=2, pretraining_refreshes=1, epochs=4, refreshes=2, discriminator_epochs=3, negatives=10, mle_every=3
     )
     assert sentences_seen(leakgan, 2, 100) == 2 * (30 + 400)
     assert sentences_seen(leakgan, 5, 100) == 2 * (30 + 400) + 3 * 60 + 100

@@ -10,8 +10,8 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
+from textassay_lab.adversarial.tied_lstm import TiedLstm
 from textassay_lab.generator.saved import load_model, save_model
-from textassay_lab.generator.tied_lstm import TiedLstm
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,9 @@ TEXT = Corpus.from_texts(["a b", "b a a", "a", "b"] * 10)
 
 
 def _fitted(**settings: int) -> TiedLstm:
-    model = TiedLstm(8, dimension=3, fixed=2, dropout=0.0, recipe=Recipe(max_epochs=3, learning_rate=1e-2), **settings)
+    model = TiedLstm(
+        8, embedding_width=3, fixed_width=2, dropout=0.0, recipe=Recipe(max_epochs=3, learning_rate=1e-2), **settings
+    )
     return model.fit(TEXT)
 
 
@@ -28,7 +30,7 @@ def test_probabilities_of_all_sentences_sum_to_one_and_follow_the_steps() -> Non
     texts = [f"{first} {second}" for first, second in product("ab", repeat=2)]
     corpus = Corpus.from_texts(texts)
     recipe = Recipe(max_epochs=60, learning_rate=3e-2)
-    model = TiedLstm(8, dimension=3, fixed=2, dropout=0.0, length=2, max_length=2, recipe=recipe)
+    model = TiedLstm(8, embedding_width=3, fixed_width=2, dropout=0.0, length=2, max_length=2, recipe=recipe)
     model.fit(corpus)
     total = np.exp(model.log_prob(corpus)).sum()
     assert 0.9 < total <= 1 + 1e-6  # the rest is <unk>
@@ -46,7 +48,7 @@ def test_it_is_saved_and_read_and_says_what_it_is(tmp_path: Path) -> None:
     assert isinstance(again, TiedLstm)
     assert again.settings == model.settings
     assert (again.log_prob(TEXT) == model.log_prob(TEXT)).all()
-    with pytest.raises(OptionError, match="dimension must be at least 1, got 0"):
-        TiedLstm(dimension=0)
-    with pytest.raises(OptionError, match="fixed must be at least 0, got -1"):
-        TiedLstm(fixed=-1)
+    with pytest.raises(OptionError, match="embedding_width must be at least 1, got 0"):
+        TiedLstm(embedding_width=0)
+    with pytest.raises(OptionError, match="fixed_width must be at least 0, got -1"):
+        TiedLstm(fixed_width=-1)

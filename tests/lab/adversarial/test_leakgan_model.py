@@ -13,7 +13,7 @@ from textassay.corpus.encoding import PAD, SOS, Vocabulary
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
-from textassay_lab.generator.leakgan import LeakGanModel
+from textassay_lab.adversarial.leakgan_model import LeakGanModel
 from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.training.history import History
 
@@ -29,8 +29,8 @@ def made(*, memory: int = 3, sharpness: float = 1.0, length: int | None = None, 
         5,
         goal=3,
         memory=memory,
-        dimension=4,
-        filters=((1, 3), (3, 2)),
+        feature_width=4,
+        feature_filters=((1, 3), (3, 2)),
         sharpness=sharpness,
         length=length,
         max_length=max_length,
@@ -143,7 +143,7 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(OptionError, match="memory must be between 1 and 1000, got 0"):
         LeakGanModel(memory=0)
     with pytest.raises(OptionError, match="different windows"):
-        LeakGanModel(filters=((2, 3), (2, 4)))
+        LeakGanModel(feature_filters=((2, 3), (2, 4)))
     with pytest.raises(OptionError, match="sharpness must be above 0"):
         LeakGanModel(sharpness=0.0)
     with pytest.raises(OptionError, match="is trained against a discriminator"):

@@ -11,7 +11,7 @@ Pre-training", 2017; Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Lan
 
 import math
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +24,11 @@ from textassay.errors import InputError, OptionError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, drawn_corpus, prefix_of_each, refuse, tokens_in
 from textassay.seeding import stream
+from textassay_lab.adversarial.wgan import NoiseGruSettings
 from textassay_lab.generator.fitted_network import FittedNetwork
 from textassay_lab.generator.module import Network
-from textassay_lab.generator.settings import NoiseGruSettings
 from textassay_lab.training.backend import single_threaded
 
-Feeds = Literal["argmax", "distribution"]
 IntArray = npt.NDArray[np.int64]
 Float32Array = npt.NDArray[np.float32]
 
@@ -153,6 +152,8 @@ class NoiseGru(NoiseGruSettings, FittedNetwork):
 
     Each token is the likeliest one: the noise is the only randomness. It has no `log_prob`.
     """
+
+    kind = "noise-gru"
 
     @property
     def draws_ends(self) -> bool:

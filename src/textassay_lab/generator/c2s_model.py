@@ -14,9 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from textassay_lab.generator.conditional import ContextModel, ContextNetwork
+from textassay_lab.generator.conditional_model import ContextModel, ContextNetwork
 from textassay_lab.generator.module import State
-from textassay_lab.generator.settings import C2sSettings, GatedC2sSettings
 
 
 class C2sNetwork(ContextNetwork):
@@ -60,16 +59,20 @@ class GatedC2sNetwork(C2sNetwork):
         return vectors + gated
 
 
-class C2sModel(C2sSettings, ContextModel):
+class C2sModel(ContextModel):
     """C2S; see `ContextModel` for the settings."""
+
+    kind = "c2s"
 
     def new_module(self, n_types: int, longest: int) -> C2sNetwork:
         """Return the network; `longest` does not matter."""
         return C2sNetwork(n_types, **self.network_settings)
 
 
-class GatedC2sModel(GatedC2sSettings, ContextModel):
+class GatedC2sModel(ContextModel):
     """gC2S; see `ContextModel` for the settings. With the gate closed it is `C2sModel`."""
+
+    kind = "gc2s"
 
     def new_module(self, n_types: int, longest: int) -> GatedC2sNetwork:
         """Return the network; `longest` does not matter."""

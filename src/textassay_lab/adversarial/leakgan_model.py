@@ -21,14 +21,13 @@ from torch import Tensor, nn
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import PAD
 from textassay.errors import OptionError
-from textassay_lab.generator.lstm import LstmLayer
+from textassay_lab.adversarial.leakgan import LeakGanSettings
+from textassay_lab.generator.lstm_model import LstmLayer
 from textassay_lab.generator.module import SentenceNetwork, State
 from textassay_lab.generator.network import NetworkLanguageModel
-from textassay_lab.generator.settings import LeakGanSettings
 from textassay_lab.training.history import History
 
 _SMALL = 0.1  # standard deviation of initial filters and output layer
-_MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
 
 
 @dataclass(frozen=True)
@@ -214,6 +213,8 @@ class LeakGanModel(LeakGanSettings, NetworkLanguageModel):
     Needs the extra ``neural``.
     """
 
+    kind = "leakgan"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         self.record = {"history": asdict(History())}
@@ -230,9 +231,10 @@ class LeakGanModel(LeakGanSettings, NetworkLanguageModel):
 
     def new_module(self, n_types: int, longest: int) -> LeakGanNetwork:
         """Return the network; `longest` does not matter."""
-        names = ("width", "goal", "memory", "dimension", "sharpness", "excluded")
+        names = ("width", "goal", "memory", "sharpness", "excluded")
         sizes = {
             **{name: getattr(self, name) for name in names},
-            "filters": {pair[0]: pair[1] for pair in self.filters},
+            "dimension": self.feature_width,
+            "filters": {pair[0]: pair[1] for pair in self.feature_filters},
         }
         return LeakGanNetwork(n_types, **sizes, longest=self.length)

@@ -10,10 +10,10 @@ from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
 from textassay.execution.threads import workers
+from textassay_lab.adversarial.noise_gru import NoiseGru
+from textassay_lab.adversarial.wgan import Feeds
 from textassay_lab.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
-from textassay_lab.generator.noise_gru import NoiseGru
 from textassay_lab.generator.saved import load_generator, load_model, save_model
-from textassay_lab.generator.settings import Feeds
 
 torch = pytest.importorskip("torch")
 
@@ -158,7 +158,7 @@ def test_what_it_does_not_have_is_refused() -> None:
     for settings, message in (
         ({"width": 0}, "width must be at least 1, got 0"),
         ({"noise": 0.0}, "noise must be above 0, got 0"),
-        ({"feeds": "gold"}, "feeds must be argmax or distribution, got 'gold'"),
+        ({"feeds": "gold"}, "feeds must be argmax or distribution, got gold"),
     ):
         with pytest.raises(OptionError, match=message):
             NoiseGru(**settings)

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from textassay_lab.generator.lstm import LstmModel, LstmNetwork
+from textassay_lab.adversarial.scratchgan import TiedLstmSettings
+from textassay_lab.generator.lstm_model import LstmModel, LstmNetwork
 from textassay_lab.generator.module import State
-from textassay_lab.generator.settings import TiedLstmSettings
 
 
 class TiedLstmNetwork(LstmNetwork):
@@ -47,15 +47,15 @@ class TiedLstmNetwork(LstmNetwork):
 class TiedLstm(TiedLstmSettings, LstmModel):
     """LSTM language model with tied embeddings; a `LanguageModel`. Needs the extra ``neural``."""
 
+    kind = "tied-lstm"
+
     @property
     def _title(self) -> str:
         common = super()._title.removeprefix("lstm(").removesuffix(")")
-        fixed = f", fixed={self.fixed}" if self.fixed else ""
-        return f"{self.kind}({common}, dimension={self.dimension}{fixed})"
+        common = common.replace(f", embedding={self.embedding_width}", "")
+        fixed = f", fixed={self.fixed_width}" if self.fixed_width else ""
+        return f"{self.kind}({common}, dimension={self.embedding_width}{fixed})"
 
     def new_module(self, n_types: int, longest: int) -> TiedLstmNetwork:
         """Return the network; `longest` does not matter."""
-        return TiedLstmNetwork(n_types, **self.network_settings, embedding=(self.dimension, self.fixed))
-
-
-# of ScratchGAN, which trains it otherwise, in its own file
+        return TiedLstmNetwork(n_types, **self.network_settings, embedding=(self.embedding_width, self.fixed_width))

@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from textassay_lab.generator.conditional import ContextModel, ContextNetwork
+from textassay_lab.generator.conditional_model import ContextModel, ContextNetwork
 from textassay_lab.generator.module import State
-from textassay_lab.generator.settings import Att2SeqSettings
 
 
 class Att2SeqNetwork(ContextNetwork):
@@ -51,8 +50,10 @@ class Att2SeqNetwork(ContextNetwork):
         return torch.tanh(self.mix_attribute(attended) + self.mix_output(vectors))
 
 
-class Att2SeqModel(Att2SeqSettings, ContextModel):
+class Att2SeqModel(ContextModel):
     """Att2Seq; see `ContextModel` for the settings."""
+
+    kind = "att2seq"
 
     def new_module(self, n_types: int, longest: int) -> Att2SeqNetwork:
         """Return the network; `longest` does not matter."""
