@@ -24,13 +24,13 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.execution.threads import default_workers, workers
 from textassay.metric.discrepancy import dd, exact_discrepancy
-from textassay.report.bench import bench_document
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Colour, Curves, Forest, ForestRow, Mark, Point, Reference, Series
 from textassay.report.svg import GENERATED, INK, REAL, RULE, SETTINGS, canvas, to_svg
 from textassay.seeding import stream
 from textassay_lab.meta_evaluation.bench import Bench, BenchCell, parse_estimator, run_bench
+from textassay_lab.meta_evaluation.bench_document import bench_document
 from textassay_lab.meta_evaluation.bench_summary import ALL, nulls, summarize
 from textassay_lab.meta_evaluation.known_truth_pairs import PAIR_NAMES
 

@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 import textassay
 from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, Result
+from textassay.comparison.digest import Digest
+from textassay.comparison.figures import forest_figure
+from textassay.comparison.metric_kinds import metric_slug
 from textassay.comparison.pairs import pair_differences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.metric.catalog import CATALOG, default_metrics, parse_metric
 from textassay.ngram.model import NgramModel
-from textassay.report.comparison_figures import forest_figure
-from textassay.report.digest import Digest
 from textassay.report.drawing import draw_file
-from textassay.report.words import slug
 from textassay.seeding import stream
 from textassay.source.simple import Copier, WordShuffler
 
@@ -156,7 +156,7 @@ def draw(comparison: Comparison, folder: Path) -> None:
     for metric in digest.metrics:
         figure = None if metric in LEFT_OUT else forest_figure(digest, metric)
         if figure is not None:
-            (folder / f"{slug(metric)}.svg").write_text(draw_file(figure), encoding="utf-8")
+            (folder / f"{metric_slug(metric)}.svg").write_text(draw_file(figure), encoding="utf-8")
 
 
 def main() -> None:

@@ -2,11 +2,15 @@ __all__: list[str]
 __version__: str
 from textassay import discriminators as discriminators
 from textassay.comparison.comparison import Comparison as Comparison
+from textassay.comparison.document import read_comparison as read_comparison
+from textassay.comparison.document import write_report as write_report
 from textassay.comparison.explain import explain as explain
 from textassay.comparison.explanation import Explanation as Explanation
 from textassay.comparison.planning import Plan as Plan
 from textassay.comparison.planning import plan as plan
 from textassay.comparison.run import compare as compare
+from textassay.comparison.runs_table import runs_table as runs_table
+from textassay.comparison.side_by_side import side_by_side as side_by_side
 from textassay.corpus.corpus import Corpus as Corpus
 from textassay.corpus.corpus import corpora_from_texts as corpora_from_texts
 from textassay.corpus.limits import input_limits as input_limits
@@ -52,12 +56,7 @@ from textassay.metric.self_bleu import self_bleu as self_bleu
 from textassay.metric.sharing import compute_once as compute_once
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
-from textassay.report.comparison import read_comparison as read_comparison
-from textassay.report.comparison import write_report as write_report
 from textassay.report.document import Document as Document
-from textassay.report.monitor import draw_monitor as draw_monitor
-from textassay.report.runs import runs_table as runs_table
 from textassay.report.show import document as document
-from textassay.report.side_by_side import side_by_side as side_by_side
 from textassay.resampling.e_value import EProcess as EProcess
 from textassay_lab import *  # noqa: F403  # for type checkers; the face finds them by entry points

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.display import Displayed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Better = Literal["lower", "higher", "closer", "neither"]
 FloatArray = npt.NDArray[np.float64]
@@ -102,6 +105,16 @@ class Estimate(Displayed):
 
     def __float__(self) -> float:
         return self.value
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the estimate as one row in full precision."""
+        import pandas as pd
+
+        row = self.to_dict()
+        names = ("metric", "value", "low", "high", "level", "interval_method", "unit", "better")
+        kept = {name: row[name] for name in names} | {key: self.sizes.get(key) for key in ("n_generated", "n_real")}
+        frame = pd.DataFrame([{**kept, "signature": row["signature"]}])
+        return frame.astype(dict.fromkeys(("value", "low", "high", "level"), float))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict; NaN and infinite values become None."""

@@ -11,6 +11,7 @@ from textassay_lab.meta_evaluation.judge import judge as judge
 from textassay_lab.meta_evaluation.model_discrepancy import discrepancy as discrepancy
 from textassay_lab.meta_evaluation.model_discrepancy import exact_discrepancy as exact_discrepancy
 from textassay_lab.meta_evaluation.stress import stress as stress
+from textassay_lab.monitoring.document import draw_monitor as draw_monitor
 from textassay_lab.monitoring.loop import loop_monitors as loop_monitors
 from textassay_lab.monitoring.monitor import TextMonitor as TextMonitor
 from textassay_lab.monitoring.reading import MonitorReading as MonitorReading

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from made_up import sentences
-from textassay.report.comparison import read_comparison
+from textassay.comparison.document import read_comparison
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

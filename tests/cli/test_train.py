@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.report.words import slug
+from textassay.report.text import slug
 from textassay_lab.generator.saved import load_model
 from textassay_lab.monitoring.monitor import TextMonitor
 from textassay_lab.training.processes import Processes

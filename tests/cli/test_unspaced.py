@@ -47,7 +47,7 @@ def test_letters_are_taken_and_said_and_no_company_changes_that(run: Run) -> Non
     beside = json.loads(run(*COMPARE, "dd,bleu", "english.txt", "--json").stdout)
     assert values(beside, "a") == values(alone, "a")
     text = run(*COMPARE, "bleu")
-    assert "The real text has no spaces between words, so its tokens are single letters." in joined(text.stdout)
+    assert "The real text has no spaces between words: tokens are single letters." in joined(text.stdout)
     assert text.stderr == ""
 
 
@@ -57,7 +57,7 @@ def test_white_space_that_was_named_is_obeyed_and_nothing_is_concluded_from_it(r
     text = joined(outcome.stdout)
     assert outcome.status == 0
     assert "(real): 120 of 120 texts (100.0 %) have no spaces between words" in text
-    assert "By dd it is not clear whether a differs from real text: 100 % of the texts of both sides share no" in text
+    assert "Not clear by dd whether it differs from real text: a (100 % of the texts of both sides share no" in text
     assert "whitespace splits at spaces: these numbers cannot show differences inside a sentence or phrase" in text
     assert "Not told from real text" not in text
     document = json.loads(run(*COMPARE, "dd", "--tokenizer", "whitespace", "--json").stdout)

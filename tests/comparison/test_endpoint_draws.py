@@ -11,9 +11,9 @@ import endpoint_server as faults
 import textassay as ta
 from endpoint_server import KEY, MODEL, Endpoint, serving
 from made_up import sentences
+from textassay.comparison.document import comparison_document
 from textassay.comparison.sources import is_source, names_model
 from textassay.errors import InputError
-from textassay.report.comparison import comparison_document
 
 REAL = sentences(60, 1)
 LENGTH: dict[str, Any] = {"metrics": ["length"], "explain": False, "workers": 1}

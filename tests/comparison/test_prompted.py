@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison.document import comparison_document
 from textassay.comparison.run import compare
 from textassay.corpus.split import halves_within
 from textassay.errors import OptionError
-from textassay.report.comparison import comparison_document
 from textassay.report.files import document_files
 
 WORDS = [f"w{number}" for number in range(200)]

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from textassay.comparison.explanation import Explanation, StructuralDifference
+from textassay.comparison.explanation_document import structure_statement
 from textassay.comparison.structural_differences import structural_differences
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.report.explanation import structure_statement
 from textassay.resampling.proportion import newcombe_interval
 from textassay.seeding import stream
 

@@ -141,7 +141,7 @@ def _ratings() -> bytes:
 
 def _results() -> Reader:
     import textassay
-    from textassay.report.comparison import comparison_markdown, read_comparison, to_json
+    from textassay.comparison.document import comparison_markdown, read_comparison, to_json
 
     real = [f"the cat {word} on mat {number}" for number in range(30) for word in ("sat", "lay")]
     comparison = textassay.compare({"a": real[:40], "b": real[10:50]}, real, metrics=["length", "distinct-n", "bleu"])

@@ -13,17 +13,17 @@ from made_up_comparisons import FEW_METRICS, make_comparison, make_texts
 from made_up_judgements import from_table
 from made_up_reproductions import make_reproduction
 from textassay.cli.main import main
+from textassay.comparison.document import write_report
+from textassay.comparison.sentence_scores import open_sentences
 from textassay.corpus.contexts import contexts_text, read_contexts
 from textassay.corpus.texts import read_texts
-from textassay.report.comparison import write_report
 from textassay.report.files import document_files
-from textassay.report.human import analysis_document
 from textassay.report.reproduction import reproduction_document
-from textassay.report.sentences import open_sentences
 from textassay.storage import write_files
 from textassay_lab.cli.human_study import Export, Import
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.answers_file import answers_csv, read_answers
+from textassay_lab.human.document import analysis_document
 from textassay_lab.human.judgements import Comment
 from textassay_lab.human.ratings_file import ratings_csv, read_ratings
 from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study

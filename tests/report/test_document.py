@@ -22,9 +22,9 @@ from made_up_comparisons import (
     make_texts,
 )
 from textassay.comparison.comparison import FLOOR, Comparison
+from textassay.comparison.document import read_comparison, to_json, write_report
 from textassay.corpus.csv_text import plain_cell
 from textassay.errors import InputError, OutputError
-from textassay.report.comparison import read_comparison, to_json, write_report
 
 GENERATORS = ("trigram", "5-gram", "shuffler")
 

@@ -2,11 +2,10 @@
 
 import re
 
-from textassay.report.by_length import lengths_figure
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, Point, Series
-from textassay_lab.meta_evaluation.reproduction import Curve, CurvePoint
+from textassay_lab.exposure.by_length import Curve, CurvePoint, lengths_figure
 
 
 def _texts(svg: str) -> list[str]:

@@ -10,8 +10,10 @@ import pytest
 
 from made_up_comparisons import MANY_METRICS, METRICS_OF_ALL_FIGURES, REVIEWS, make_comparison, make_explanation
 from textassay.comparison.comparison import Comparison
-from textassay.report.comparison import comparison_document
-from textassay.report.comparison_figures import (
+from textassay.comparison.digest import Digest
+from textassay.comparison.document import comparison_document
+from textassay.comparison.explanation_document import explanation_document
+from textassay.comparison.figures import (
     forest_figure,
     frontier_figure,
     pairs_figure,
@@ -21,13 +23,11 @@ from textassay.report.comparison_figures import (
     roc_figure,
     scores_figure,
 )
-from textassay.report.digest import Digest
-from textassay.report.document import Figure
+from textassay.report.document import Figure, Paragraph
 from textassay.report.drawing import draw_png, draw_svg
-from textassay.report.explanation import explanation_document
 from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import PALETTE, to_inline
-from textassay.report.words import slug
+from textassay.report.text import slug
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -209,7 +209,7 @@ def test_frontier_has_a_curve_a_generator_at_the_floors_size_and_one_of_real_tex
     matched = comparison.result("a", "mauve").matched
     assert matched is not None
     assert [[point.x, point.y] for point in _curves(figure).series[0].points] == matched.details["frontier"]
-    assert f"a {matched.value:.3f}" in figure.description
+    assert f"a {matched.value:.3f}" in figure.caption
     assert frontier_figure(Digest(make_comparison())) is None
 
 
@@ -232,7 +232,7 @@ def test_planes_pair_what_the_comparison_has_and_turn_the_axes() -> None:
         assert across == sorted(across, reverse=falls)
     estimate = digest.matched("a", "precision")
     assert estimate is not None
-    assert f"a {estimate.value:.3f}" in drawn["precision"].description
+    assert f"at {estimate.value:.3f}; b" in drawn["precision"].description
     (point,) = _curves(drawn["precision"]).series[0].points
     assert point.x == estimate.value
 
@@ -249,13 +249,14 @@ def test_explanations_are_drawn_where_there_is_something() -> None:
     assert set(figures) == {"lengths", "prefixes", "positions", "curve"}
     texts = {name: set(_texts(draw_svg(figure))) for name, figure in figures.items()}
     assert {"1\N{EN DASH}4", "5\N{EN DASH}7", "20+"} <= texts["lengths"]
-    assert "20\N{EN DASH}39 tokens too few" in figures["lengths"].description
+    assert "n/a at 20+" in figures["lengths"].description
     assert {"begin", "end"} <= texts["positions"]
     assert {"500", "8,000"} <= texts["curve"]
-    assert "0.420 of 500" in figures["curve"].description
+    assert "0.420 at 500" in figures["curve"].description
     assert {"first tokens of each text", "0.5"} <= texts["prefixes"]
-    assert "0.480 of 8, 0.720 of 12." in figures["prefixes"].description
-    assert "dd reaches one half after 8.3 tokens" in figures["prefixes"].caption
+    assert "0.480 at 8, 0.720 at 12." in figures["prefixes"].description
+    told = [part.text for part in explanation_document([found]).parts() if isinstance(part, Paragraph)]
+    assert any("dd reaches one half after 8.3 tokens" in text for text in told)
     for name, values in (("curve", found.curve), ("prefixes", found.prefixes)):
         (series,) = _curves(figures[name]).series
         assert [(p.y, p.low, p.high) for p in series.points] == [(v.value, v.low, v.high) for v in values]
@@ -279,7 +280,7 @@ def test_ranks_are_those_of_the_comparison_and_fit_a_page() -> None:
             assert cell is not None
             assert cell.text == digest.rank_text(name, metric)
             assert cell.strong == (name in digest.marked(metric))
-            assert f"{cell.text} by {metric}" in figure.description
+            assert f"{metric} {cell.text}" in figure.description
 
 
 def test_slugs_are_safe_file_names() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
 from textassay.comparison.comparison import Comparison
-from textassay.report.comparison import comparison_document
+from textassay.comparison.document import comparison_document
+from textassay.comparison.sentence_scores import examples_of, sentence_table
 from textassay.report.page import to_html
-from textassay.report.sentences import examples_of, sentence_table
 
 NAMES = ("<b>x</b>\x1b", "שלום", '"q" onload="alert(1)', "$\\frac{1}{0}$ 👩‍👧")
 VOID = {"meta", "path", "use", "br", "rect", "line", "circle"}
@@ -150,7 +150,7 @@ def test_explanations_stand_once_with_both_lists_and_the_curve() -> None:
     page = to_html(comparison_document(comparison))
     for name in names:
         part = _part_of(page, name)
-        for title in ("Most clearly generated", "Says too often", "Says too rarely", "dd with more text. "):
+        for title in ("Most clearly generated", "Says too often", "Says too rarely", "dd with more text.</figcaption>"):
             assert part.count(title) == 1, title
         assert ("12,345 n-grams were tested" in part) == (name != "shuffler")
         assert part.count('<p class="note">No n-gram is significantly so.') == 2 * (name == "shuffler")

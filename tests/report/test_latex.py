@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, REVIEWS, make_comparison
 from textassay.comparison.comparison import Comparison
-from textassay.report.comparison import comparison_latex
-from textassay.report.digest import Digest
-from textassay.report.document import Document, Section, Table
+from textassay.comparison.digest import Digest
+from textassay.comparison.document import comparison_latex
+from textassay.report.document import Document, Section
 from textassay.report.latex import escape_latex, to_latex
-from textassay.report.number import number
+from textassay.report.table import Table
+from textassay.report.text import number
 
 ODD = ("[a] & $b$", "* 50 % #1_{x}^2 ~ \\textbf{", "--\"quoted\" 'x' `y` <z> |")
 COMMANDS = {

@@ -17,41 +17,40 @@ from made_up_exposure import make_bleu_runs
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
 from textassay.comparison.comparison import Comparison, Rank
+from textassay.comparison.document import comparison_document, screen_document
+from textassay.comparison.explanation_document import explanation_document
+from textassay.comparison.plan_document import plan_document
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.estimate import Interval
 from textassay.report import terminal
-from textassay.report.adversarial_training import AdversarialTraining, adversarial_training_document
-from textassay.report.approximation import approximation_document
-from textassay.report.bench import bench_document
-from textassay.report.comparison import comparison_document, screen_document
-from textassay.report.console import print_table
-from textassay.report.discrepancy import discrepancy_document
-from textassay.report.explanation import explanation_document
-from textassay.report.exposure import exposure_document
-from textassay.report.human import analysis_document, next_word_document, power_document
-from textassay.report.judge import judge_document
-from textassay.report.likelihood import likelihood_document
-from textassay.report.plan import plan_document
 from textassay.report.reproduction import reproduction_document
-from textassay.report.stress import stress_document
-from textassay.report.terminal import print_document
-from textassay.report.training import TrainedText, Training, training_document
+from textassay.report.terminal import print_document, print_table
+from textassay_lab.adversarial.document import AdversarialTraining, adversarial_training_document
 from textassay_lab.adversarial.rounds import Round, RoundsHistory
 from textassay_lab.approximation.approximation import Approximation, CurvePoint
+from textassay_lab.approximation.document import approximation_document
 from textassay_lab.exposure.bleu import eb_bleu_of_runs
+from textassay_lab.exposure.document import exposure_document
 from textassay_lab.exposure.lengths import ChosenLengths
 from textassay_lab.exposure.measurement import Exposure, ExposureSettings
+from textassay_lab.generator.likelihood_document import likelihood_document
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
+from textassay_lab.generator.training_document import TrainedText, Training, training_document
 from textassay_lab.human.analysis import analyse
+from textassay_lab.human.document import analysis_document, next_word_document, power_document
 from textassay_lab.human.next_word_score import NextWordScore
 from textassay_lab.meta_evaluation.bench import Bench, BenchCell
+from textassay_lab.meta_evaluation.bench_document import bench_document
 from textassay_lab.meta_evaluation.damage import DAMAGES
 from textassay_lab.meta_evaluation.damage_curve import DamageCurve
+from textassay_lab.meta_evaluation.discrepancy_document import discrepancy_document
 from textassay_lab.meta_evaluation.evaluation import Evaluation
+from textassay_lab.meta_evaluation.judge_document import judge_document
 from textassay_lab.meta_evaluation.judging import judge_evaluators
 from textassay_lab.meta_evaluation.known_truth import KnownTruth
 from textassay_lab.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
 from textassay_lab.meta_evaluation.stress import Stress
+from textassay_lab.meta_evaluation.stress_document import stress_document
 from textassay_lab.training.history import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)

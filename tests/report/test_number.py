@@ -5,7 +5,7 @@ import math
 import pytest
 
 from textassay.estimate import Estimate, Interval, Signature
-from textassay.report.number import (
+from textassay.report.text import (
     counted,
     decimals,
     interval,

@@ -7,23 +7,12 @@ from typing import Any
 import pytest
 
 from made_up_comparisons import HOSTILE, MANY_METRICS, make_comparison, make_findings, make_texts
-from textassay.report.comparison import comparison_document
-from textassay.report.document import (
-    Cell,
-    Column,
-    Document,
-    Paragraph,
-    Part,
-    Row,
-    Section,
-    Table,
-    Terms,
-    TextEntry,
-    Texts,
-)
+from textassay.comparison.document import comparison_document
+from textassay.comparison.sentence_scores import examples_of, sentence_table
+from textassay.report.document import Document, Paragraph, Part, Section, Terms, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.page import to_html
-from textassay.report.sentences import examples_of, sentence_table
+from textassay.report.table import Cell, Column, Row, Table
 
 SET = "globalThis.hacked = true"
 PAYLOADS = (

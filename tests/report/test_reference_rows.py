@@ -9,17 +9,17 @@ import pytest
 from rich.console import Console
 
 from made_up import sentences
+from textassay.comparison.answer_sentences import answer, command_line
 from textassay.comparison.comparison import TRAIN, Comparison
-from textassay.comparison.run import compare
-from textassay.report.answer import answer, command_line
-from textassay.report.comparison import (
+from textassay.comparison.digest import Digest
+from textassay.comparison.document import (
     comparison_document,
     comparison_latex,
     comparison_markdown,
     results_record,
     to_json,
 )
-from textassay.report.digest import Digest
+from textassay.comparison.run import compare
 from textassay.report.drawing import draw_svg
 from textassay.report.files import to_csv
 from textassay.report.page import to_html

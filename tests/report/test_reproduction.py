@@ -19,7 +19,8 @@ from textassay.report.files import document_files
 from textassay.report.plots import Curves, Forest
 from textassay.report.reproduction import read_reproduction, reproduction_document
 from textassay.report.terminal import print_document
-from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction
+from textassay_lab.exposure.by_length import Curve, CurvePoint
+from textassay_lab.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction
 from textassay_lab.meta_evaluation.table_figure import Panel, TableFigure
 from textassay_lab.papers.dd.published import FAMILIES, FRACTIONS
 

@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 
 from made_up_exposure import make_exposure_results
-from textassay.report.by_length import lengths_figure
 from textassay.report.document import Figure
 from textassay.report.markdown import to_markdown
 from textassay.report.plots import Curves
 from textassay.report.reproduction import finding_numbers, reproduction_document
 from textassay.report.terminal import print_document
-from textassay_lab.meta_evaluation.reproduction import Curve, CurvePoint, Reproduction
+from textassay_lab.exposure.by_length import Curve, CurvePoint, lengths_figure
+from textassay_lab.meta_evaluation.reproduction import Reproduction
 from textassay_lab.papers.exposure_bias.results import exposure_reproduction
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
+import textassay
 from made_up import sentences
 from made_up_comparisons import (
     FEW_METRICS,
@@ -23,16 +25,16 @@ from made_up_comparisons import (
 )
 from made_up_judgements import simulate
 from made_up_reproductions import make_reproduction
+from textassay.comparison.document import read_comparison
 from textassay.comparison.planning import plan
 from textassay.comparison.run import compare
+from textassay.comparison.side_by_side import side_by_side
 from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Interval, Signature
 from textassay.inspection.finding import Findings
-from textassay.report.comparison import read_comparison
 from textassay.report.document import Figure, without_extras
 from textassay.report.show import document
-from textassay.report.side_by_side import side_by_side
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
 from textassay_lab.human.analysis import analyse
 from textassay_lab.meta_evaluation.damage import DAMAGES
@@ -105,6 +107,15 @@ def test_every_result_prints_and_shows_itself(name: str) -> None:
     assert page.styles in ([], [FRAGMENT_STYLE])
 
 
+def test_every_class_of_results_names_the_function_of_its_document() -> None:
+    package = Path(textassay.__path__[0])
+    named = re.compile(r'^class (\w+)\(Displayed.*document="([\w.]+):(\w+)"', re.MULTILINE)
+    for path in package.rglob("*.py"):
+        for name, module, function in named.findall(path.read_text(encoding="utf-8")):
+            assert callable(getattr(import_module(module), function)), name
+            assert module.split(".")[1] in (path.relative_to(package).parts[0], "report"), f"{name}: in its own room"
+
+
 def test_a_comparison_prints_the_main_table_and_is_short_as_a_value() -> None:
     comparison = make_comparison(REVIEWS, metrics=MANY_METRICS)
     assert "AttentionAC is closest" in " ".join(str(comparison).split())
@@ -151,7 +162,7 @@ def test_save_writes_every_file_from_python(tmp_path: Path) -> None:
     markdown = (tmp_path / "out" / "results.md").read_text(encoding="utf-8")
     tables = [line for line in comparison.to_markdown().splitlines() if line.startswith("|")]
     assert [line for line in markdown.splitlines() if line.startswith("|")] == tables
-    assert "![Values of dd: same" in markdown
+    assert "![dd: same" in markdown
     assert (tmp_path / "out" / "results.tex").read_text(encoding="utf-8") == comparison.to_latex()
     again = read_comparison(tmp_path / "out")
     assert again.texts is None

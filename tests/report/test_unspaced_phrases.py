@@ -2,7 +2,7 @@
 
 import pytest
 
-from textassay.report.digest import phrase_of
+from textassay.comparison.digest import phrase_of
 from textassay.report.document import Document, Section, TextEntry, Texts
 from textassay.report.page import to_html
 

@@ -1,6 +1,7 @@
 """Looking up what a document says: a table, a column, a cell by the names of its row and column."""
 
-from textassay.report.document import Document, Table
+from textassay.report.document import Document
+from textassay.report.table import Table
 
 
 def table_of(document: Document, name: str) -> Table:

@@ -5,8 +5,9 @@ from typing import Literal
 import numpy as np
 
 from published_dd import published_measured
+from textassay_lab.exposure.by_length import Curve, CurvePoint
 from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
+from textassay_lab.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
 from textassay_lab.papers.dd.findings import Measured, agreements, check_findings, tau_cells
 from textassay_lab.papers.dd.published import DD, EXACT, FAMILIES, FRACTIONS, published_table
 

@@ -120,7 +120,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
                 progress=progress,
             )
             if self.out is not None:
-                from textassay.report.comparison import write_report
+                from textassay.comparison.document import write_report
 
                 texts = {name: file.texts for name, file in files.items()}
                 write_report(comparison, self.out, texts={**(comparison.texts or {}), **texts} if models else texts)
@@ -129,7 +129,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
             print_line(f"the report is {self.out / 'report.html'}")
         failures = _failures(comparison, zip(conditions, measured, strict=True))
         if self.summary is not None:
-            from textassay.report.summary import comparison_summary
+            from textassay.comparison.summary import comparison_summary
             from textassay.storage import append_file
 
             append_file(summary_file(self.summary), comparison_summary(comparison, failures=failures))
@@ -143,7 +143,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
             return
         from rich.console import Console
 
-        from textassay.report.comparison import comparison_document, screen_document
+        from textassay.comparison.document import comparison_document, screen_document
         from textassay.report.terminal import print_document
 
         console = Console()

@@ -42,7 +42,7 @@ def say_answers(
 
 def _requests_line(name: str, requests: "Requests") -> str:
     """Return how many requests and tokens, and what money, drawing from an endpoint takes."""
-    from textassay.report.number import count, counted
+    from textassay.report.text import count, counted
 
     each = f"about {requests.prompt_tokens / max(1, requests.requests):.0f} prompt tokens each"
     if requests.completion_tokens is None:

@@ -42,10 +42,10 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
         from textassay.comparison.comparison import FLOOR, RealText
         from textassay.comparison.drawn_texts import read_and_draw
         from textassay.comparison.explain import TOP, explain_generators
+        from textassay.comparison.explanation_document import explanation_document
         from textassay.comparison.measure import EstimateStore
         from textassay.corpus.structure import unit_of
         from textassay.inspection.dependence_findings import Independence
-        from textassay.report.explanation import explanation_document
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():
@@ -91,7 +91,7 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
             **({"draws": [draw.to_dict() for draw in drawn.draws], "warnings": [*drawn.warnings]} if models else {}),
             "explanations": [explanation.to_dict() for explanation in explanations],
         }
-        page = explanation_document(explanations, top=self.top, version=version, draws=drawn.draws)
+        page = explanation_document(explanations, top=self.top, draws=drawn.draws)
         if self.out is not None:
             self._write(self.out, document, page)
         print_result(page, document, as_json=self.json)

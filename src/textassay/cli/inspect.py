@@ -32,8 +32,8 @@ class Inspect(Tokens, Output):
         from textassay.corpus.corpus import corpora_from_texts
         from textassay.corpus.texts import read_texts
         from textassay.corpus.tokenizer import SpacingWarning
+        from textassay.inspection.document import inspection_document
         from textassay.inspection.inspection import inspect
-        from textassay.report.inspection import inspection_document
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpacingWarning)  # the findings say it

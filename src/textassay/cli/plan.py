@@ -33,9 +33,9 @@ class Plan(Measuring, Reading, Running, Output):
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
         from textassay.cli.progress import show_progress
         from textassay.comparison.comparison import FLOOR
+        from textassay.comparison.document import read_comparison
+        from textassay.comparison.plan_document import plan_document
         from textassay.comparison.planning import measure_pilot, plan
-        from textassay.report.comparison import read_comparison
-        from textassay.report.plan import plan_document
 
         planned = partial(
             plan,

@@ -28,7 +28,7 @@ class Report(Output):
 
     def run(self) -> int:
         """Write and print the report of one comparison, or of several side by side, and return 0."""
-        from textassay.report.comparison import read_comparison
+        from textassay.comparison.document import read_comparison
 
         comparisons = [read_comparison(folder) for folder in self.folders]
         if len(comparisons) == 1:
@@ -40,7 +40,7 @@ class Report(Output):
     def _again(self, comparison: "Comparison") -> None:
         from rich.console import Console
 
-        from textassay.report.comparison import screen_document, write_report
+        from textassay.comparison.document import screen_document, write_report
 
         folder = self.out or self.folders[0]
         check_writable(folder)
@@ -49,7 +49,7 @@ class Report(Output):
         print_result(screen, comparison.to_dict(), as_json=self.json)
 
     def _side_by_side(self, comparisons: "dict[str, Comparison]") -> None:
-        from textassay.report.side_by_side import side_by_side
+        from textassay.comparison.side_by_side import side_by_side
 
         document = side_by_side(comparisons)
         save_result(self.out, document, "changes", {}, quiet=self.json)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -110,7 +109,7 @@ class Rank:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Displayed):
+class Comparison(Displayed, document="textassay.comparison.document:comparison_document"):
     """Many metrics over many generators against one real text; made by `compare`.
 
     ``print(comparison)`` shows the answer, the warnings and the main table on one screen; a notebook shows the same.
@@ -165,6 +164,16 @@ class Comparison(Displayed):
     texts: Mapping[str, Sequence[str]] | None = field(default=None, compare=False)
     draws: tuple[Draw, ...] = ()
     floor_groups: Mapping[str, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        from textassay.comparison.document import screen_text
+
+        return screen_text(self)
+
+    def _repr_html_(self) -> str:
+        from textassay.comparison.document import notebook_html
+
+        return notebook_html(self)
 
     def __repr__(self) -> str:
         generators, metrics = (
@@ -382,13 +391,16 @@ class Comparison(Displayed):
         With `short`, a screen for a pull request, as ``textassay compare --summary`` writes it: verdicts with intervals
         beside what real text scores, the main metrics, warnings.
         """
-        if short:
-            return str(import_module("textassay.report.summary").comparison_summary(self))
-        return str(import_module("textassay.report.comparison").comparison_markdown(self))
+        from textassay.comparison.document import comparison_markdown
+        from textassay.comparison.summary import comparison_summary
+
+        return comparison_summary(self) if short else comparison_markdown(self)
 
     def to_latex(self, *, everything: bool = False) -> str:
         r"""Return the main table for LaTeX, or all, each as wide as a page at most; needs ``\usepackage{booktabs}``."""
-        return str(import_module("textassay.report.comparison").comparison_latex(self, everything=everything))
+        from textassay.comparison.document import comparison_latex
+
+        return comparison_latex(self, everything=everything)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every file of ``textassay compare --out`` into a folder, which is made if it is absent.
@@ -413,8 +425,9 @@ class Comparison(Displayed):
         OutputError
             If a file cannot be written; then the folder is as it was before.
         """
-        written: list[Path] = import_module("textassay.report.comparison").write_report(self, folder, texts=self.texts)
-        return written
+        from textassay.comparison.document import write_report
+
+        return write_report(self, folder, texts=self.texts)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return all results as a data frame.

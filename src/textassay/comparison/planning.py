@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from scipy.special import ndtri
@@ -34,6 +34,9 @@ from textassay.metric.base import Effort, check_level
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
 from textassay.settings import Measuring
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MARGINS, DETECTABLE, SEPARABLE = (0.05, 0.02, 0.01), (0.1, 0.05, MARGIN), (0.1, 0.05, MARGIN)
 TIMES_REAL = 5  # so many times the real texts of each generator: real texts are what there is
@@ -111,7 +114,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Plan(Displayed):
+class Plan(Displayed, document="textassay.comparison.plan_document:plan_document"):
     """The requirements and the assumptions behind them."""
 
     requirements: tuple[Requirement, ...]
@@ -125,6 +128,12 @@ class Plan(Displayed):
     correlation: float
     assumptions: tuple[str, ...]
     pilot: Pilot | None
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each question."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict()["requirements"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textassay.display import Displayed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Severity = Literal["warning", "note"]
 
@@ -14,7 +17,7 @@ OWN_SHARE = 0.01  # of the texts of one side, from which what they show by thems
 
 
 @dataclass(frozen=True)
-class Finding(Displayed):
+class Finding(Displayed, document="textassay.inspection.document:inspection_document"):
     """One difference between two sides, or one problem of a side.
 
     Attributes
@@ -52,6 +55,10 @@ class Finding(Displayed):
     remedy: str
     pairs: tuple[tuple[str, str], ...] = ()
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the finding as one row."""
+        return Findings([self]).to_frame()
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""
         return {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
@@ -62,8 +69,15 @@ class Finding(Displayed):
         return cls(**{**data, "pairs": tuple(tuple(pair) for pair in data["pairs"])})
 
 
-class Findings(Displayed, list[Finding]):
+class Findings(Displayed, list[Finding], document="textassay.inspection.document:inspection_document"):
     """A list of findings that is printed and displayed as one report."""
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row for each finding."""
+        import pandas as pd
+
+        columns = [name for name in Finding.__dataclass_fields__ if name != "pairs"]
+        return pd.DataFrame([one.to_dict() for one in self], columns=columns)
 
 
 def own_finding(

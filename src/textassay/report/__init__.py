@@ -1,1 +1,0 @@
-"""Results as terminal text, Markdown, LaTeX, HTML, CSV and figures."""

@@ -5,99 +5,19 @@ nothing else. So a new kind of result costs one function, and a new renderer tou
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from textassay.display import Displayed
-from textassay.errors import InputError
 from textassay.report import plots
+from textassay.report.table import Table
 from textassay.storage import write_files
 
-Tone = Literal["", "best", "good", "bad", "weak"]
-Arrow = Literal["", "lower", "higher", "closer", "neither"]
 ParagraphKind = Literal["", "note", "warning", "item", "code"]
-Value = float | int | str | None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One cell of a table; a plain text stands for a cell without anything else."""
-
-    text: str = ""  # rounded, as people read it
-    value: Value = None  # in full precision, for CSV and for sorting; none where it is missing or undefined
-    spread: str = ""  # beside the text and smaller, such as "±0.012"
-    below: str = ""  # under the text and smaller, such as the value at another sample size
-    note: str = ""  # on demand: the interval, the signature, why there is no value
-    tone: Tone = ""
-
-    @property
-    def plain(self) -> str:
-        """The text with its spread."""
-        return f"{self.text} {self.spread}".rstrip()
-
-
-@dataclass(frozen=True)
-class Column:
-    """The head of a column."""
-
-    name: str
-    group: str = ""  # above the name, once for all columns beside each other that share it
-    numeric: bool = True  # flush right, and never broken
-    better: Arrow = ""
-    note: str = ""  # on demand: what the column is
-    hidden: bool = False  # the page shows it on demand, the terminal and LaTeX do not
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row: an ordinary one, one of reference (real text), or a heading over those that follow."""
-
-    cells: tuple[Cell, ...]
-    kind: Literal["", "reference", "heading"] = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table; its first column names the rows."""
-
-    name: str  # for files, labels and links: letters, digits and hyphens
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    title: str = ""
-    notes: tuple[str, ...] = ()
-    main: bool = False  # one of those that a paper would print
-    extra: bool = False  # for those who look for it: folded on the page, left out of the terminal's short form
-    fits: bool = False  # on a terminal, columns for which there is no room are left out from the right
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        columns: Sequence[str | Column],
-        rows: Sequence[Sequence[str | Cell] | Row],
-        *,
-        texts: Sequence[int] = (),
-        title: str = "",
-        notes: Sequence[str] = (),
-        main: bool = False,
-        extra: bool = False,
-    ) -> Self:
-        """Return a table of plain texts and cells; the columns at the places `texts` and the first are not numeric."""
-        heads = tuple(
-            column if isinstance(column, Column) else Column(column, numeric=place > 0 and place not in texts)
-            for place, column in enumerate(columns)
-        )
-        lines = tuple(
-            row if isinstance(row, Row) else Row(tuple(c if isinstance(c, Cell) else Cell(c) for c in row))
-            for row in rows
-        )
-        for row in lines:
-            if row.kind != "heading" and len(row.cells) != len(heads):
-                raise InputError(f"table {name}: a row has {len(row.cells)} cells for {len(heads)} columns")
-        return cls(name, heads, lines, title, tuple(notes), main, extra)
 
 
 @dataclass(frozen=True)
@@ -144,7 +64,11 @@ class Figure:
     name: str  # of its file, without the ending
     plot: plots.Plot
     caption: str = ""
-    description: str = ""  # for those who cannot see it
+    description: str = ""  # for those who cannot see it: the values, where it is not given
+
+    def __post_init__(self) -> None:
+        if not self.description:
+            object.__setattr__(self, "description", plots.described(self.plot) or self.caption)
 
     @property
     def file_name(self) -> str:
@@ -201,7 +125,7 @@ class Document(Displayed):
     facts: tuple[tuple[str, str], ...] = ()
     sections: tuple[Section, ...] = ()
     lead: str = ""  # the name of the figure that stands beside the answer
-    version: str = ""
+    version: str = field(default_factory=lambda: version("textassay"))
     records: tuple[Table, ...] = ()  # long tables in full precision, for files only
 
     def parts(self) -> Iterator[Part]:
@@ -245,25 +169,20 @@ class Document(Displayed):
         return write_files(Path(folder), files)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the document as JSON-ready values, for `from_dict`."""
+        """Return the document as JSON-ready values; every part names its class."""
         encoded: dict[str, Any] = _encoded(self)
         return encoded
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Document":
-        """Return the document that `to_dict` described."""
-        try:
-            document = _decoded(values)
-        except (KeyError, TypeError) as error:
-            raise InputError(f"not a document of textassay: {error}") from error
-        if not isinstance(document, Document):
-            raise InputError("not a document of textassay")
-        return document
-
 
 def section(title: str, *parts: Part | None, extra: bool = False) -> Section:
-    """Return a section of those parts that there are."""
-    return Section(title, tuple(part for part in parts if part is not None), extra)
+    """Return a section of those parts that there are; a table without rows and notes is none."""
+    kept = (part for part in parts if part is not None and not (isinstance(part, Table) and part.is_empty))
+    return Section(title, tuple(kept), extra)
+
+
+def sections(*parts: Section | None) -> tuple[Section, ...]:
+    """Return those sections that hold something."""
+    return tuple(part for part in parts if part is not None and part.parts)
 
 
 def notes(*texts: str) -> tuple[Paragraph, ...]:
@@ -317,25 +236,6 @@ def _walk(part: Part) -> Iterator[Part]:
             yield from _walk(inner)
 
 
-_CLASSES = {
-    kind.__name__: kind
-    for kind in (
-        Document,
-        Section,
-        Paragraph,
-        Terms,
-        Table,
-        Column,
-        Row,
-        Cell,
-        Texts,
-        TextEntry,
-        Figure,
-        *plots.CLASSES,
-    )
-}
-
-
 def _encoded(value: Any) -> Any:
     """Return dataclasses as objects that name their class, without fields that have their default."""
     if is_dataclass(value) and not isinstance(value, type):
@@ -346,12 +246,6 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return _CLASSES[value["is"]](**{name: _decoded(part) for name, part in value.items() if name != "is"})
-    return tuple(map(_decoded, value)) if isinstance(value, list | tuple) else value
 
 
 def _is_default(of: Any, value: Any) -> bool:

@@ -25,7 +25,7 @@ from textassay.errors import OptionError
 from textassay.report.document import Figure
 from textassay.report.plots import CYCLE, Axis, Bars, Colour, Curves, Forest, HeatMap, Mark, Reference, Series
 from textassay.report.svg import GENERATED, INK, MUTED, REAL, RULE, SETTINGS, add_axes, canvas, on_white, to_svg
-from textassay.report.words import printable, shorten
+from textassay.report.text import printable, shorten
 
 COLOURS: dict[str, str] = {
     "ink": INK, "muted": MUTED, "rule": RULE, "real": REAL, "generated": GENERATED, "third": "#a3397f",

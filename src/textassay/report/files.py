@@ -1,13 +1,12 @@
 """The files of a document: Markdown, page, LaTeX, records as CSV, figures as SVG."""
 
-from collections.abc import Iterable, Sequence
-
 from textassay.corpus.csv_text import csv_text
-from textassay.report.document import Cell, Column, Document, Row, Table, with_unique_names
+from textassay.report.document import Document, with_unique_names
 from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown
 from textassay.report.page import to_html
 from textassay.report.svg import on_white
+from textassay.report.table import Table
 from textassay.storage import Content
 
 
@@ -38,13 +37,3 @@ def to_csv(table: Table) -> str:
     """Return a table as CSV in full precision; what is missing or undefined is empty, headings are left out."""
     rows = [[cell.value for cell in row.cells] for row in table.rows if row.kind != "heading"]
     return csv_text([column.name for column in table.columns], rows)
-
-
-def record(name: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """Return a long table for a CSV file: what each cell is stands in full precision."""
-    heads = tuple(Column(column) for column in columns)
-    return Table(name, heads, tuple(Row(tuple(Cell(value=_plain(value)) for value in row)) for row in rows))
-
-
-def _plain(value: object) -> float | int | str | None:
-    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from textassay.report.document import Cell, Column, Document, Row, Section, Table, without_extras
-from textassay.report.words import printable, shorten
+from textassay.report.document import Document, Section, without_extras
+from textassay.report.table import Cell, Column, Row, Table
+from textassay.report.text import printable, shorten
 
 _ARROWS = {"lower": r" $\downarrow$", "higher": r" $\uparrow$", "closer": r" $\approx$", "neither": "", "": ""}
 _ESCAPES = str.maketrans(
@@ -94,8 +95,6 @@ def _one_table(table: Table, places: Sequence[int], n: int = 1, *, size: str = r
     """Return part `n` of a table, the columns at `places`; what the caption explains stands with the first part."""
     title = (table.title or table.name).removesuffix(".")
     caption = [f"{title}.", *table.notes] if n == 1 else [f"{title} (continued)."]
-    if n == 1 and any(cell.tone == "best" for row in table.rows for cell in row.cells[1:]):
-        caption.append("Bold: none is significantly better.")
     blocks: list[list[str]] = [[]]
     kind = ""
     for row in table.rows:

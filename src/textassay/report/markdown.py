@@ -2,21 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from textassay.report.console import ARROWS
-from textassay.report.document import (
-    Cell,
-    Column,
-    Document,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    Terms,
-    Texts,
-    is_item,
-    without_extras,
-)
-from textassay.report.words import excerpt, printable
+from textassay.report.document import Document, Paragraph, Part, Section, Terms, Texts, is_item, without_extras
+from textassay.report.table import ARROWS, Cell, Column, Table
+from textassay.report.text import excerpt, printable
 
 _TEXT_WIDTH = 160
 _MOST_TEXTS = 5

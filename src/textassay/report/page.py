@@ -17,12 +17,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from textassay.corpus.letters import is_unspaced
-from textassay.report.console import ARROWS
-from textassay.report.document import Cell, Document, Figure, Part, Section, Table, TextEntry, Texts
+from textassay.report.document import Document, Figure, Part, Section, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap
 from textassay.report.svg import on_white, to_inline
-from textassay.report.words import printable, slug
+from textassay.report.table import ARROWS, Cell, Table
+from textassay.report.text import printable, slug
 
 _SHOWN_TEXTS = 12  # of a list; a button shows the others, and without script they are there
 _LONG_TEXT = 1000  # characters: longer texts scroll in a box

@@ -4,8 +4,11 @@ Blue is real text, orange is generated text, everywhere; shapes differ too, for 
 difference. A number that is not there is None.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
+
+from textassay.report.text import MISSING, decimals, number
 
 Colour = Literal["", "ink", "muted", "rule", "real", "generated", "third", "fourth"]
 CYCLE: tuple[Colour, ...] = ("ink", "generated", "real", "third", "fourth")  # of lines that have no own colour
@@ -176,6 +179,60 @@ class HeatMap:
 
 
 Plot = Forest | Curves | Bars | HeatMap
+_MOST_POINTS = 12  # of a line that are told; of a longer one the first, the middle and the last
+_TINY = 1e-9  # told as 0
+_MOST_TOLD = 60  # lines, rows or bars
+_MOST_POINTS = 12  # of a line that are told; of a longer one the first, the middle and the last
+_TINY = 1e-9  # told as 0
+_MOST_TOLD = 60  # lines, rows or bars
 CLASSES = (
     *(Reference, Axis, Mark, ForestRow, Forest, Point, Series, Curves, BarGroup, Bars, HeatCell, HeatMap),
 )  # fmt: skip
+
+
+def described(plot: Plot) -> str:
+    """Return the values of a plot in words, for those who cannot see it; nothing where they are too many."""
+    what = ""
+    if isinstance(plot, Forest):
+        what = plot.x.name
+        told = [
+            f"{row.name} {row.text or ', '.join(_mark(mark, plot.panels) for mark in row.marks)}" for row in plot.rows
+        ]
+    elif isinstance(plot, Curves):
+        what = " by ".join(filter(None, (plot.y.name, plot.x.name)))
+        told = [_line(series, plot) for series in plot.series if not (series.steps and series.thin)]
+    elif isinstance(plot, Bars):
+        what = plot.y.name
+        told = [f"{one.name} {', '.join(one.texts or [_value(bar.value) for bar in one.bars])}" for one in plot.groups]
+    else:
+        told = []
+        for name, row in zip(plot.rows, plot.cells, strict=True):
+            known = [(column, cell.text) for column, cell in zip(plot.columns, row, strict=True) if cell is not None]
+            told.append(f"{name}: {', '.join(f'{column} {text}' for column, text in known if text)}")
+    if not told or len(told) > _MOST_TOLD:
+        return ""
+    references = () if isinstance(plot, HeatMap) else plot.references
+    told += [f"{line.name} at {_value(line.at)}" for line in references if line.name]
+    return f"{what}: " * bool(what) + "; ".join(told) + "."
+
+
+def _mark(mark: Mark, panels: tuple[str, ...]) -> str:
+    return f"{panels[mark.panel]} {_value(mark.value)}" if panels else _value(mark.value)
+
+
+def _line(series: Series, plot: Curves) -> str:
+    points = series.points[:-1] if series.steps else series.points
+    if len(points) > _MOST_POINTS:
+        points = (points[0], points[len(points) // 2], points[-1])
+    labels: dict[float | None, str] = dict(zip(plot.x.ticks, plot.x.labels, strict=False))
+    name = ", ".join(filter(None, (plot.panels[series.panel] if plot.panels else "", series.name)))
+    told = [f"{point.label} {_value(point.y)} at {labels.get(point.x) or _value(point.x)}".strip() for point in points]
+    return f"{name}: " * bool(name) + ", ".join(told)
+
+
+def _value(value: float | None) -> str:
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == int(value) or abs(value) < _TINY:
+        return f"{round(value):,}"
+    return f"{value:.2g}" if abs(value) < 0.01 else number(value, decimals(value, None))

@@ -13,26 +13,11 @@ from typing import Any
 
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError
-from textassay.report.cells import number_cell
-from textassay.report.document import (
-    Cell,
-    Column,
-    Document,
-    Figure,
-    Paragraph,
-    Part,
-    Section,
-    Table,
-    Terms,
-    Tone,
-    items,
-    section,
-)
-from textassay.report.exposure import switching_section
-from textassay.report.files import record
-from textassay.report.number import MISSING, decimals, number, sign_of_width, span
+from textassay.report.document import Document, Figure, Paragraph, Part, Section, Terms, items, section
 from textassay.report.reproduction_figures import reproduction_figures, taus_figure
-from textassay.report.words import join_words, slug
+from textassay.report.table import Cell, Column, Table, Tone, number_cell, record
+from textassay.report.text import MISSING, decimals, join_words, number, sign_of_width, slug, span
+from textassay_lab.exposure.document import switching_section
 from textassay_lab.meta_evaluation.reproduction import Cell as Reproduced
 from textassay_lab.meta_evaluation.reproduction import (
     CheckedFinding,

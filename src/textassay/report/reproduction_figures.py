@@ -5,19 +5,11 @@ What judges (the paper's classifier, ours, among training or unseen text) has a 
 
 from collections.abc import Sequence
 
-from textassay.report.by_length import lengths_figure
 from textassay.report.document import Figure
-from textassay.report.number import level, number
 from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, MarkStyle, Point, Reference, Series
-from textassay.report.words import slug
-from textassay_lab.meta_evaluation.reproduction import (
-    Cell,
-    Curve,
-    CurvePoint,
-    ReproducedTable,
-    Reproduction,
-    TauDistribution,
-)
+from textassay.report.text import level, number, slug
+from textassay_lab.exposure.by_length import Curve, CurvePoint, lengths_figure
+from textassay_lab.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, TauDistribution
 from textassay_lab.meta_evaluation.table_figure import TableFigure
 
 _SWEEPS = ("bleu", "lm", "fed")

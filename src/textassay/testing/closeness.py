@@ -19,9 +19,8 @@ from textassay.corpus.corpus import TextOptions, Texts, corpora_from_texts
 from textassay.errors import OptionError, unknown_name
 from textassay.inspection.finding import REAL
 from textassay.metric.catalog import CATALOG, MetricLike, parse_metrics
-from textassay.report.number import count, decimals, number, span
-from textassay.report.number import level as percent
-from textassay.report.words import join_words, shorten
+from textassay.report.text import count, decimals, join_words, number, shorten, span
+from textassay.report.text import level as percent
 
 GENERATED = "generated"
 # Of `compare`, beside the texts; the others name metrics.

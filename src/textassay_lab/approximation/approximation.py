@@ -78,7 +78,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
-class Approximation(Displayed):
+class Approximation(Displayed, document="textassay_lab.approximation.document:approximation_document"):
     """Cost of a text under a generator's average output."""
 
     generator: str

@@ -71,8 +71,8 @@ class Bench(Tokens, Unseeded, Clustered, Output):
         from textassay.cli.messages import print_line
         from textassay.execution.threads import device
         from textassay.metric.catalog import split_names
-        from textassay.report.bench import bench_document, seeds_sentence
         from textassay_lab.meta_evaluation.bench import bench, matching_worlds, parse_estimators
+        from textassay_lab.meta_evaluation.bench_document import bench_document, seeds_sentence
         from textassay_lab.meta_evaluation.bench_summary import with_summary
 
         estimators = split_names(self.estimators)

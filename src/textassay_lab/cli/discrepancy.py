@@ -39,9 +39,9 @@ class Discrepancy(Computing):
         """Draw from both models, score both draws with both, print the estimates, and return 0."""
         import numpy as np
 
-        from textassay.report.discrepancy import discrepancy_document
         from textassay.storage import Content
         from textassay_lab.cli.models import open_model
+        from textassay_lab.meta_evaluation.discrepancy_document import discrepancy_document
         from textassay_lab.meta_evaluation.model_discrepancy import discrepancy
 
         if self.out is not None:

@@ -62,8 +62,8 @@ class Exposure(Files, Computing):
     def run(self) -> int:
         """Measure, print what came of it, write it where asked, and return 0."""
         from textassay.cli.progress import show_progress
-        from textassay.report.exposure import exposure_document
         from textassay_lab.cli.models import open_model
+        from textassay_lab.exposure.document import exposure_document
         from textassay_lab.exposure.exposure_bias import exposure_bias
 
         kinds, distances = self._lists()

@@ -41,8 +41,8 @@ class Analyse(Printing):
 
     def run(self) -> int:
         """Read judgements, analyse them, write and print what was found, and return 0."""
-        from textassay.report.human import analysis_document
         from textassay_lab.human.analysis import analyse
+        from textassay_lab.human.document import analysis_document
         from textassay_lab.human.reasons import read_reasons
         from textassay_lab.human.results import read_results
         from textassay_lab.human.verdicts import check_ties

@@ -98,7 +98,7 @@ class Exposure(Output):
 
     def run(self) -> int:
         """Score the judgements of a next-word study, print the score, write it where asked, and return 0."""
-        from textassay.report.human import next_word_document
+        from textassay_lab.human.document import next_word_document
         from textassay_lab.human.next_word_score import score_next_word
         from textassay_lab.human.results import read_results
 

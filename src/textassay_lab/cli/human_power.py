@@ -36,7 +36,7 @@ class Power(Output):
 
     def run(self) -> int:
         """Plan, print, write where asked, and return 0."""
-        from textassay.report.human import power_document
+        from textassay_lab.human.document import power_document
 
         text, rater, texts_per_rater = (0.0, 0.0, 1.0) if self.pilot is None else _pilot(self.pilot)
         text = text if self.text_correlation is None else self.text_correlation

@@ -55,7 +55,7 @@ class Build(Files, Printing):
     def run(self) -> int:
         """Build a study, write it, say what is in it, and return 0."""
         from textassay.corpus.rare_words import mark_rare_words
-        from textassay.report.human import tie_advice
+        from textassay_lab.human.document import tie_advice
         from textassay_lab.human.pages import CHECK_TEXT, build_study, side_cues, skipped_blanks
         from textassay_lab.human.study import save_study
 
@@ -154,8 +154,8 @@ class Import(Printing):
 
     def run(self) -> int:
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
-        from textassay.report.human import import_document
         from textassay_lab.human.acceptance import accept, collect
+        from textassay_lab.human.document import import_document
         from textassay_lab.human.files import read_submissions
         from textassay_lab.human.ratings_file import ratings_csv
         from textassay_lab.human.study import load_study
@@ -198,7 +198,7 @@ class JudgeInTerminal:
         """Let one rater judge in the terminal, and return 0."""
         from rich.console import Console
 
-        from textassay.report.console import safe
+        from textassay.report.terminal import safe
         from textassay_lab.human.study import load_study
         from textassay_lab.human.terminal import BACK, QUIT, TerminalSession, judge_pages, keys_of
 
@@ -236,7 +236,7 @@ def check_no_study(folder: Path) -> None:
 
 def show_study(command: Printing, study: "Study", path: Path) -> None:
     """Print what is in a new study, as `command` is asked to, and write it beside the study."""
-    from textassay.report.human import study_document
+    from textassay_lab.human.document import study_document
 
     values = {
         "study": str(path),

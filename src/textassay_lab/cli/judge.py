@@ -74,8 +74,8 @@ class Judge(Tokens, Running, Clustered, Output):
 
         from textassay.execution.threads import device
         from textassay.metric.catalog import split_names
-        from textassay.report.judge import judge_document
         from textassay_lab.meta_evaluation.judge import judge
+        from textassay_lab.meta_evaluation.judge_document import judge_document
 
         texts = self._texts()
         generated = {name: texts[name] for name in self.sources} if self.results is None else _kept(self.results)
@@ -149,8 +149,8 @@ def _kept(folder: Path) -> "KeptComparison":
     """Return what ``compare --out`` wrote: the comparison and, where it is there, the file of single sentences."""
     import numpy as np
 
-    from textassay.report.comparison import read_comparison
-    from textassay.report.sentences import open_sentences
+    from textassay.comparison.document import read_comparison
+    from textassay.comparison.sentence_scores import open_sentences
     from textassay_lab.meta_evaluation.judge import KeptComparison
 
     comparison = read_comparison(folder)

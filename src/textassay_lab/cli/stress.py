@@ -53,8 +53,8 @@ class Stress(Tokens, Running, Clustered, Output):
         from textassay.cli.options import read_sources
         from textassay.comparison.comparison import FLOOR
         from textassay.execution.threads import device
-        from textassay.report.stress import stress_document
         from textassay_lab.meta_evaluation.stress import stress
+        from textassay_lab.meta_evaluation.stress_document import stress_document
 
         sources = {FLOOR: self.real, **others}
         files = read_sources(sources, column=self.column, group_column=None, remedies=remedies)

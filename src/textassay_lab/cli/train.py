@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
     from textassay.corpus.parallel import ParallelText
     from textassay.corpus.text_form import TextForm
-    from textassay.report.adversarial_training import AdversarialTraining
     from textassay.report.document import Document, Figure
-    from textassay.report.training import TrainedText
+    from textassay_lab.adversarial.document import AdversarialTraining
+    from textassay_lab.generator.training_document import TrainedText
     from textassay_lab.monitoring.monitor import TextMonitor
 
 MODEL, TRAINING, ROUNDS, MONITORING, CONTEXTS, PAIRS = (
@@ -187,14 +187,14 @@ class Train(Files, Computing):
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
-        from textassay.report.training import Training
+        from textassay_lab.generator.training_document import Training
 
         return Training.from_json(text)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
-        from textassay.report.training import Training
         from textassay_lab.cli.trained_folder import monitor_figures
+        from textassay_lab.generator.training_document import Training
         from textassay_lab.training.processes import is_main
 
         fitted = self.fit(texts, record)
@@ -237,7 +237,7 @@ class Train(Files, Computing):
 
     def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
-        from textassay.report.training import training_document
+        from textassay_lab.generator.training_document import training_document
 
         return training_document(training, figures)
 
@@ -396,7 +396,7 @@ class Sentences(Train):
         """Return the sentences that are not too long, and say how many are, and how many are blank."""
         import numpy as np
 
-        from textassay.report.training import TrainedText
+        from textassay_lab.generator.training_document import TrainedText
 
         n_long = 0
         if self.max_tokens is not None:
@@ -637,20 +637,20 @@ class Rounds(Monitors, Windows):
 
     def load(self, text: str) -> "AdversarialTraining":
         """Return what was trained before, from the text of its history."""
-        from textassay.report.adversarial_training import AdversarialTraining
+        from textassay_lab.adversarial.document import AdversarialTraining
 
         return AdversarialTraining.from_json(text)
 
     def document(self, training: "AdversarialTraining", figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
-        from textassay.report.adversarial_training import adversarial_training_document
+        from textassay_lab.adversarial.document import adversarial_training_document
 
         return adversarial_training_document(training, figures)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.progress import show_progress
-        from textassay.report.adversarial_training import AdversarialTraining
+        from textassay_lab.adversarial.document import AdversarialTraining
         from textassay_lab.cli.trained_folder import (
             CHECKPOINT,
             ROUNDS_CHECKPOINT,
@@ -934,7 +934,7 @@ def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
 def _facts(pairs: "ParallelText", source: str) -> "TrainedText":
     import numpy as np
 
-    from textassay.report.training import TrainedText
+    from textassay_lab.generator.training_document import TrainedText
 
     unknown = float(np.mean([pairs.source.unk_rate, pairs.target.unk_rate]))
     return TrainedText(source, len(pairs), len(pairs.target.tokens), 0, unknown)

@@ -9,10 +9,10 @@ from typing import Any
 from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.report.document import Figure
-from textassay.report.monitor import draw_monitor
-from textassay.report.training import Monitored
 from textassay.storage import write_files
 from textassay_lab.generator.saved import check_saved, holds_model
+from textassay_lab.generator.training_document import Monitored
+from textassay_lab.monitoring.document import draw_monitor
 from textassay_lab.monitoring.monitor import TextMonitor
 from textassay_lab.training.history import Reading
 

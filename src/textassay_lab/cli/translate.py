@@ -18,8 +18,8 @@ from textassay.settings import Seed
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
     from textassay.estimate import Estimate
-    from textassay.report.translation import ForcedText
     from textassay_lab.generator.translation_decoding import Translations
+    from textassay_lab.generator.translation_document import ForcedText
     from textassay_lab.generators import TextGenerator
 
 _NORMAL = "normal"
@@ -57,9 +57,9 @@ class Translate(Files, Computing):
     def run(self) -> int:
         """Translate, print or write the translations, say what they score, and return 0."""
         from textassay.report.terminal import print_document
-        from textassay.report.translation import translation_document
         from textassay.storage import write_file
         from textassay_lab.cli.models import open_model
+        from textassay_lab.generator.translation_document import translation_document
         from textassay_lab.generator.translation_model import TranslationModel
 
         self._check()
@@ -167,7 +167,7 @@ class Translate(Files, Computing):
         import numpy as np
 
         from textassay.corpus.tokenizer import join_tokens
-        from textassay.report.translation import ForcedText
+        from textassay_lab.generator.translation_document import ForcedText
 
         translations, prefix = translated
         n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths

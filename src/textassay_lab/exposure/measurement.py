@@ -79,7 +79,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Exposure(Displayed):
+class Exposure(Displayed, document="textassay_lab.exposure.document:exposure_document"):
     """Exposure bias of one model by all measures."""
 
     # Names; without an oracle there is no EB-C

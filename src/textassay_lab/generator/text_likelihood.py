@@ -50,7 +50,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class TextLikelihood(Displayed):
+class TextLikelihood(Displayed, document="textassay_lab.generator.likelihood_document:likelihood_document"):
     """Likelihood of a text under a model, in nats; infinite where a sentence has probability 0 (`n_impossible`).
 
     Values per token and per character count the end of each sentence as one more.

@@ -49,7 +49,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class HumanAnalysis(Displayed):
+class HumanAnalysis(Displayed, document="textassay_lab.human.document:analysis_document"):
     """The result of `analyse`."""
 
     scale: Scale  # "real-or-fake" or "number"

@@ -64,7 +64,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MetaEvaluation(Displayed):
+class MetaEvaluation(Displayed, document="textassay_lab.judges.meta_evaluator_document:meta_evaluation_document"):
     """What one discriminative evaluator says of all texts."""
 
     name: str  # Of the discriminator, such as ``svm``

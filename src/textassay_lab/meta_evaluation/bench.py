@@ -124,7 +124,7 @@ class BenchCell:
 
 
 @dataclass(frozen=True)
-class Bench(Displayed):
+class Bench(Displayed, document="textassay_lab.meta_evaluation.bench_document:bench_document"):
     """All cells of a run, in the order corpus, seed, world, size, estimator."""
 
     cells: tuple[BenchCell, ...]

@@ -81,7 +81,7 @@ class MetricVerdict:
 
 
 @dataclass(frozen=True, eq=False)
-class Judging(Displayed):
+class Judging(Displayed, document="textassay_lab.meta_evaluation.judge_document:judge_document"):
     """The results of a meta-evaluation."""
 
     # All of the same generators; text-level correlations use the first gold

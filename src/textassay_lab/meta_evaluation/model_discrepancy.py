@@ -51,7 +51,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class ModelDiscrepancy(Displayed):
+class ModelDiscrepancy(Displayed, document="textassay_lab.meta_evaluation.discrepancy_document:discrepancy_document"):
     """The discrepancy of two models."""
 
     truth: KnownTruth  # Estimates, with p as the real side

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from textassay.display import Displayed
 from textassay.estimate import json_ready
+from textassay_lab.exposure.by_length import Curve, CurvePoint
 from textassay_lab.exposure.switching import SwitchedSample
 from textassay_lab.meta_evaluation.table_figure import TableFigure
 
 Verdict = Literal["holds", "does not hold", "not separated at this size", "not measured"]
-CurveFigure = Literal["bleu", "lm", "fed", "estimate", "size", "by length"]
 Number = float | None
 
 
@@ -171,42 +171,7 @@ class TauDistribution:
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """A point with its intervals; `at` is what varies along the curve, such as the temperature."""
-
-    at: Number
-    x: float
-    y: float
-    x_low: Number = None
-    x_high: Number = None
-    y_low: Number = None
-    y_high: Number = None
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a figure."""
-
-    # Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed" (x:
-    # temperature), "estimate" (x: exact DD, y: what was found), "size" (x: training sentences, y: DD) or "by length"
-    # (x: words of a prefix; several figures, by `title`)
-    figure: CurveFigure
-    # Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour, or, by length, their panel
-    name: str
-    family: str
-    # What the axes show
-    x: str
-    y: str
-    points: tuple[CurvePoint, ...]  # Along the line
-    title: str = ""  # Of the figure, where there are several of its kind
-    average: Number = None  # Of its values, where the legend is to say it
-    log: Literal["", "x", "xy"] = ""  # Which axes of the figure are logarithmic, by length: none, ``x`` or ``xy``
-    level: Number = None  # Value of y that a line marks, by length
-
-
-@dataclass(frozen=True)
-class Reproduction(Displayed):
+class Reproduction(Displayed, document="textassay.report.reproduction:reproduction_document"):
     """A study, ours beside the published."""
 
     title: str  # Such as "Distributional Discrepancy on synthetic text"

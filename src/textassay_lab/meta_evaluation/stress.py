@@ -41,7 +41,7 @@ _Values = Sequence[Mapping[Cell, Mapping[str, Value]]]  # of each draw
 
 
 @dataclass(frozen=True)
-class Stress(Displayed):
+class Stress(Displayed, document="textassay_lab.meta_evaluation.stress_document:stress_document"):
     """The response of every metric to every damage."""
 
     curves: tuple[DamageCurve, ...]  # In the order of `metrics`, then of `damages`

@@ -36,7 +36,7 @@ METRICS = "dd,self-bleu(order=4),lm-score"
 _LOGGER = logging.getLogger(__name__)
 
 
-class TextMonitor(Displayed):
+class TextMonitor(Displayed, document="textassay_lab.monitoring.document:monitor_document"):
     """Readings of a model in training against fixed real text.
 
     Parameters

@@ -12,10 +12,10 @@ from textassay.corpus.text_form import TextForm
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.ngram.model import NgramModel
 from textassay.report.document import Document
-from textassay.report.exposure import switching_section
 from textassay.report.markdown import to_markdown
 from textassay.report.page import to_fragment
 from textassay.report.terminal import print_document
+from textassay_lab.exposure.document import switching_section
 from textassay_lab.exposure.switching import SwitchedSample, switch_prefixes
 
 KINDS = ("data", "shuffled", "model", "random", "corrupted:0.5")

@@ -19,10 +19,11 @@ import numpy as np
 from textassay.errors import unknown_name
 from textassay.estimate import Estimate, Interval
 from textassay.resampling.jackknife import terms_interval
+from textassay_lab.exposure.by_length import Curve, CurvePoint
 from textassay_lab.generator.catalog import presets_of
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
 from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.reproduction import Cell, Curve, CurvePoint, ReproducedTable, Reproduction, beside
+from textassay_lab.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside
 from textassay_lab.papers.cells import value_cell
 from textassay_lab.papers.dd.experiment import (
     CNN,

@@ -29,7 +29,7 @@ from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile, read_texts
 from textassay.errors import InputError, TooFewSentencesError
 from textassay.metric.translation_bleu import translation_bleu
-from textassay.report.words import join_words
+from textassay.report.text import join_words
 from textassay_lab.exposure.bleu import measure_bleu_run
 from textassay_lab.exposure.discrepancy import eb_dd
 from textassay_lab.exposure.runs import measure_run

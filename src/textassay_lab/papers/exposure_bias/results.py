@@ -18,6 +18,7 @@ import numpy.typing as npt
 from textassay.estimate import Estimate, Interval
 from textassay_lab.exposure.bias import CgdCurve, EbC, ExcessError, cgd_curve, eb_c, excess_error
 from textassay_lab.exposure.bleu import BleuRun, EbBleu, eb_bleu_of_runs
+from textassay_lab.exposure.by_length import Curve, CurvePoint
 from textassay_lab.exposure.discrepancy import EbDd
 from textassay_lab.exposure.distance import Distance
 from textassay_lab.exposure.runs import PrefixRun
@@ -27,8 +28,6 @@ from textassay_lab.generator.text_likelihood import Quantity
 from textassay_lab.meta_evaluation.reproduction import (
     Cell,
     CheckedFinding,
-    Curve,
-    CurvePoint,
     Number,
     ReproducedTable,
     Reproduction,

@@ -17,15 +17,8 @@ import numpy.typing as npt
 
 from textassay_lab.approximation.bound import EPSILON, GAMMA, samples_needed
 from textassay_lab.approximation.stopping_rule import CHANGE, RuleCurve
-from textassay_lab.meta_evaluation.reproduction import (
-    Cell,
-    Curve,
-    CurvePoint,
-    PublishedTable,
-    ReproducedTable,
-    Reproduction,
-    beside,
-)
+from textassay_lab.exposure.by_length import Curve, CurvePoint
+from textassay_lab.meta_evaluation.reproduction import Cell, PublishedTable, ReproducedTable, Reproduction, beside
 from textassay_lab.papers.gan_as_lm.experiment import (
     LEAKGAN,
     LSTM,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay.report.words import join_words
+from textassay.report.text import join_words
 from textassay_lab.meta_evaluation.correlations import agreements, correlation_matrix, draw_goodness
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 from textassay_lab.meta_evaluation.reproduction import Cell, ReproducedTable, Reproduction, beside

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from textassay.corpus.rare_words import equal_shares_p_value, mark_counts
-from textassay.report.words import join_words
+from textassay.report.text import join_words
 from textassay.resampling.clusters import clustered_means
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
