@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from textassay.corpus.characters import read_running_text
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
+from textassay.corpus.running_text import read_running_text
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.execution.threads import default_workers, workers

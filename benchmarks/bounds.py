@@ -23,7 +23,7 @@ from textassay.discriminator.threshold import choose_threshold
 from textassay.resampling.bounds import BoundRule, choose_bound
 from textassay.resampling.e_value import e_value
 from textassay.resampling.permutation import permutation_p_value
-from textassay.resampling.proportion import clopper_pearson
+from textassay.resampling.proportions import clopper_pearson
 
 FloatArray = npt.NDArray[np.float64]
 Scores = tuple[FloatArray, FloatArray]

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.embedding.base import Encoder
-from textassay.embedding.joined import JoinedEncoder
+from textassay.embedding.encoder import Encoder, JoinedEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.embedding.store import feature_store, resolve_encoder
 from textassay.embedding.surprisal import SurprisalEncoder

@@ -23,9 +23,8 @@ from scipy.optimize import brentq
 from scipy.special import stdtrit
 from scipy.stats import beta
 
-from textassay.resampling.betting import N_ORDERS, stakes
-from textassay.resampling.proportion import certified_lower_bound
-from textassay.resampling.share_difference import ShareDifference
+from textassay.resampling.betting import N_ORDERS, ShareDifference, stakes
+from textassay.resampling.proportions import certified_lower_bound
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -23,8 +23,8 @@ from textassay.estimate import Interval as Interval
 from textassay.execution.cluster import cluster as cluster
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
-from textassay.integration.evaluate import EvaluateMetric as EvaluateMetric
-from textassay.integration.torchmetrics import TorchMetric as TorchMetric
+from textassay.integration import EvaluateMetric as EvaluateMetric
+from textassay.integration import TorchMetric as TorchMetric
 from textassay.metric.base import Computed as Computed
 from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import measure as measure

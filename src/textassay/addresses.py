@@ -1,6 +1,6 @@
 """Files at addresses, such as ``s3://bucket/real.txt``: all that fsspec knows, read in parts, with one-line errors.
 
-Web pages (http and https) are no part of this: they are downloaded into the user's cache (`textassay.corpus.download`).
+Web pages (http and https) are no part of this: they are downloaded into the user's cache (`textassay.corpus.source`).
 """
 
 import io
@@ -37,7 +37,6 @@ def place_of(source: str | os.PathLike[str]) -> Path | str:
 
 
 def name_of(address: str) -> PurePosixPath:
-    """Return the name of the file at an address."""
     return PurePosixPath(PurePosixPath(address.rstrip("/")).name)
 
 
@@ -81,30 +80,24 @@ class _Stream(io.RawIOBase):
             self._file = system.open(path, "rb", block_size=_BLOCK)
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return True: parts of an object can be asked for."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into `buffer` and return the number of bytes."""
         with address_errors(self._address):
             data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place and return it."""
         return int(self._file.seek(offset, whence))
 
     def tell(self) -> int:
-        """Return the place."""
         return int(self._file.tell())
 
     def close(self) -> None:
-        """Close the file."""
         if not self.closed:
             self._file.close()
         super().close()

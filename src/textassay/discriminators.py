@@ -299,7 +299,6 @@ class Family(TextClassifier):
     effort: str
 
     def new_discriminator(self) -> Any:
-        """Return the family of the effort."""
         return make_family(self.effort)
 
 

@@ -22,7 +22,7 @@ from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
 
-from textassay.corpus.yaml_file import read_yaml
+from textassay.corpus.documents import read_yaml
 from textassay.errors import InputError, OptionError, check_positive, check_range, check_type, unknown_name
 
 PREFIX = "openai:"
@@ -94,7 +94,6 @@ class Connection:
 
     @property
     def place(self) -> str:
-        """Return model and address, for messages and names."""
         return f"{self.model}@{self.address}"
 
 

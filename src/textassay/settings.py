@@ -103,7 +103,6 @@ class Reading(Tokens):
 
     @property
     def text(self) -> "TextOptions":
-        """How all texts are prepared."""
         return {
             "tokenizer": self.tokenizer,
             "lowercase": self.lowercase,
@@ -147,7 +146,6 @@ class Measuring(Reading, Computing):
 
     @property
     def n_folds(self) -> int:
-        """Folds of cross-fitting."""
         return FOLDS if self.folds is None else self.folds
 
     def of_dd(self, **learnt_from: Any) -> "Metric":

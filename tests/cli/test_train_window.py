@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from textassay.corpus.windows import cut_windows
+from textassay.corpus.running_text import cut_windows
 from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]

@@ -8,7 +8,7 @@ from textassay.comparison.explanation import Explanation, StructuralDifference
 from textassay.comparison.explanation_document import structure_statement
 from textassay.comparison.structural_differences import structural_differences
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import newcombe_interval
 from textassay.seeding import stream
 
 _LISTS = ("more_generated", "more_real", "lengths", "positions", "most_generated", "most_lifelike", "mistaken", "curve")

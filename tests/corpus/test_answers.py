@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textassay.corpus.corpus import CUT_OFF, corpora_from_texts
-from textassay.corpus.texts import as_texts, read_texts
+from textassay.corpus.records import Columns, read_records
+from textassay.corpus.texts import read_texts
 from textassay.errors import InputError
 
 QUESTION = {"role": "user", "content": "Why?"}
@@ -185,8 +186,7 @@ JSON = st.recursive(
 )
 def test_odd_rows_give_texts_or_one_line(rows: list[Any], column: str | None) -> None:
     with suppress(InputError):
-        file = as_texts(rows, "m", column=column)
-        assert len(file) >= 1
+        assert len(read_records(enumerate(rows, start=1), "m row", Columns(column)).texts) >= 1
 
 
 def test_paths_into_rows(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.corpus.packed_texts import PackedTexts
-from textassay.corpus.texts import as_texts
+from textassay.corpus.texts import TextFile, number_groups
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 SENTENCES = ["the cat sat .", "", "a dog", "the end"]
@@ -139,9 +139,7 @@ def test_with_vocabulary_keeps_texts_and_maps_tokens() -> None:
 
 
 def test_groups_come_with_the_texts_or_apart() -> None:
-    import pandas as pd
-
-    source = as_texts(pd.DataFrame({"text": ["a", "b"], "doc": ["x", "x"]}), "real", column="text", group_column="doc")
+    source = TextFile("real", ["a", "b"], number_groups(["x", "x"], "doc"))
     corpora = corpora_from_texts({"real": source, "other": source}, groups={"other": np.array([4, 5])})
     assert source.groups is not None
     assert source.groups[0] == source.groups[1]

@@ -9,9 +9,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textassay.corpus.documents import parse_json, read_document
+from textassay.corpus.documents import parse_json, parse_yaml, read_document, read_yaml
 from textassay.corpus.limits import input_limits
-from textassay.corpus.yaml_file import parse_yaml, read_yaml
 from textassay.errors import InputError
 
 

@@ -104,8 +104,6 @@ def test_a_planted_difference_of_the_shares_of_marks_is_found() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(OptionError, match="min_count must be at least 1, got 0"):
         mark_rare_words(["a"], {}, min_count=0)
-    with pytest.raises(OptionError, match="must be underscores"):
-        mark_rare_words(["a"], {}, min_count=1, mark="_num_")
     assert is_mark("___")
     assert not is_mark("_num_")
     assert not is_mark("")

@@ -5,9 +5,8 @@ import warnings
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.letters import tokenize_mixed
 from textassay.corpus.text_form import TextForm
-from textassay.corpus.tokenizer import Spacing, SpacingWarning, check_tokenizer, resolve_tokenizer
+from textassay.corpus.tokenizer import Spacing, SpacingWarning, check_tokenizer, resolve_tokenizer, tokenize_mixed
 from textassay.errors import OptionError
 from textassay_lab.monitoring.monitor import TextMonitor
 from unspaced import HAN, HANGUL, KANA, LATIN, THAI, chains, sentences, words

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textassay.corpus.split import contiguous_split, fold_numbers, halves, nested_fractions, random_split, split_last
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.corpus.split import (
+    DISCRIMINATOR_SHARES,
+    contiguous_split,
+    fold_numbers,
+    halves,
+    nested_fractions,
+    random_split,
+    split_last,
+)
+from textassay.errors import OptionError, TooFewSentencesError
 from textassay.seeding import stream
 
 
@@ -145,5 +153,11 @@ def test_too_few_sentences() -> None:
     ):
         with pytest.raises(TooFewSentencesError, match=message):
             call()
-    with pytest.raises(InputError, match="one number per text: 4, got 2"):
-        fold_numbers(4, 2, rng, np.array([0, 1]))
+
+
+@pytest.mark.feature("JJ-02")
+@pytest.mark.parametrize(("n", "sizes"), [(32_500, [22_750, 3_250, 6_500]), (6_680, [4_676, 668, 1_336])])
+def test_the_counts_of_the_published_study(n: int, sizes: list[int]) -> None:
+    parts = random_split(n, stream(3), DISCRIMINATOR_SHARES)
+    assert list(map(len, parts)) == sizes
+    assert_partition(parts, n)

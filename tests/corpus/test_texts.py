@@ -14,8 +14,8 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.records import choose_column
-from textassay.corpus.texts import TextFile, as_texts, is_stream, number_groups
-from textassay.errors import InputError, OptionError
+from textassay.corpus.texts import TextFile, as_texts, is_stream, number_groups, read_texts
+from textassay.errors import InputError
 
 SENTENCES = ("a b", "", "c")
 
@@ -90,16 +90,11 @@ def test_every_kind_of_table_gives_the_same_sentences() -> None:
     texts = list(SENTENCES)
     for table in tables({"label": [1, 2, 3], "text": texts, "title": ["x", "y", "z"]}):
         assert as_texts(table, "real").texts == SENTENCES
-        file = as_texts(table, "real", column="title", group_column="label")
-        assert file.texts == ("x", "y", "z")
-        assert file.groups is not None
     for table in tables({"label": [1, 2, 3], "review": texts}):  # the only one that holds strings
         assert as_texts(table, "real").texts == SENTENCES
     for table in tables({"label": [1, 2, 3], "review": texts, "title": texts}):
         with pytest.raises(InputError, match=r"^real: which column .*table\['label'\]; it has: label, review, title$"):
             as_texts(table, "real")
-        with pytest.raises(InputError, match=r"^real has no column 'body'; it has: label, review, title$"):
-            as_texts(table, "real", column="body")
     for table in tables({"label": [], "n": []}):
         with pytest.raises(InputError, match=r"it has: label, n$"):
             as_texts(table, "real")
@@ -115,10 +110,9 @@ CHAT = {"messages": [{"role": "user", "content": "p"}, {"role": "assistant", "co
 
 
 def test_rows_are_read_as_lines_of_json_are() -> None:
-    for rows in (ROWS, stream(ROWS)):
-        file = as_texts(rows, "real", column="answer", prompt_column="prompt", group_column="doc")
-        assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
-        assert file.groups is not None
+    named = [{"text": row["answer"], "id": row["doc"]} for row in ROWS]
+    for rows in (named, stream(named)):
+        assert as_texts(rows, "real").texts == ("a b", "c")
     assert as_texts([CHAT, CHAT], "real").prompts == ("p", "p")
     with pytest.raises(InputError, match=r"^real row 1: which column holds the texts\? .*: prompt, answer, doc$"):
         as_texts(ROWS, "real")
@@ -130,11 +124,10 @@ def test_datasets() -> None:
     """In memory, selected, formatted, streamed, and dicts of splits, by the library itself."""
     datasets = pytest.importorskip("datasets")
     held = datasets.Dataset.from_list(ROWS)
-    columns = {"column": "answer", "prompt_column": "prompt", "group_column": "doc"}
-    streams = (held.to_iterable_dataset(), datasets.IterableDataset.from_generator(partial(stream, ROWS)))
-    for source in (held, held.with_format("numpy"), held.with_format("pandas"), held.with_format("arrow"), *streams):
-        file = as_texts(source, "real", **columns)  # type: ignore[arg-type]
-        assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
+    named = held.rename_column("answer", "text")
+    streams = (named.to_iterable_dataset(), datasets.IterableDataset.from_generator(partial(stream, list(named))))
+    for source in (named, *(named.with_format(kind) for kind in ("numpy", "pandas", "arrow")), *streams):
+        assert as_texts(source, "real").texts == ("a b", "c")
     assert as_texts(held["answer"], "real").texts == ("a b", "c")
     assert as_texts(held.select([1]).select_columns(["answer", "doc"]), "real").texts == ("c",)
     for kind in (datasets.DatasetDict, datasets.IterableDatasetDict):
@@ -151,7 +144,7 @@ def test_datasets() -> None:
 def test_a_dataset_on_disk(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "held")
-    assert as_texts(tmp_path / "held", "real", column="answer", prompt_column="prompt").prompts == ("p", "q")
+    assert read_texts(tmp_path / "held", column="answer", prompt_column="prompt").prompts == ("p", "q")
     datasets.Dataset.from_list([CHAT]).save_to_disk(tmp_path / "chats")
     assert as_texts(str(tmp_path / "chats"), "real").prompts == ("p",)
 
@@ -159,8 +152,7 @@ def test_a_dataset_on_disk(tmp_path: Path) -> None:
 def test_polars() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(ROWS)
-    file = as_texts(frame, "real", prompt_column="prompt")
-    assert (file.texts, file.prompts) == (("a b", "c"), ("p", "q"))
+    assert as_texts(frame.drop("prompt"), "real").texts == ("a b", "c")
     assert as_texts(frame["answer"], "real").texts == ("a b", "c")
     with pytest.raises(InputError, match=r"got LazyFrame; give what its collect\(\) returns$"):
         as_texts(frame.lazy(), "real")
@@ -201,21 +193,9 @@ def test_a_string_is_no_corpus() -> None:
         Corpus.from_texts("a b c")
 
 
-def test_columns_of_a_table() -> None:
-    frame = pd.DataFrame({"a": ["x", "y", "z"], "b": ["k", "l", "m"], "doc": [9, 4, 9]})
-    file = as_texts(frame, "real", column="b", group_column="doc")
-    assert file.texts == ("k", "l", "m")
-    assert file.groups is not None
-    assert file.groups[0] == file.groups[2] != file.groups[1]
-    with pytest.raises(InputError, match=r"^real has no column 'c'; it has: a, b, doc$"):
-        as_texts(frame, "real", column="c")
-    with pytest.raises(InputError, match=r"^real: which column holds the texts\? .*a, b, doc$"):
-        as_texts(frame, "real")
-    with pytest.raises(OptionError, match="a list has none"):
-        as_texts(["a"], "real", column="b")
-    frame.loc[1, "doc"] = np.nan
+def test_a_label_that_is_missing_is_named() -> None:
     with pytest.raises(InputError, match=r"real groups\[1\] is missing"):
-        as_texts(frame, "real", column="b", group_column="doc")
+        number_groups(["x", np.nan], "real groups")
 
 
 def test_which_column_is_meant() -> None:

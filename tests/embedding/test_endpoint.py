@@ -12,7 +12,7 @@ import endpoint_server as faults
 import textassay as ta
 from endpoint_server import KEY, MODEL, Endpoint, serving
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.embedding.endpoint import endpoint_encoder
 from textassay.embedding.store import feature_store, features, fit_encoder, resolve_encoder
 from textassay.endpoints import EndpointError

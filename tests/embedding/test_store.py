@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import FloatArray
+from textassay.embedding.encoder import FloatArray, PrecomputedEncoder
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
-from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.embedding.store import (
     DEFAULT_ENCODER,
     FeatureStore,

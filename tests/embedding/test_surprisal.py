@@ -8,7 +8,7 @@ from textassay import compare
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import EOS
 from textassay.embedding import surprisal as module
-from textassay.embedding.base import FloatArray
+from textassay.embedding.encoder import FloatArray
 from textassay.embedding.store import DEFAULT_ENCODER, feature_store, resolve_encoder
 from textassay.embedding.surprisal import SurprisalEncoder
 from textassay.errors import EmptyCorpusError

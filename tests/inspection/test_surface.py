@@ -7,7 +7,7 @@ from scipy.stats import norm
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.inspection.surface import Trait, gap, marker_traits, severity_of, surfaces, token_traits
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import newcombe_interval
 
 TRAITS = {
     "cat": Trait.LETTER,

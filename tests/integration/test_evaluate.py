@@ -57,6 +57,6 @@ def test_what_is_wrong_is_told(evaluate: Any, monkeypatch: pytest.MonkeyPatch) -
         ta.EvaluateMetric("bleus")
     with pytest.raises(OptionError, match="compute takes predictions and references, got max_order too"):
         ta.EvaluateMetric("dd").compute(predictions=GENERATED, references=REAL, max_order=2)
-    monkeypatch.setattr("textassay.integration.evaluate.find_spec", lambda name: None)
+    monkeypatch.setattr("textassay.integration.find_spec", lambda name: None)
     with pytest.raises(MissingLibraryError, match="pip install evaluate"):
         ta.EvaluateMetric("dd")

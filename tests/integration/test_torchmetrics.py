@@ -80,6 +80,6 @@ def test_what_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ta.TorchMetric("bleus")
     with pytest.raises(InputError, match="expected many texts, got one str"):
         ta.TorchMetric("length").update("one text", REAL)
-    monkeypatch.setattr("textassay.integration.torchmetrics.find_spec", lambda name: None)
+    monkeypatch.setattr("textassay.integration.find_spec", lambda name: None)
     with pytest.raises(MissingLibraryError, match="pip install torchmetrics"):
         ta.TorchMetric("dd")

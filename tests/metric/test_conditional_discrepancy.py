@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.corpus.prompts import PROMPTS, with_prompts
+from textassay.corpus.groups import PROMPTS, with_prompts
 from textassay.errors import InputError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers

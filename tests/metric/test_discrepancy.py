@@ -21,9 +21,9 @@ from textassay.execution.threads import workers
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd, dd_and_fits, exact_discrepancy
+from textassay.resampling.betting import ShareDifference
 from textassay.resampling.bounds import choose_bound
-from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
-from textassay.resampling.share_difference import ShareDifference
+from textassay.resampling.proportions import certified_lower_bound, newcombe_interval
 from textassay.seeding import stream
 
 TOY_P = {"AA": 0.25, "AB": 0.25, "BA": 0.25, "BB": 0.25}

@@ -11,7 +11,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.embedding.base import FloatArray
+from textassay.embedding.encoder import FloatArray
 from textassay.embedding.store import features, fit_encoder
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError, UnavailableError
 from textassay.execution.threads import workers

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.embedding.base import Encoder, FloatArray
+from textassay.embedding.encoder import Encoder, FloatArray
 from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from made_up import sentences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.embedding.base import FloatArray
+from textassay.embedding.encoder import FloatArray
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution.threads import workers
 from textassay.metric.nearest_references import NearestReferences, nearest_references

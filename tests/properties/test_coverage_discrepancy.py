@@ -19,7 +19,7 @@ from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.discriminator.threshold import choose_threshold
 from textassay.metric.discrepancy import dd, exact_discrepancy
 from textassay.resampling.permutation import permutation_p_value
-from textassay.resampling.proportion import certified_lower_bound, newcombe_interval
+from textassay.resampling.proportions import certified_lower_bound, newcombe_interval
 
 N_WORDS, LENGTH = 6, 4
 SPACE = np.array(list(product(range(N_WORDS), repeat=LENGTH)))

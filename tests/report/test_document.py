@@ -23,7 +23,7 @@ from made_up_comparisons import (
 )
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.document import read_comparison, to_json, write_report
-from textassay.corpus.csv_text import plain_cell
+from textassay.corpus.csv_files import plain_cell
 from textassay.errors import InputError, OutputError
 
 GENERATORS = ("trigram", "5-gram", "shuffler")

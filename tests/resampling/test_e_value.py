@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.errors import EmptyCorpusError, InputError
 from textassay.resampling.e_value import EProcess, e_value
 from textassay.resampling.permutation import permutation_p_value
 
@@ -138,5 +138,3 @@ def test_what_cannot_be_is_refused() -> None:
         EProcess().update([1.5], [0.5])
     with pytest.raises(InputError, match="between 0 and 1"):
         EProcess().update([float("nan")], [0.5])
-    with pytest.raises(OptionError, match="n_pairings"):
-        e_value([0.5], [0.5], rng=np.random.default_rng(0), n_pairings=0)

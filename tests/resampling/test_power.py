@@ -11,7 +11,7 @@ from textassay.comparison.pairs import pair_differences
 from textassay.errors import OptionError
 from textassay.estimate import Estimate, Evidence, Signature
 from textassay.resampling.power import sentences_for_margin, sentences_to_detect, sentences_to_separate
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import newcombe_interval
 
 N_RUNS = 1500
 NOISE = 3 * math.sqrt(0.8 * 0.2 / N_RUNS)

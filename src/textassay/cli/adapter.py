@@ -19,8 +19,7 @@ from typer.core import TyperCommand
 from typer.models import ArgumentInfo, OptionInfo
 
 from textassay.addresses import is_address, place_of
-from textassay.corpus.download import local_file
-from textassay.corpus.source import check_exists
+from textassay.corpus.source import check_exists, local_file
 from textassay.errors import InputError, OptionError
 from textassay.fields import Between as Between
 from textassay.fields import Check as Check

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from textassay.corpus.yaml_file import read_yaml
+from textassay.corpus.documents import read_yaml
 from textassay.errors import InputError, OptionError, unknown_name
 
 NAMED_FILES = ("generators", "features", "log-probs", "ratings")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from textassay.cli.adapter import Check, option
-from textassay.corpus.download import local_file
 from textassay.corpus.limits import set_limits
+from textassay.corpus.source import local_file
 from textassay.errors import EmptyCorpusError
 from textassay.settings import OUTPUT, RUNNING, Workers
 from textassay.settings import TEXTS as TEXTS

@@ -12,8 +12,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from textassay.addresses import place_of
-from textassay.corpus.download import is_url
-from textassay.corpus.source import check_exists, split_column
+from textassay.corpus.source import check_exists, is_url, split_column
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.inspection.finding import REAL as FLOOR
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.corpus.corpus import CUT_OFF, Corpus
-from textassay.embedding.precomputed import FEATURES
+from textassay.embedding.encoder import FEATURES
 from textassay.errors import InputError, OptionError, unknown_name
 from textassay.inspection.finding import HELDOUT
 

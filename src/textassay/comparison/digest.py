@@ -12,7 +12,7 @@ from textassay.comparison.comparison import FLOOR, TRAIN, Comparison, Result
 from textassay.comparison.metric_kinds import Kind, family_of, group_by_kind, with_encoder
 from textassay.comparison.standings import Standings
 from textassay.corpus.encoding import EOS, SOS, SPECIAL_TOKENS
-from textassay.corpus.letters import join_letters
+from textassay.corpus.tokenizer import join_letters
 from textassay.estimate import Estimate
 from textassay.report.text import count, join_words, places_for, rank_range
 

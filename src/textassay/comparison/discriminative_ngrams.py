@@ -24,7 +24,7 @@ from textassay.comparison.explanation import DiscriminativeNgram
 from textassay.corpus.corpus import Corpus
 from textassay.ngram.index import NgramIndex
 from textassay.ngram.sentence_ends import mark_ends
-from textassay.resampling.independence import fisher_p_values, signed_likelihood_ratios
+from textassay.resampling.proportions import fisher_p_values, signed_likelihood_ratios
 
 Counts = npt.NDArray[np.int64]
 

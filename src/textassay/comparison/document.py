@@ -32,7 +32,7 @@ from textassay.comparison.measure import check_same_comparison
 from textassay.comparison.metric_kinds import Kind, family_of, main_metrics, metric_slug, variant_of
 from textassay.comparison.sentence_scores import Examples, examples_of, open_sentences, sentence_table, write_sentences
 from textassay.corpus.documents import parse_json, read_document
-from textassay.corpus.letters import join_letters
+from textassay.corpus.tokenizer import join_letters
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate, Interval
 from textassay.inspection.document import group_findings, inspection_sections

@@ -12,8 +12,8 @@ from textassay.comparison.kept_draws import DRAWS
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, is_source, open_source
 from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.groups import with_shared_ids
 from textassay.corpus.kept_texts import kept_texts
-from textassay.corpus.shared_ids import with_shared_ids
 from textassay.corpus.texts import as_texts
 from textassay.errors import OptionError, TooFewSentencesError, check_range
 from textassay.settings import Measuring

@@ -36,7 +36,7 @@ from textassay.inspection.dependence import Examined, independent_units
 from textassay.metric.base import Effort, Metric, check_level
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.metric.discrepancy_interval import at_least_guessing, variance_factor
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import newcombe_interval
 from textassay.seeding import stream
 from textassay.settings import Explaining
 

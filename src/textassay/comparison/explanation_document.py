@@ -19,7 +19,7 @@ from textassay.comparison.explanation import (
     StructuralDifference,
 )
 from textassay.comparison.figures import step_points
-from textassay.corpus.letters import join_letters
+from textassay.corpus.tokenizer import join_letters
 from textassay.report.document import (
     Document,
     Figure,

@@ -43,14 +43,13 @@ from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, ch
 from textassay.comparison.pairs import pair_differences, rank_intervals
 from textassay.comparison.sources import Source, check_beside
 from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.kept_texts import kept_texts, no_texts_of_refused_input
-from textassay.corpus.prompts import PROMPTS, with_prompts
-from textassay.corpus.shared_ids import with_shared_ids
 from textassay.corpus.split import halves, halves_within
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, check_unit, unit_of
 from textassay.corpus.texts import TextFile, as_texts, is_stream
 from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
 from textassay.inspection.dependence import Examined

@@ -15,8 +15,7 @@ import numpy as np
 
 from textassay.comparison.comparison import FLOOR, Comparison
 from textassay.comparison.digest import Digest
-from textassay.corpus.csv_text import csv_lines, plain_cell
-from textassay.corpus.tables import long_fields
+from textassay.corpus.csv_files import csv_lines, long_fields, plain_cell
 from textassay.estimate import FloatArray
 from textassay.inspection.finding import HELDOUT
 

@@ -23,8 +23,7 @@ from textassay.comparison.explanation import StructuralDifference
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.structure import STRUCTURES, count_structures
 from textassay.discriminator.structure import repeated_shares, sentence_lengths
-from textassay.resampling.independence import fisher_p_values
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import fisher_p_values, newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -1,5 +1,7 @@
 """Answers of models in the formats that say more than a column: chats, responses of endpoints, logs of evaluations.
 
+A chat is a conversation: a list of messages with a role and a content.
+
 Sources: the chat format and the responses of OpenAI's interface, and its batch output; the samples that
 lm-evaluation-harness writes with ``--log_samples``; the samples in a log of inspect_ai.
 """
@@ -7,8 +9,6 @@ lm-evaluation-harness writes with ``--log_samples``; the samples in a log of ins
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from textassay.corpus.conversations import is_conversation, message_text, prompt_text, split_answer
 
 FORMAT_KEYS = ("messages", "conversations", "choices", "response", "request", "prompt", "error")
 _CHATS = ("messages", "conversations", "conversation")
@@ -18,6 +18,9 @@ _INSPECT = ("id", "epoch", "input", "target", "output")
 _CUT_OFF = frozenset(("length", "max_tokens", "model_length", "max_output_tokens", "MAX_TOKENS"))
 _FAILED = 400  # the first status of an HTTP response that is an error
 _SHOWN = 120  # characters of an endpoint's message
+ASSISTANT = "assistant"
+_ROLES = {"gpt": ASSISTANT, "model": ASSISTANT, "bot": ASSISTANT, "human": "user"}  # what others call them
+_NO_ANSWER = ("reasoning", "thinking")  # parts of a message that the user is not shown
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,6 @@ class AnswerFormat:
         return name != self.filter
 
     def answers(self, record: Mapping[str, Any]) -> Sequence[Answer]:
-        """Return the answers in a record, at least one."""
         if has_lm_eval_keys(record):
             return _of_lm_eval(record)
         if has_inspect_keys(record):
@@ -136,7 +138,6 @@ def _of_lm_eval(record: Mapping[str, Any]) -> list[Answer]:
 
 
 def _of_inspect(record: Mapping[str, Any]) -> list[Answer]:
-    """Return the choices of a sample's output."""
     prompt = prompt_of(record)
     output = record["output"] if isinstance(record["output"], Mapping) else {}
     choices = output.get("choices") or []
@@ -186,7 +187,6 @@ def _chat(record: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
 
 
 def _prompt(value: Any, record: Mapping[str, Any]) -> str | None:
-    """Return a prompt that is a string or a conversation."""
     if is_conversation(value):
         return prompt_text(value)
     return _attached(value, record) if isinstance(value, str) else None
@@ -210,3 +210,68 @@ def _first(value: Any) -> Any:
 def _is_name(column: str) -> bool:
     """Return whether a column is a plain name, and no path into a record."""
     return not any(sign in column for sign in ".[")
+
+
+def is_conversation(value: Any) -> bool:
+    """Return whether `value` is a list of messages, at least one."""
+    return isinstance(value, list) and len(value) > 0 and all(_role(message) is not None for message in value)
+
+
+def content_text(content: Any) -> str | None:
+    """Return the text of a message's content: a string, or a list of parts; None if it has none.
+
+    Other parts stand as their kind in brackets, such as ``[image_url]``; what a model thought before its answer is
+    left out.
+    """
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        content = [content]
+    if not isinstance(content, list) or not content:
+        return None
+    texts = [_part_text(part) for part in content]
+    return None if None in texts else "".join(map(str, texts))
+
+
+def split_answer(messages: Sequence[Mapping[str, Any]]) -> tuple[str | None, str | None]:
+    """Return the last answer of the assistant, None without one or without a text, and the prompt before it."""
+    places = [place for place, message in enumerate(messages) if _role(message) == ASSISTANT]
+    if not places:
+        return None, prompt_text(messages)
+    return message_text(messages[places[-1]]), prompt_text(messages[: places[-1]])
+
+
+def message_text(message: Mapping[str, Any]) -> str | None:
+    """Return what a message says; a refusal that stands in a field of its own is what it says."""
+    text = content_text(message.get("content", message.get("value")))
+    refusal = message.get("refusal")
+    return refusal if text is None and isinstance(refusal, str) else text
+
+
+def prompt_text(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return what comes before an answer: one message of the user as it is, others as ``role: text``; None without any.
+
+    So the prompt of a chat equals the same question in a column of another file.
+    """
+    if len(messages) == 1 and _role(messages[0]) == "user":
+        return message_text(messages[0]) or ""
+    return "\n\n".join(f"{_role(message)}: {message_text(message) or ''}" for message in messages) or None
+
+
+def _role(message: Any) -> str | None:
+    if not isinstance(message, Mapping):
+        return None
+    role = message.get("role") if "role" in message else message.get("from") if "value" in message else None
+    return _ROLES.get(role, role) if isinstance(role, str) else None
+
+
+def _part_text(part: Any) -> str | None:
+    """Return what one part of a content adds to its text; None if it is no part."""
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, Mapping):
+        return None
+    text, kind = part.get("text"), part.get("type", "text")
+    if kind in _NO_ANSWER:
+        return ""
+    return text if isinstance(text, str) else f"[{kind}]"

@@ -97,7 +97,6 @@ def drop_pages() -> None:
 
 
 def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
-    """Return a view of `array` that cannot be written to."""
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view

@@ -113,7 +113,6 @@ def _holds_answers(arrow: Any, schema: Any, columns: Columns) -> bool:
 
 
 def _records(batches: Iterator[Any], place: str, limit: int) -> Iterator[tuple[int, Any]]:
-    """Yield the rows of `batches` as objects, with their numbers."""
     n_rows = n_bytes = 0
     for batch in batches:
         batch.validate(full=True)
@@ -125,7 +124,6 @@ def _records(batches: Iterator[Any], place: str, limit: int) -> Iterator[tuple[i
 
 
 def _wanted(names: Sequence[str], columns: Columns, place: str) -> Columns:
-    """Return the columns that are read, of those with `names`."""
     return Columns(
         choose_text_column(names, columns, place),
         *(None if name is None else choose_column(names, name, place) for name in columns[1:]),
@@ -133,7 +131,6 @@ def _wanted(names: Sequence[str], columns: Columns, place: str) -> Columns:
 
 
 def _collect(arrow: Any, batches: Iterator[Any], wanted: Columns, ids: IdColumns, place: str, limit: int) -> Rows:
-    """Return the values of the columns in `wanted`, and `ids`."""
     assert wanted.text is not None
     texts, prompts = TextPacker(), TextPacker()
     packed = [(wanted.text, texts)] + ([] if wanted.prompt is None else [(wanted.prompt, prompts)])

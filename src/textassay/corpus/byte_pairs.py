@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import BYTE_LETTERS
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
 
@@ -51,7 +50,6 @@ class BytePairs:
         return f"bpe-{len(self.types)}-{hashlib.blake2b(learnt.encode(), digest_size=4).hexdigest()}"
 
     def __call__(self, text: str) -> list[str]:
-        """Return the tokens of one text."""
         ids, _ = self.encode([text])
         return [self.types[number] for number in ids.tolist()]
 
@@ -83,14 +81,13 @@ class BytePairs:
         return {"merges": self.merges}
 
 
-def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
+def learn_byte_pairs(texts: Sequence[str], *, size: int) -> BytePairs:
     """Return the byte pairs learnt from `texts`; their order does not matter."""
     _require_library()
     if size < MIN_SIZE:
         raise OptionError(f"byte pairs: size must be at least {MIN_SIZE} (256 bytes and one pair), got {size}")
-    source = as_texts(texts, "texts")
-    if not any(source.texts):
-        raise EmptyCorpusError(f"byte pairs: {source.name} hold no character")
+    if not any(texts):
+        raise EmptyCorpusError("byte pairs: texts hold no character")
     import json
 
     from tokenizers import models, trainers
@@ -98,9 +95,9 @@ def learn_byte_pairs(texts: Any, *, size: int) -> BytePairs:
     tokenizer = _tokenizer_of(models.BPE())
     trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=list(BYTE_LETTERS), show_progress=False)
     try:
-        tokenizer.train_from_iterator(source.texts, trainer, length=len(source))
+        tokenizer.train_from_iterator(texts, trainer, length=len(texts))
     except UnicodeEncodeError:
-        raise InputError(f"byte pairs: {source.name} hold a lone surrogate, which is not a character") from None
+        raise InputError("byte pairs: texts hold a lone surrogate, which is not a character") from None
     return BytePairs([(left, right) for left, right in json.loads(tokenizer.to_str())["model"]["merges"]])
 
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from textassay.corpus.array_files import GrowingArray, read_only
 from textassay.corpus.encoding import UNK, Vocabulary, encode
+from textassay.corpus.kernels import gather
 from textassay.corpus.normalization import normalize as normalize_text
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
-from textassay.corpus.runs import gather
 from textassay.corpus.texts import TextFile, as_texts
 from textassay.corpus.tokenizer import (
     AUTO,

@@ -85,7 +85,6 @@ def _docstrings(node: ast.AST) -> Iterator[str]:
 
 
 def _sentences(docstring: str) -> Iterator[str]:
-    """Yield the tokenised sentences of one docstring."""
     for number, paragraph in enumerate(_paragraphs(docstring)):
         text = paragraph
         for pattern, replacement in _MARKUP:

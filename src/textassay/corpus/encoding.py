@@ -20,9 +20,9 @@ from numba import njit
 
 from textassay.corpus.array_files import GrowingArray
 from textassay.corpus.kept_texts import KeptTexts
+from textassay.corpus.kernels import KINDS, space_width
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPACERS, TOKENIZERS, NamedTokenizer, SubwordTokenizer
-from textassay.corpus.white_space import KINDS, space_width
 from textassay.errors import InputError, OptionError
 from textassay.execution.tasks import sent_once
 
@@ -177,7 +177,6 @@ class Vocabulary:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """All tokens, in the order of their ids."""
         store, ends = self._encoded
         return tuple([store[start:stop].decode() for start, stop in pairwise(ends.tolist())])
 
@@ -231,7 +230,6 @@ def encode(
 def _all_arrays(
     name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return all arrays of a set of texts that are kept."""
     tokens, offsets = _encode(name, texts, tokenize, interner)
     words, ends = interner.encoded
     texts = texts.compact()
@@ -247,7 +245,6 @@ def _all_arrays(
 
 
 def _encode(name: str, texts: PackedTexts, tokenize: NamedTokenizer, interner: Interner) -> Arrays:
-    """Return token ids and offsets of a set of texts."""
     tokens, offsets = GrowingArray(np.int32), GrowingArray(np.int64)
     offsets.append(np.zeros(1, dtype=np.int64))
     n_texts = n_tokens = 0

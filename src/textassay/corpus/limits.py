@@ -17,6 +17,7 @@ MAX_TOKENS = 1_000_000  # the longest text that a model may draw
 MIN_LINE_BYTES = 64  # bytes that a line counts at least: about what a short text costs with its tokens
 _MAX_INPUT = 4_000_000_000
 _USUAL_RATIO = 16  # how far text compresses, at most; a bomb compresses a thousandfold
+_LINE_FACTOR = 16  # how many times as long as a text its line may be
 _DOCUMENT_COST = 4  # memory for parsing a whole document, in multiples of its size
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 
@@ -33,7 +34,6 @@ _LIMITS: ContextVar[InputLimits] = ContextVar("limits", default=InputLimits())  
 
 
 def current_limits() -> InputLimits:
-    """Return the limits that hold here."""
     return _LIMITS.get()
 
 
@@ -45,6 +45,11 @@ def input_limit(n_bytes: int) -> int:
     """
     limit = _LIMITS.get().max_input
     return max(limit, _USUAL_RATIO * n_bytes) if limit == _MAX_INPUT else limit
+
+
+def line_limit() -> int:
+    """Return how many characters a line or field with a text may have, with all other fields."""
+    return _LINE_FACTOR * _LIMITS.get().max_text
 
 
 def document_limit() -> int:
@@ -141,7 +146,6 @@ def text_too_long(place: str, n: int | None, limit: int) -> InputError:
 
 
 def format_size(n_bytes: int) -> str:
-    """Return a number of bytes with its unit, such as 4 GB."""
     for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 1000)):
         if n_bytes >= size:
             return f"{n_bytes / size:.3g} {unit}"

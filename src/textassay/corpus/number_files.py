@@ -12,9 +12,8 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.download import local_file
 from textassay.corpus.limits import current_limits, input_too_long
-from textassay.corpus.source import COMPRESSED, Source, check_exists
+from textassay.corpus.source import COMPRESSED, Source, check_exists, local_file
 from textassay.errors import InputError
 
 SIDES = ("real", "generated")

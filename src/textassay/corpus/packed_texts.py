@@ -98,7 +98,6 @@ class PackedTexts(Sequence[str]):
         return np.concatenate([np.empty(0, dtype=np.int64), *counts])
 
     def take(self, indices: IntArray) -> "PackedTexts":
-        """Return the texts at `indices`, in that order."""
         return PackedTexts(self.data, self.starts[indices], self.stops[indices])
 
     def blocks(self, n_bytes: int = _BLOCK) -> Iterator["PackedTexts"]:
@@ -117,7 +116,7 @@ class PackedTexts(Sequence[str]):
         first, last = self.starts[0], self.stops[-1]
         if np.array_equal(self.starts[1:], self.stops[:-1]):
             return PackedTexts(self.data[first:last], self.starts - first, self.stops - first)
-        from textassay.corpus.runs import gather
+        from textassay.corpus.kernels import gather
 
         lengths = self.lengths
         offsets = np.concatenate(([0], np.cumsum(lengths)))
@@ -141,8 +140,6 @@ class PackedTexts(Sequence[str]):
 
 
 class TextPacker:
-    """Packs texts as they come."""
-
     def __init__(self) -> None:
         self._data = GrowingArray(np.uint8)
         self._offsets = GrowingArray(np.int64)
@@ -151,7 +148,6 @@ class TextPacker:
         self._waiting: list[str] = []  # texts that came one by one
 
     def add_one(self, text: str) -> None:
-        """Add one text."""
         self._waiting.append(text)
         if len(self._waiting) == _PACKED:
             self._pack_waiting()
@@ -161,7 +157,6 @@ class TextPacker:
         self.add(waiting)
 
     def add(self, texts: Sequence[str]) -> None:
-        """Add some texts."""
         joined = "".join(texts)
         sized: Sequence[str | bytes] = texts if joined.isascii() else [text.encode("utf-8", _ERRORS) for text in texts]
         lengths = np.fromiter(map(len, sized), dtype=np.int64, count=len(sized))

@@ -47,12 +47,10 @@ class ParallelText:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of both sides, in order."""
         both = f"{self.source.fingerprint} {self.target.fingerprint}"
         return hashlib.blake2b(both.encode(), digest_size=16).hexdigest()
 
     def take(self, indices: IntArray) -> "ParallelText":
-        """Return the pairs at `indices`, in that order; see `Corpus.take`."""
         return ParallelText(self.source.take(indices), self.target.take(indices))
 
 

@@ -36,19 +36,16 @@ def mark_rare_words(
     *,
     min_count: int,
     counted: Iterable[str] | None = None,
-    mark: str = MARK,
 ) -> MarkedTexts:
-    """Return both sides with every word that occurs fewer than `min_count` times in `counted` replaced by `mark`."""
+    """Return both sides with every word that occurs fewer than `min_count` times in `counted` replaced by `MARK`."""
     if min_count < 1:
         raise OptionError(f"min_count must be at least 1, got {min_count}")
-    if not is_mark(mark):
-        raise OptionError(f"the mark of rare words must be underscores, got {mark!r}")
     counts = Counter(word for text in (real if counted is None else counted) for word in text.split())
 
     def marked(text: str, *, is_counted: bool) -> str:
         words = text.split()
         own = Counter(words) if is_counted else Counter[str]()
-        return " ".join(word if is_mark(word) or counts[word] - own[word] >= min_count else mark for word in words)
+        return " ".join(word if is_mark(word) or counts[word] - own[word] >= min_count else MARK for word in words)
 
     real_marked = tuple(marked(text, is_counted=counted is None) for text in real)
     others = {name: tuple(marked(text, is_counted=False) for text in texts) for name, texts in generated.items()}

@@ -11,8 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.answers import Answer, AnswerFormat, answer_format, error_in
-from textassay.corpus.conversations import content_text, is_conversation, prompt_text, split_answer
+from textassay.corpus.answers import (
+    Answer,
+    AnswerFormat,
+    answer_format,
+    content_text,
+    error_in,
+    is_conversation,
+    prompt_text,
+    split_answer,
+)
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.errors import EmptyCorpusError, InputError
 
@@ -45,7 +53,6 @@ class IdColumns:
         return bool(self._numbers)
 
     def has(self, name: str) -> bool:
-        """Return whether a column is gathered."""
         return name in self._numbers
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -110,7 +117,6 @@ class _Gathered:
         self._ids = IdColumns((), columns)
 
     def texts(self, records: Iterable[tuple[int, Any]]) -> Iterator[str]:
-        """Yield the texts."""
         place, columns = self.place, self.columns
         is_first, has_columns = True, False
         key: str | None = None  # of the text in an object
@@ -226,7 +232,6 @@ class _Gathered:
         raise InputError(f"{self.place} {number} holds no answer but {problem}{more}: ask again, or leave the row out")
 
     def rows(self, texts: PackedTexts) -> Rows:
-        """Return everything that was read."""
         prompts = self._prompts if self._n_prompts == len(texts) else None
         return Rows(
             texts,
@@ -307,7 +312,6 @@ def _paths(value: Any, prefix: str = "") -> Sequence[str]:
 
 
 def json_kind(value: Any) -> str:
-    """Return the JSON type of a value, for messages."""
     if value is None:
         return "null"
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}

@@ -1,18 +1,26 @@
-"""Read a file, here or at an address, as UTF-8 text in blocks of whole lines; errors name line and byte."""
+"""Where text is read from: a file, here or at an address, perhaps compressed; standard input; a web address.
 
+It is read as UTF-8 in blocks of whole lines; errors name line and byte. A web address is downloaded into the user's
+cache, only on request; copies of other addresses live as long as the run.
+"""
+
+import atexit
 import difflib
 import gzip
 import os
 import re
+import shutil
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path, PurePath
+from tempfile import mkdtemp
 from typing import Any, BinaryIO
+from urllib.parse import unquote, urlsplit
 
-from textassay.addresses import name_of, open_address, size_of
+from textassay.addresses import fetch, name_of, open_address, place_of, size_of
 from textassay.corpus.limits import MIN_LINE_BYTES, document_limit, input_limit, input_too_long, text_too_long
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError
 
@@ -26,6 +34,7 @@ _MAX_CHARACTER_BYTES = 4
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _CONTINUING = bytes(range(0x80, 0xC0))  # bytes inside a character
 _COUNTED_BLOCKS = 32  # how far a line that is too long is read to tell its length
+_TIMEOUT = 30  # seconds without an answer
 
 
 class Source:
@@ -245,3 +254,56 @@ def split_column(source: str | os.PathLike[str]) -> tuple[str | os.PathLike[str]
     if not file or not column or "://" in column or any(map(os.path.exists, (source, column))):
         return source, None
     return file, column
+
+
+def is_url(source: object) -> bool:
+    """Return whether `source` is an http or https address."""
+    return isinstance(source, str) and source.lower().startswith(("http://", "https://"))
+
+
+def download(url: str) -> Path:
+    """Return the local copy of the file at `url`, downloaded unless it is cached."""
+    import hashlib
+    import logging
+
+    import pooch
+    import requests
+
+    name = Path(unquote(urlsplit(url).path)).name or "download.txt"
+    folder = Path(pooch.os_cache("textassay")) / hashlib.sha256(url.encode()).hexdigest()[:16]
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        path = pooch.retrieve(
+            url,
+            known_hash=None,
+            fname=name,
+            path=folder,
+            downloader=pooch.HTTPDownloader(progressbar=False, timeout=_TIMEOUT),
+        )
+    except (requests.RequestException, OSError) as error:
+        response = getattr(error, "response", None)
+        reason = type(error).__name__
+        if response is not None:
+            reason = f"{response.status_code} {response.reason}"
+            response.close()
+        raise InputError(f"{url} cannot be downloaded ({reason}); check the address and the network") from None
+    finally:
+        logger.setLevel(level)
+    return Path(path)
+
+
+def local_file(source: str | os.PathLike[str]) -> Path:
+    """Return the path of a file or folder, of its download, or of a copy, removed at exit, of what is at an address."""
+    if is_url(source):
+        return download(str(source))
+    place = place_of(source)
+    return place if isinstance(place, Path) else fetch(place, Path(mkdtemp(dir=_copies())))
+
+
+@cache
+def _copies() -> str:
+    folder = mkdtemp(prefix="textassay-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder

@@ -12,9 +12,11 @@ from itertools import accumulate, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.errors import OptionError, TooFewSentencesError
 
 IntArray = npt.NDArray[np.int64]
+
+DISCRIMINATOR_SHARES = (0.7, 0.1, 0.2)  # Garbacea et al., "Judge the Judges", EMNLP 2019, table 2
 
 
 def split_last(n_sentences: int, n_last: int) -> tuple[IntArray, IntArray]:
@@ -75,8 +77,6 @@ def fold_numbers(n_sentences: int, n_folds: int, rng: np.random.Generator, group
         folds = np.empty(n_sentences, dtype=np.int64)
         folds[rng.permutation(n_sentences)] = np.arange(n_sentences) % n_folds
         return folds
-    if len(groups) != n_sentences:
-        raise InputError(f"groups must have one number per text: {n_sentences}, got {len(groups)}")
     _, members, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if len(sizes) < n_folds:
         raise TooFewSentencesError(f"{len(sizes)} groups are too few for {n_folds} folds")

@@ -53,7 +53,6 @@ _FENCES = ("```", "~~~")
 
 
 def check_unit(unit: str) -> None:
-    """Raise an OptionError unless `unit` is one of `UNITS`."""
     if unit not in UNITS:
         raise unknown_name("unit", unit, UNITS)
 

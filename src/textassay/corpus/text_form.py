@@ -10,7 +10,6 @@ from typing import Any, Self
 from textassay.corpus.byte_pairs import BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
-from textassay.corpus.letters import tokenize_segment
 from textassay.corpus.texts import as_texts
 from textassay.corpus.tokenizer import (
     AUTO,
@@ -20,6 +19,7 @@ from textassay.corpus.tokenizer import (
     Tokenizer,
     choose_tokenizer,
     resolve_tokenizer,
+    tokenize_segment,
 )
 from textassay.errors import EmptyCorpusError, InputError, OptionError, check_type, unknown_name
 
@@ -87,7 +87,6 @@ class TextForm:
         return digest.hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form as JSON-ready values."""
         function = self.tokenizer.function
         name = self.tokenizer.name.removesuffix("+lower")
         is_named = function is TOKENIZERS.get(name) or function is tokenize_segment
@@ -107,7 +106,6 @@ class TextForm:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
-        """Return the form that `to_dict` wrote."""
         if document.keys() | {"merges"} != _KINDS.keys():
             raise InputError(f"a text form must have {', '.join(sorted(_KINDS))}, got {', '.join(sorted(document))}")
         name, lowercase, tokens = document["tokenizer"], document["lowercase"], document["tokens"]

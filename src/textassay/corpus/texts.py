@@ -1,4 +1,4 @@
-"""Texts with their source: a file, a dataset folder, an address, or a Python object such as a list or a column."""
+"""Texts with their source: a file, a dataset folder, a folder of files, an address, or a Python object."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,24 +15,30 @@ import numpy.typing as npt
 from textassay.addresses import is_address, place_of
 from textassay.corpus.answers import answer_format
 from textassay.corpus.arrow import is_dataset, read_dataset, read_parquet
-from textassay.corpus.download import download, is_url
-from textassay.corpus.inspect_logs import read_inspect_log
-from textassay.corpus.limits import current_limits, text_too_long
+from textassay.corpus.csv_files import read_csv
+from textassay.corpus.json_files import read_inspect_log, read_json, read_json_lines
+from textassay.corpus.limits import current_limits, input_limit, input_too_long, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.records import (
     Columns,
     IdColumns,
     Rows,
     choose_column,
-    choose_text_column,
     group_number,
     listed_columns,
     read_records,
 )
-from textassay.corpus.source import COLUMN_SIGN, COMPRESSED, Source, check_exists, split_column
-from textassay.corpus.tables import read_csv, read_json, read_json_lines
-from textassay.corpus.text_folder import read_text_folder
-from textassay.errors import InputError, OptionError
+from textassay.corpus.source import (
+    COLUMN_SIGN,
+    COMPRESSED,
+    Source,
+    check_exists,
+    download,
+    io_errors,
+    is_url,
+    split_column,
+)
+from textassay.errors import InputError
 
 _N_PROBED = 20  # rows of a table that are read to see which columns hold strings
 _TOLD = 1 << 8  # texts of a stream between two messages of progress
@@ -55,6 +61,8 @@ _NOT_LINES = frozenset((
     ".sqlite", ".tar", ".tex", ".tgz", ".xls", ".xlsx", ".xml", ".xz", ".yaml", ".yml", ".zip",
 ))
 # fmt: on
+_FOLDER_FILES = (".txt", ".md", ".text", ".markdown")  # each of them one text
+_N_NAMED = 3  # files of a folder in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,15 +220,7 @@ def _kind(file: Source) -> str:
     return ".txt"
 
 
-def as_texts(
-    source: Any,
-    name: str,
-    *,
-    column: str | None = None,
-    group_column: str | None = None,
-    prompt_column: str | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> TextFile:
+def as_texts(source: Any, name: str, *, progress: Callable[[str, int, int], None] | None = None) -> TextFile:
     """Return the texts of a path, an address or a Python object; the strings are shared, not copied.
 
     `source`: what `read_texts` reads, an iterable of str or of rows (objects, as in a streamed dataset), an array or
@@ -237,7 +237,7 @@ def as_texts(
     if isinstance(source, PackedTexts):
         return TextFile(name, source)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
-        return read_texts(source, column=column, group_column=group_column, prompt_column=prompt_column)
+        return read_texts(source)
     if isinstance(source, str | bytes):
         raise InputError(f"{name}: expected many texts, got one {type(source).__name__}; put it in a list")
     if isinstance(source, Mapping):
@@ -245,35 +245,26 @@ def as_texts(
         raise InputError(
             f"{name}: expected an iterable of str, got a {type(source).__name__}; take one of its values{splits}"
         )
-    wanted = Columns(column, group_column, prompt_column)
     columns = _columns(source)
     if columns is not None:
-        records = _answers(source, columns, wanted, name)
+        records = _answers(source, columns, name)
         if records is not None:
-            return _text_file(name, None, read_records(records, f"{name} row", wanted))
-        chosen = _text_column(source, columns, wanted, name)
-        groups = prompts = None
-        if group_column is not None:
-            labels = _items(source[columns[choose_column([*columns], group_column, name)]], name)
-            groups = number_groups(list(labels), f"{name} groups")
-        if prompt_column is not None:
-            prompts = _strings(source[columns[choose_column([*columns], prompt_column, name)]], f"{name} prompts")
-        ids = IdColumns((column for column in columns if column != chosen), wanted)
+            return _text_file(name, None, read_records(records, f"{name} row", Columns()))
+        chosen = _text_column(source, columns, name)
+        ids = IdColumns((column for column in columns if column != chosen), Columns())
         if ids:
             names = [column for column in columns if ids.has(column)]
             for row in zip(*(map(_plain, _items(source[columns[column]], name)) for column in names), strict=True):
                 ids.add(dict(zip(names, row, strict=True)))
         texts = _strings(source[columns[chosen]], name)
-        return TextFile(name, texts, groups, prompts=prompts, ids=ids.numbers(len(texts)))
+        return TextFile(name, texts, ids=ids.numbers(len(texts)))
     is_in_rows = hasattr(source, "column_names") and not hasattr(source, "__len__")  # its `to_list` needs it in memory
     items = iter(source if is_in_rows else _items(source, name))
     first = next(items, None)
     rest = items if first is None else chain((first,), items)
     rest = rest if progress is None else _told(rest, f"reading {name}", progress)
     if isinstance(first, Mapping):
-        return _text_file(name, None, read_records(enumerate(map(_plain, rest), start=1), f"{name} row", wanted))
-    if any(name is not None for name in wanted):
-        raise OptionError(f"{name}: a column was named, but a {type(source).__name__} has none")
+        return _text_file(name, None, read_records(enumerate(map(_plain, rest), start=1), f"{name} row", Columns()))
     return TextFile(name, _strings(rest, name))
 
 
@@ -313,18 +304,16 @@ def _columns(source: Any) -> dict[str, Any] | None:
     return {str(label): label for label in names}
 
 
-def _answers(source: Any, columns: Mapping[str, Any], wanted: Columns, name: str) -> Iterator[tuple[int, Any]] | None:
+def _answers(source: Any, columns: Mapping[str, Any], name: str) -> Iterator[tuple[int, Any]] | None:
     """Return the numbered rows of a table that holds conversations or responses; None where a column holds texts."""
     if len(source) == 0:
         return None
     rows = source[:1]
     first = {column: _plain(next(iter(_items(rows[label], name)))) for column, label in columns.items()}
-    cells = [first.get(column) for column in (wanted.text, wanted.prompt) if column is not None]
+    cell = None
     with suppress(InputError):
-        cells.append(first[choose_text_column([*columns], wanted, name)])
-    is_answer = answer_format(first, wanted.text) is not None
-    is_text = wanted.text is None and any(isinstance(cell, str) for cell in cells[-1:])
-    if not any(isinstance(cell, list) for cell in cells) and (is_text or not is_answer):
+        cell = first[choose_column([*columns], None, name)]
+    if not isinstance(cell, list) and (isinstance(cell, str) or answer_format(first, None) is None):
         return None
     lists = [map(_plain, _items(source[label], name)) for label in columns.values()]
     return enumerate((dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)), start=1)
@@ -339,22 +328,18 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _text_column(source: Any, columns: Mapping[str, Any], wanted: Columns, name: str) -> str:
-    """Return the column from `choose_text_column`, or the only one besides groups and prompts that holds strings."""
-    try:
-        return choose_text_column([*columns], wanted, name)
-    except InputError:
-        if wanted.text is not None:
-            raise
+def _text_column(source: Any, columns: Mapping[str, Any], name: str) -> str:
+    """Return the column from `choose_column`, or the only one that holds strings."""
+    with suppress(InputError):
+        return choose_column([*columns], None, name)
     textual = []
     rows = source[:_N_PROBED]
     for column, label in columns.items():
         items = [item for item in _items(rows[label], name) if not _is_missing(item)]
         if items and all(isinstance(item, str) for item in items):
             textual.append(column)
-    candidates = [column for column in textual if column not in wanted] or textual
-    if len(candidates) == 1:
-        return candidates[0]
+    if len(textual) == 1:
+        return textual[0]
     raise InputError(
         f"{name}: which column holds the texts? Give that one, as in table['{next(iter(columns), 'text')}']; it "
         f"has: {listed_columns([*columns])}"
@@ -415,3 +400,42 @@ def _checked(items: Sequence[Any], n_before: int, name: str) -> list[str]:
 def _is_missing(item: Any) -> bool:
     """Return whether `item` is None, NaN or pandas' NA."""
     return item is None or (isinstance(item, float) and item != item) or type(item).__name__ in ("NAType", "NaTType")
+
+
+def read_text_folder(folder: Path) -> PackedTexts:
+    """Return the text of each file in `folder`, by name, without the line break at its end; hidden files are no texts.
+
+    Raise where there are other things than files of text, or none.
+    """
+    with io_errors(str(folder)):
+        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        files = [path for path in inside if path.is_file() and path.suffix.lower() in _FOLDER_FILES]
+        others = [path.name + ("/" if path.is_dir() else "") for path in inside if path not in set(files)]
+        n_bytes = sum(path.stat().st_size for path in files)
+    if others or not files:
+        raise InputError(f"{folder} is a folder, but neither {_neither(files, others)}; give a file{_of(inside)}")
+    limit = input_limit(n_bytes)
+    if n_bytes > limit:
+        raise input_too_long(str(folder), limit)
+    return PackedTexts.of(map(_text, files))
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size == 0:
+        return ""  # an empty text, which inspection reports
+    blocks = Source(path).text_blocks(max_line=current_limits().max_text, by_line=False)
+    return "".join(blocks).replace("\r\n", "\n").removesuffix("\n")
+
+
+def _neither(files: list[Path], others: list[str]) -> str:
+    kinds = "a saved dataset nor one of text files alone"
+    if not files:
+        return kinds
+    more = ", ..." if len(others) > _N_NAMED else ""
+    return f"{kinds} (beside {len(files)} of them it holds {', '.join(others[:_N_NAMED])}{more})"
+
+
+def _of(inside: list[Path]) -> str:
+    """Return a hint with up to three of the files inside."""
+    names = [path.name for path in inside if path.is_file()]
+    return f": {', '.join(names[:_N_NAMED])}{', ...' if len(names) > _N_NAMED else ''}" if names else ""

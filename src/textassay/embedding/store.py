@@ -19,12 +19,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from textassay.corpus.array_files import read_only
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder, FittedEncoder, FloatArray
-from textassay.embedding.cross_fitted import CrossFittedEncoder
+from textassay.embedding.encoder import CrossFittedEncoder, Encoder, FittedEncoder, FloatArray, PrecomputedEncoder
 from textassay.embedding.endpoint import PART, FittedEndpointEncoder, endpoint_encoder
 from textassay.embedding.model_files import MINILM
-from textassay.embedding.precomputed import PrecomputedEncoder
 from textassay.endpoints import URL_VARIABLE, names_endpoint
 from textassay.errors import OptionError, OutputError
 from textassay.execution.tasks import carried, sent_once
@@ -53,7 +52,6 @@ class FeatureStore:
         return FeatureStore, (None if self._folder is None else self._folder.absolute(),)
 
     def fit(self, encoder: Encoder, real: Corpus) -> FittedEncoder:
-        """Return `encoder` fitted to `real`."""
         if encoder.reads_columns:
             return encoder.fit(real)
         # an encoder may use token ids, so it serves one vocabulary only, which it keeps alive
@@ -61,18 +59,17 @@ class FeatureStore:
         return self._fitted.get(key, lambda: encoder.fit(real))
 
     def features(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
-        """Return the vectors of `corpus`, shape (N, d), read-only."""
         if encoder.reads_columns:
             return encoder.encode(corpus)
         return self._features.get((encoder.key, corpus.fingerprint), lambda: self._read_or_encode(encoder, corpus))
 
     def keep(self, key: Hashable, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return the read-only array cached under `key`, by default the result of `make`; in memory only."""
-        return self._features.get(key, lambda: _read_only(make()))
+        return self._features.get(key, lambda: read_only(make()))
 
     def _read_or_encode(self, encoder: FittedEncoder, corpus: Corpus) -> FloatArray:
         if self._folder is None or not encoder.costly:
-            return _read_only(encoder.encode(corpus))
+            return read_only(encoder.encode(corpus))
         name = blake2b(f"{encoder.key} {corpus.fingerprint}".encode(), digest_size=16).hexdigest()
         path = self._folder / f"{name}.npy"
         vectors = _read(path, len(corpus))
@@ -81,7 +78,7 @@ class FeatureStore:
             vectors = encoder.encode(corpus) if in_parts is None else in_parts.encode_beside(corpus, path)
             _write(path, vectors)
             path.with_suffix(PART).unlink(missing_ok=True)
-        return _read_only(vectors)
+        return read_only(vectors)
 
 
 class _Recent(Generic[Value]):
@@ -114,12 +111,6 @@ class _Recent(Generic[Value]):
         finally:
             with self._lock:
                 self._making.pop(key, None)
-
-
-def _read_only(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = vectors.view()
-    view.flags.writeable = False
-    return view
 
 
 def _read(path: Path, n: int) -> FloatArray | None:
@@ -179,7 +170,7 @@ def resolve_encoder(encoder: str | Path | Encoder) -> Encoder:
 def _named(name: str) -> Encoder:
     if name == "given":
         return PrecomputedEncoder()
-    from textassay.embedding.joined import JoinedEncoder
+    from textassay.embedding.encoder import JoinedEncoder
     from textassay.embedding.latent_semantic import LatentSemanticEncoder
     from textassay.embedding.surprisal import SurprisalEncoder
 

@@ -5,7 +5,7 @@ the one before takes off it is their pointwise mutual information (Church and Ha
 Information, and Lexicography", Computational Linguistics 1990).
 
 A text that the models learnt from surprises them less than a new one, so this encoder is to be cross-fitted
-(`textassay.embedding.cross_fitted`). For the same reason its scale comes from halves of the real text under models of
+(`textassay.embedding.encoder`). For the same reason its scale comes from halves of the real text under models of
 the other half.
 """
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
-from textassay.embedding.cross_fitted import folds_of
+from textassay.embedding.encoder import folds_of
 from textassay.embedding.latent_semantic import evenly_spread
 from textassay.errors import EmptyCorpusError
 from textassay.execution.threads import parallel_map
@@ -45,7 +45,6 @@ class SurprisalEncoder:
     reads_columns = False
 
     def fit(self, real: Corpus) -> "FittedSurprisal":
-        """Return the encoder fitted to real text; deterministic."""
         if len(real) == 0:
             raise EmptyCorpusError("lm needs at least one real text to learn from, got 0")
         learnt = evenly_spread(real, _MOST)

@@ -175,7 +175,6 @@ class RayCluster:
     def map(
         self, function: Callable[[Item], Outcome], items: Iterable[Item], tell: Callable[[Item], None]
     ) -> Iterator[tuple[Item, Outcome]]:
-        """Yield each item with ``function(item)``, as the tasks end."""
         ray = self._ray
         n_gpus = _n_gpus()
         state = self.sent(_State(version("textassay"), function, allowed_workers(), _carried()))
@@ -207,7 +206,6 @@ class RayCluster:
             self._cancel(list(running))
 
     def is_idle(self) -> bool:
-        """Return whether a processor has nothing to do."""
         if _n_gpus() > 0:
             return False  # unlike its processor, a task that waits keeps its GPU, and its parts could wait for that
         return bool(self._ray.available_resources().get("CPU", 0) >= 1)
@@ -232,7 +230,6 @@ class RayCluster:
                 self._ray.cancel(task, force=True)
 
     def _start(self, state: "_Sent", item: object, n_cpus: int, n_gpus: int) -> Any:
-        """Hand a task out."""
         packed, needs = self._pack(item)
         needs |= state.needs
         task = self._run.options(num_cpus=n_cpus, num_gpus=n_gpus, max_retries=MAX_RETRIES)
@@ -261,7 +258,6 @@ class RayCluster:
         return sent
 
     def keep(self, thing: object, sent: "_Sent") -> "_Sent":
-        """Remember where an object lies."""
         self._sent[thing] = sent
         self._by_key[sent.key] = thing
         return sent

@@ -67,15 +67,7 @@ def map_tasks(
     `function` may hold state, such as a cache: on a cluster, each process has its own, from task to task. `tell` is
     called with an item that is being worked on, whenever that is another one.
     """
-    elsewhere: Cluster | None = CLUSTER.get()
-    if elsewhere is not None:
-        yield from elsewhere.map(function, items, tell)
-    elif threads and allowed_workers() > 1:
-        yield from _by_threads(lambda item: (function(item),), items, tell)
-    else:
-        for item in items:
-            tell(item)
-            yield item, function(item)
+    yield from stream_tasks(lambda item: (function(item),), items, tell=tell, threads=threads)
 
 
 def stream_tasks(
@@ -91,7 +83,7 @@ def stream_tasks(
     """
     elsewhere: Cluster | None = CLUSTER.get()
     if elsewhere is not None:
-        outcomes = elsewhere.map(_All(function), items, tell)
+        outcomes = elsewhere.map(lambda item: list(function(item)), items, tell)
         yield from ((item, outcome) for item, of_item in outcomes for outcome in of_item)
         return
     if threads and allowed_workers() > 1:
@@ -100,16 +92,6 @@ def stream_tasks(
     for item in items:
         tell(item)
         yield from ((item, outcome) for outcome in function(item))
-
-
-class _All:
-    """Computes all outcomes of an item."""
-
-    def __init__(self, function: Callable[[Any], Iterable[Any]]) -> None:
-        self._function = function
-
-    def __call__(self, item: Any) -> list[Any]:
-        return list(self._function(item))
 
 
 def map_in_order(function: Callable[[Item], Outcome], items: Iterable[Item]) -> list[Outcome]:

@@ -272,7 +272,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _BLAS_LOCK:
         _claim_control()
-        of_process, of_thread = _blas()
+        of_process, of_thread = _blas_among(len(sys.modules))  # later imports may load more
         if _blas_limits["blocks"] == 0:
             _blas_limits["limit"] = of_process.limit(limits=1)
         _blas_limits["blocks"] += 1
@@ -299,11 +299,6 @@ def _claim_control() -> None:
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
     if clear is not None:
         clear(force=True)
-
-
-def _blas() -> "tuple[threadpoolctl.ThreadpoolController, threadpoolctl.ThreadpoolController]":
-    """Return the controllers of the libraries loaded so far; later imports may load more."""
-    return _blas_among(len(sys.modules))
 
 
 @lru_cache(maxsize=1)

@@ -21,10 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
-from textassay.corpus.prompts import PROMPTS, with_prompts
-from textassay.corpus.shared_ids import with_shared_ids
+from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
 from textassay.corpus.texts import as_texts
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import resolve_encoder
 from textassay.errors import (
     EmptyCorpusError,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
 from textassay.metric.sentence_bleu import MAX_ORDER, closest_lengths

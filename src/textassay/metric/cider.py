@@ -18,7 +18,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
 from textassay.ngram.index import NgramIndex

@@ -18,10 +18,10 @@ from textassay.discriminator.fold_scores import (
 from textassay.discriminator.stack import FIT
 from textassay.metric.blindness import hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
+from textassay.resampling.betting import ShareDifference
 from textassay.resampling.bounds import choose_bound
 from textassay.resampling.e_value import e_value
 from textassay.resampling.permutation import joint_groups, permutation_p_value
-from textassay.resampling.share_difference import ShareDifference
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

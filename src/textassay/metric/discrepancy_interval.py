@@ -30,7 +30,7 @@ from textassay.discriminator.cross_fitting import CrossFit
 from textassay.estimate import Interval
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.resampling.jackknife import Terms, independent_samples, terms_interval, text_terms
-from textassay.resampling.proportion import effective_size, newcombe_interval
+from textassay.resampling.proportions import effective_size, newcombe_interval
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import halves
-from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.gaussian import Moments, Root, frechet, influence, moments, root

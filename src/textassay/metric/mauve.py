@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.special import rel_entr
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.execution.threads import one_blas_thread, parallel_map
 from textassay.metric.base import MOST_VECTORS, Computed, Effort, declare_metric

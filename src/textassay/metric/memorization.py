@@ -19,7 +19,7 @@ from textassay.metric.base import Computed, declare_metric
 from textassay.metric.sharing import compute_once
 from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
 from textassay.resampling.jackknife import text_terms
-from textassay.resampling.proportion import clopper_pearson
+from textassay.resampling.proportions import clopper_pearson
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.errors import MissingExtraError, UnavailableError
 from textassay.metric.base import Computed, declare_metric
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap

@@ -3,11 +3,11 @@
 Source: Gretton et al., "A Kernel Two-Sample Test", JMLR 13, 2012, equation (3), the unbiased estimate.
 Departs from it: the bandwidth is the root mean square of the distances between real sentences, which is exact and the
 same for all generators, instead of the median of all; blocks of sentences are permuted (see
-`textassay.resampling.exchange`); there is an interval, by linearising.
+`textassay.resampling.permutation`); there is an interval, by linearising.
 
 The test stands and falls with an encoder that never met the sentences it encodes: with one that was fitted to the very
 real text that is compared, samples of one distribution were called different every time. The default encoder is
-cross-fitted (`textassay.embedding.cross_fitted`).
+cross-fitted (`textassay.embedding.encoder`).
 """
 
 import math
@@ -20,14 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.execution.threads import one_blas_thread
 from textassay.metric.base import MOST_VECTORS, Computed, declare_metric
 from textassay.metric.kernel_sums import FeatureSums, KernelSums, cross_sums, orthogonal_frequencies, own_sums
 from textassay.metric.sharing import compute_once
-from textassay.resampling.exchange import Blocks, exchange_blocks, permute_labels
 from textassay.resampling.jackknife import text_terms
+from textassay.resampling.permutation import Blocks, exchange_blocks, permute_labels
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]

@@ -17,9 +17,9 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.encoder import Encoder, FittedEncoder
+from textassay.embedding.latent_semantic import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.embedding.store import features, fit_encoder, keep, resolve_encoder
-from textassay.embedding.weighting import count_matrix, inverse_document_frequency, row_lengths, tfidf
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution.threads import one_blas_thread, parallel_map
 

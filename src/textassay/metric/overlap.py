@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import resolve_encoder
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map

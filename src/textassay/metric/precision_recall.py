@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder, FittedEncoder
+from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, declare_metric
 from textassay.metric.neighbours import (

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
 from textassay.metric.base import Computed, declare_metric

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.base import Encoder
+from textassay.embedding.encoder import Encoder
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,6 +1,6 @@
 """The files of a document: Markdown, page, LaTeX, records as CSV, figures as SVG."""
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus.csv_files import csv_text
 from textassay.report.document import Document, with_unique_names
 from textassay.report.latex import to_latex
 from textassay.report.markdown import to_markdown

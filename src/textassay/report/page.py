@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from textassay.corpus.letters import is_unspaced
+from textassay.corpus.tokenizer import is_unspaced
 from textassay.report.document import Document, Figure, Part, Section, TextEntry, Texts
 from textassay.report.latex import latex_table
 from textassay.report.plots import Curves, Forest, HeatMap

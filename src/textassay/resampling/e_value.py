@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay.errors import EmptyCorpusError, InputError
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -110,7 +110,6 @@ def e_value(
     generated_scores: npt.ArrayLike,
     *,
     rng: np.random.Generator,
-    n_pairings: int = _PAIRINGS,
 ) -> float:
     """Return the e-value of a finished test, in [0, 1e300]: the mean over random pairings.
 
@@ -120,10 +119,8 @@ def e_value(
     If both distributions are equal, it reaches c with probability at most 1/c. Unlike `EProcess` it may be read only
     once: the sizes must not depend on it.
     """
-    if n_pairings < 1:
-        raise OptionError(f"n_pairings must be at least 1, got {n_pairings}")
     real, generated = _log_odds("real", real_scores), _log_odds("generated", generated_scores)
-    grown = [_log_growth(rng.permutation(real), rng.permutation(generated)) for _ in range(n_pairings)]
+    grown = [_log_growth(rng.permutation(real), rng.permutation(generated)) for _ in range(_PAIRINGS)]
     log_e = float(logsumexp(grown) - math.log(np.size(grown)))
     return math.exp(min(log_e, _LARGEST))
 

@@ -49,13 +49,10 @@ def assign_groups(
     Shape (n_items,), consecutive numbers from 0. Sizes differ by at most one; with units they are as even as whole
     units allow, and there may be fewer than `n_groups` groups.
     """
-    for name, number in (("n_items", n_items), ("n_groups", n_groups)):
-        if number < 1:
-            raise OptionError(f"{name} must be at least 1, got {number}")
+    if n_items < 1:
+        raise OptionError(f"n_items must be at least 1, got {n_items}")
     if units is None:
         members, sizes = np.arange(n_items), np.ones(n_items, dtype=np.int64)
-    elif len(units) != n_items:
-        raise OptionError(f"units must have one number per item: {n_items}, got {len(units)}")
     else:
         _, members, sizes = np.unique(units, return_inverse=True, return_counts=True)
     n_units = len(sizes)

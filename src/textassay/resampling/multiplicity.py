@@ -6,27 +6,22 @@ statsmodels. Holm's is written out here, because the library runs the garbage co
 tenth of a second in a large program.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
-from textassay.errors import OptionError
-
 
 def benjamini_hochberg(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return `p_values` adjusted by Benjamini and Hochberg's method.
+    """Return `p_values` adjusted by Benjamini and Hochberg's method; as `holm` else.
 
-    Controls the false discovery rate for independent or positively dependent tests. Parameters and result as for
-    `holm`.
+    Controls the false discovery rate for independent or positively dependent tests.
     """
-
-    def step_up(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    adjusted = np.array(p_values, dtype=np.float64)
+    is_defined = ~np.isnan(adjusted)
+    if is_defined.sum() > 1:
         from statsmodels.stats.multitest import fdrcorrection  # takes a second to load
 
-        return np.asarray(fdrcorrection(p_values)[1], dtype=np.float64)
-
-    return _adjusted(p_values, step_up)
+        adjusted[is_defined] = fdrcorrection(adjusted[is_defined])[1]
+    return adjusted
 
 
 def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -36,26 +31,8 @@ def holm(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
     Shape (n_tests,), in the same order, never below `p_values`; NaN stays NaN.
     """
-    return _adjusted(p_values, _step_down)
-
-
-def _step_down(p_values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    order = np.argsort(p_values)
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1)))
-    return adjusted
-
-
-def _adjusted(
-    p_values: npt.NDArray[np.float64], adjust: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
-) -> npt.NDArray[np.float64]:
-    p_values = np.asarray(p_values, dtype=np.float64)
-    is_defined = ~np.isnan(p_values)
-    if np.any((p_values[is_defined] < 0) | (p_values[is_defined] > 1)):
-        raise OptionError(
-            f"p-values must be between 0 and 1, got {p_values[is_defined].min()} to {p_values[is_defined].max()}"
-        )
-    adjusted = np.where(is_defined, p_values, np.nan)
-    if is_defined.sum() > 1:
-        adjusted[is_defined] = adjust(p_values[is_defined])
+    adjusted = np.array(p_values, dtype=np.float64)
+    order = np.argsort(adjusted)[: np.count_nonzero(~np.isnan(adjusted))]  # NaN comes last
+    steps = adjusted[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
     return adjusted

@@ -13,7 +13,7 @@ the normal approximation, with a standard error of its own under the null hypoth
 import math
 
 from textassay.errors import OptionError
-from textassay.resampling.proportion import newcombe_interval
+from textassay.resampling.proportions import newcombe_interval
 
 _MAX_TEXTS = 10**12
 

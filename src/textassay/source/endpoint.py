@@ -242,9 +242,9 @@ class EndpointModel:
         answers = self.changed(**asked).answers(n, seed=seed)
         return Corpus.from_texts([answer.text for answer in answers], tokenizer="whitespace")
 
-    def answers(self, n: int, *, seed: int, kept: KeptAnswers | None = None) -> list[Answer]:
+    def answers(self, n: int, *, seed: int) -> list[Answer]:
         """Return the first `n` answers."""
-        return [answer for part in self.draw(0, n, seed=seed, kept=kept) for answer in part]
+        return [answer for part in self.draw(0, n, seed=seed) for answer in part]
 
     def draw(self, start: int, end: int, *, seed: int, kept: KeptAnswers | None = None) -> Iterator[list[Answer]]:
         """Yield the answers from `start` to before `end`, in order, as they come; those that are kept at once.

@@ -1,4 +1,4 @@
-"""External generators: a file of samples, or a command that prints them. They have no probabilities and no settings."""
+"""An external generator: a command that prints samples. It has no probabilities and no settings."""
 
 import math
 import os
@@ -8,16 +8,12 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.documents import parse_json
-from textassay.corpus.text_form import TextForm
-from textassay.corpus.texts import read_texts
-from textassay.corpus.tokenizer import Tokenizer
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.errors import InputError, OptionError
 from textassay.ngram.language_model import check_sample, refuse
 
 _GRACE = 2.0  # seconds between SIGTERM and SIGKILL
@@ -25,82 +21,7 @@ _LAST_BYTES = 2000  # of its messages that are kept
 _BLOCK = 1 << 16  # bytes read at once
 
 
-class _External:
-    """What files and commands share."""
-
-    def __init__(self, form: TextForm | str | Tokenizer, *, lowercase: bool) -> None:
-        if isinstance(form, TextForm) and lowercase:
-            raise OptionError("lowercase must not be set beside a TextForm, which has its own")
-        self.form = form
-        self.lowercase = lowercase
-
-    @property
-    def name(self) -> str:
-        """Where its sentences come from."""
-        raise NotImplementedError
-
-    def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
-        """Raise `OptionError`: there is nothing to fit."""
-        raise OptionError(f"{self.name} is external and cannot be fitted")
-
-    def _corpus(self, texts: list[str]) -> Corpus:
-        if isinstance(self.form, TextForm):
-            return self.form.corpus(texts)
-        return Corpus.from_texts(texts, tokenizer=self.form, lowercase=self.lowercase)
-
-    def _check(self, n: int, seed: int, **settings: Any) -> None:
-        refuse(self.name, **settings)
-        check_sample(n, seed=seed, generator=self.name)
-
-
-class ExternalFile(_External):
-    """A file of samples; a `Generator` that draws them without replacement, in the order of the file."""
-
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        column: str | None = None,
-        form: TextForm | str | Tokenizer = "whitespace",
-        lowercase: bool = False,
-    ) -> None:
-        super().__init__(form, lowercase=lowercase)
-        self.path = Path(path)
-        self._texts = read_texts(path, column=column).texts
-        self._seed: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Such as ``file(samples.txt)``."""
-        return f"file({self.path.name})"
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def sample(
-        self,
-        n: int,
-        *,
-        seed: int,
-        temperature: float = 1.0,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        prefix: Corpus | None = None,
-        context: Corpus | None = None,
-    ) -> Corpus:
-        """Return the first `n` sentences of the file; no other setting is known."""
-        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
-        if n > len(self):
-            raise TooFewSentencesError(f"{self.name} has {len(self)} sentences, {n} are needed")
-        if self._seed not in (None, seed):
-            raise OptionError(
-                f"{self.name} is one sample, used for seed {self._seed}: seed {seed} needs a file of its own"
-            )
-        self._seed = seed
-        return self._corpus(list(self._texts[:n]))
-
-
-class ExternalCommand(_External):
+class ExternalCommand:
     """A command that prints samples; a `Generator`.
 
     `command`: for the shell. ``{n}`` and ``{seed}`` in it become the number of sentences, which it must print exactly,
@@ -113,10 +34,7 @@ class ExternalCommand(_External):
         *,
         column: str | None = None,
         timeout: float | None = None,
-        form: TextForm | str | Tokenizer = "whitespace",
-        lowercase: bool = False,
     ) -> None:
-        super().__init__(form, lowercase=lowercase)
         if not command.strip():
             raise OptionError("the command of an external generator is empty")
         if timeout is not None and not timeout > 0:
@@ -129,6 +47,10 @@ class ExternalCommand(_External):
     def name(self) -> str:
         """Such as ``command(my-model --n {n} --seed {seed})``."""
         return f"command({' '.join(self.command.split())})"
+
+    def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
+        """Raise `OptionError`: there is nothing to fit."""
+        raise OptionError(f"{self.name} is external and cannot be fitted")
 
     def sample(
         self,
@@ -145,33 +67,27 @@ class ExternalCommand(_External):
 
         When this ends, for whatever reason, nothing that the command started in its process group runs any more.
         """
-        self._check(n, seed, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
-        lines, status, message = self._run(n, seed)
-        ended = f"it ended with status {status}" + (f": {message}" if message else "")
-        if status is None:
-            raise InputError(f"{self.name} took longer than {self.timeout:g} seconds and printed {len(lines)} of {n}")
-        if len(lines) > n:
-            raise InputError(f"{self.name} printed more than {n} sentences")
-        if status != 0:
-            raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {ended}")
+        refuse(self.name, temperature=temperature, top_k=top_k, top_p=top_p, prefix=prefix, context=context)
+        check_sample(n, seed=seed, generator=self.name)
+        with self.lines(n, seed, patience=math.inf) as output:
+            try:
+                lines = output.read(n + 1)
+                if len(lines) > n:
+                    raise InputError(f"{self.name} printed more than {n} sentences")
+                failure = output.ended()
+            except CommandTooSlowError as error:
+                raise InputError(f"{error} and printed {output.n_lines} of {n}") from None
+        if failure:
+            raise InputError(f"{self.name} failed after {len(lines)} of {n} sentences; {failure}")
         if len(lines) < n:
-            raise InputError(f"{self.name} printed {len(lines)} of {n} sentences; {ended}")
-        return self._corpus([self.sentence(line, number) for number, line in enumerate(lines, start=1)])
+            raise InputError(f"{self.name} printed {len(lines)} of {n} sentences; it ended with status 0")
+        texts = [self.sentence(line, number) for number, line in enumerate(lines, start=1)]
+        return Corpus.from_texts(texts, tokenizer="whitespace")
 
     def lines(self, n: int, seed: int, *, patience: float) -> "CommandLines":
         """Start the command and return its lines, to be read as they are needed; see `CommandLines`."""
-        return CommandLines(self._spelt(n, seed), self.name, patience=patience, timeout=self.timeout)
-
-    def _spelt(self, n: int, seed: int) -> str:
-        return self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
-
-    def _run(self, n: int, seed: int) -> tuple[list[bytes], int | None, str]:
-        """Return at most n + 1 lines, the exit status (None after a timeout) and the last line of stderr."""
-        deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
-        with _group(self._spelt(n, seed)) as process:
-            lines, messages = _read(process, n, deadline)
-            late = not _ended(process, deadline) if len(lines) <= n else False
-        return lines, None if late else process.returncode, _last_line(messages)
+        command = self.command.replace("{n}", str(n)).replace("{seed}", str(seed))
+        return CommandLines(command, self.name, patience=patience, timeout=self.timeout)
 
     def sentence(self, line: bytes, number: int) -> str:
         """Return the sentence of a line; `number` counts from 1."""
@@ -192,6 +108,10 @@ class ExternalCommand(_External):
         return value
 
 
+class CommandTooSlowError(InputError):
+    """A command printed nothing for too long, or took longer than it may."""
+
+
 class CommandLines:
     """The lines of a running command, read as they are needed; while nobody reads, it waits.
 
@@ -208,6 +128,7 @@ class CommandLines:
         self._selector = self._open.enter_context(selectors.DefaultSelector())
         self._lines: list[bytes] = []
         self._begun = [b""]  # parts of the line that is not yet whole
+        self._n_whole = 0
         self._messages = b""
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -224,14 +145,16 @@ class CommandLines:
         self._open.close()
 
     def read(self, n: int) -> list[bytes]:
-        """Return the next `n` lines, or what is left at the end.
-
-        Raises `InputError` where the command prints nothing for too long, or takes longer than it may.
-        """
+        """Return the next `n` lines, or what is left at the end; may raise `CommandTooSlowError`."""
         while len(self._lines) < n and self._output in self._streams():
             self._read_block()
         lines, self._lines = self._lines[:n], self._lines[n:]
         return lines
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines that the command has printed, the last of them perhaps in part."""
+        return self._n_whole + any(self._begun)
 
     def ended(self) -> str:
         """Wait until the command has ended; return how it failed, empty where it did not."""
@@ -249,7 +172,7 @@ class CommandLines:
 
     def _read_block(self) -> None:
         left = min(self._patience, self._deadline - time.monotonic())
-        ready = self._selector.select(max(left, 0.0))
+        ready = self._selector.select(None if left == math.inf else max(left, 0.0))
         if not ready:
             raise self._late()
         for key, _ in ready:
@@ -262,15 +185,16 @@ class CommandLines:
                 for other in others:
                     self._lines.append(b"".join(self._begun))
                     self._begun = [other]
+                self._n_whole += len(others)
             elif last := b"".join(self._begun):
                 self._lines.append(last)
             if not block:
                 self._selector.unregister(key.fileobj)
 
-    def _late(self) -> InputError:
+    def _late(self) -> CommandTooSlowError:
         if time.monotonic() >= self._deadline:
-            return InputError(f"{self._name} took longer than {self._timeout:g} seconds")
-        return InputError(f"{self._name} printed nothing for {self._patience:g} seconds and was ended")
+            return CommandTooSlowError(f"{self._name} took longer than {self._timeout:g} seconds")
+        return CommandTooSlowError(f"{self._name} printed nothing for {self._patience:g} seconds and was ended")
 
 
 def _last_line(messages: bytes) -> str:
@@ -297,36 +221,6 @@ def _group(command: str) -> Iterator["subprocess.Popen[bytes]"]:
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
-
-
-def _read(process: "subprocess.Popen[bytes]", n: int, deadline: float) -> tuple[list[bytes], bytes]:
-    """Return the lines that a process prints, at most n + 1, and the end of its messages.
-
-    Both streams are read as they come, so that it never waits for us; until both have ended or it is `deadline`.
-    """
-    assert process.stdout is not None
-    assert process.stderr is not None
-    printed: list[bytes] = []
-    n_ends, messages = 0, b""
-    with selectors.DefaultSelector() as selector:
-        for stream in (process.stdout, process.stderr):
-            selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map() and n_ends <= n:
-            left = deadline - time.monotonic()
-            ready = selector.select(None if left == math.inf else max(left, 0.0))
-            if not ready:
-                break
-            for key, _ in ready:
-                block = os.read(key.fd, _BLOCK)
-                if not block:
-                    selector.unregister(key.fileobj)
-                elif key.fileobj is process.stdout:
-                    printed.append(block)
-                    n_ends += block.count(b"\n")
-                else:
-                    messages = (messages + block)[-_LAST_BYTES:]
-    lines = b"".join(printed).split(b"\n")
-    return (lines if lines[-1] else lines[:-1])[: n + 1], messages
 
 
 def _ended(process: "subprocess.Popen[bytes]", deadline: float) -> bool:

@@ -25,7 +25,6 @@ class WordShuffler:
 
     @property
     def name(self) -> str:
-        """Canonical name."""
         return "word-shuffler"
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
@@ -70,7 +69,6 @@ class Copier:
 
     @property
     def name(self) -> str:
-        """Canonical name, such as ``copier(n_sentences=50)``."""
         return f"copier(n_sentences={self.n_sentences})"
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:

@@ -77,7 +77,6 @@ class Check:
 
     @property
     def broken(self) -> tuple[Limit, ...]:
-        """The limits that are broken."""
         return tuple(limit for limit in self.limits if limit.is_broken(strict=self.strict))
 
     def lines(self) -> list[str]:

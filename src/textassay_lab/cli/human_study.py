@@ -275,7 +275,7 @@ def _instructions(path: Path | None) -> str | None:
 
 def _items_csv(study: "Study") -> str:
     """Return all items without who wrote them, in order: what another program needs to show them."""
-    from textassay.corpus.csv_text import csv_text
+    from textassay.corpus.csv_files import csv_text
     from textassay_lab.human.study import NONE_OF_THEM
 
     rows = []
@@ -287,7 +287,7 @@ def _items_csv(study: "Study") -> str:
 
 
 def _refused_csv(accepted: "Accepted") -> str:
-    from textassay.corpus.csv_text import csv_text
+    from textassay.corpus.csv_files import csv_text
 
     rows = ((one.submission.page, one.submission.rater, one.reason, one.submission.place) for one in accepted.refusals)
     return csv_text(("page", "rater", "reason", "place"), rows)

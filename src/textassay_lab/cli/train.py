@@ -21,8 +21,7 @@ from textassay.cli.declarations import TEXTS, Computing, Files, Json, Lowercase,
 from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.cli.results import file_names, print_result
-from textassay.corpus.download import is_url
-from textassay.corpus.source import check_exists
+from textassay.corpus.source import check_exists, is_url
 from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
 from textassay.fields import Above, Field
 from textassay_lab.generator.catalog import class_of
@@ -367,7 +366,7 @@ class Sentences(Train):
 
     def _held_out(self, real: list[str]) -> tuple[list[str], list[str], str]:
         """Return what is trained on, the last tenth, and what that is."""
-        from textassay.corpus.characters import split_characters
+        from textassay.corpus.running_text import split_characters
         from textassay.corpus.split import split_last
 
         if self.window_size is not None:
@@ -381,14 +380,14 @@ class Sentences(Train):
 
     def _texts(self, source: str) -> list[str]:
         """Return the sentences of a file; running text is one."""
-        from textassay.corpus.characters import read_running_text
+        from textassay.corpus.running_text import read_running_text
 
         if self.window_size is not None:
             return [read_running_text(source, column=self.column)]
         return list(self.read_file(source).texts)
 
     def _cut(self, corpus: "Corpus") -> "Corpus":
-        from textassay.corpus.windows import cut_windows
+        from textassay.corpus.running_text import cut_windows
 
         return corpus if self.window_size is None else cut_windows(corpus, self.window_size)
 

@@ -294,7 +294,7 @@ class TextGenerator:
     def _corpora(self, train: "Texts", valid: "Texts") -> "tuple[TextForm, Corpus, Corpus]":
         """Return the form of the training text, and both texts in it."""
         from textassay.corpus.limits import running_text
-        from textassay.corpus.windows import cut_windows
+        from textassay.corpus.running_text import cut_windows
 
         self._check_new()
         with running_text(self.window is not None):
@@ -309,7 +309,7 @@ class TextGenerator:
 
     def _sides(self, train: "Texts", valid: "Texts") -> "tuple[TextFile, TextFile]":
         """Return what is learnt from and what validates; with windows, one running text each."""
-        from textassay.corpus.characters import split_characters
+        from textassay.corpus.running_text import split_characters
         from textassay.corpus.texts import TextFile
 
         file = read(train, "train")

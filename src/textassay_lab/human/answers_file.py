@@ -7,7 +7,7 @@ be read together with its study (column ``study``: the fingerprint).
 from collections.abc import Mapping
 from pathlib import Path
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError
 from textassay_lab.human.acceptance import Submission
 from textassay_lab.human.study import Study

@@ -75,7 +75,7 @@ function show() {
   });
   load();
 }
-function quoted(text) { // like textassay.corpus.csv_text: no cell may be a formula
+function quoted(text) { // like textassay.corpus.csv_files: no cell may be a formula
   const isFormula = /^'*(?:[\\t\\r\\n]|[\\s\\u200b\\0]*[=+\\-@\\uff1d\\uff0b\\uff0d\\uff20])/.test(text);
   const isNumber = /^[+-]?[0-9]+(?:\\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
   return '"' + (isFormula && !isNumber ? "'" : "") + text.replaceAll('"', '""') + '"';

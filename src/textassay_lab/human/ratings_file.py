@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError
 from textassay_lab.human.judgements import Comment, Item, Judgements, Scale
 from textassay_lab.human.table_file import TableRow, finite_number, read_table

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from textassay.corpus.yaml_file import read_yaml
+from textassay.corpus.documents import read_yaml
 from textassay.errors import InputError
 from textassay_lab.human.judgements import Comment
 

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from textassay.corpus.csv_text import plain_cell
+from textassay.corpus.csv_files import csv_rows, plain_cell
 from textassay.corpus.source import Source
-from textassay.corpus.tables import csv_rows
 from textassay.errors import EmptyCorpusError, InputError
 
 

@@ -7,7 +7,7 @@ characters beyond ASCII, because Turk rejects four-byte characters.
 import html
 import string
 
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError
 from textassay_lab.human.study import NONE_OF_THEM, Study
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.integration.library_metric import with_base
+from textassay.integration import with_base
 from textassay_lab.monitoring.modules import check_whole, drawing_from
 from textassay_lab.monitoring.monitor import TextMonitor
 from textassay_lab.training.backend import require_neural

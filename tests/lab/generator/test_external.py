@@ -1,4 +1,4 @@
-"""Samples from outside: what a file or a command gives, and every way in which a command can go wrong."""
+"""Samples from outside: what a command gives, and every way in which it can go wrong."""
 
 import os
 import signal
@@ -8,24 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.text_form import TextForm
-from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay.errors import InputError, OptionError
 from textassay.source import external
-from textassay.source.external import ExternalCommand, ExternalFile
+from textassay.source.external import ExternalCommand
 
-TEXTS = ["the cat sat", "a Dog", "", "the end"]
 PREFIX = Corpus.from_texts(["a"])
-
-
-@pytest.fixture
-def samples(tmp_path: Path) -> Path:
-    path = tmp_path / "samples.txt"
-    path.write_text("".join(f"{text}\n" for text in TEXTS), encoding="utf-8")
-    return path
 
 
 def python(code: str) -> str:
@@ -63,34 +53,9 @@ def gone(path: Path) -> bool:
     return not alive(pid)
 
 
-def test_a_file_is_drawn_in_its_order_without_replacement(samples: Path) -> None:
-    generator = ExternalFile(samples)
-    assert generator.name == "file(samples.txt)"
-    assert len(generator) == 4
-    assert list(generator.sample(3, seed=5).texts) == TEXTS[:3]
-    assert list(generator.sample(4, seed=5).texts) == TEXTS
-    with pytest.raises(TooFewSentencesError, match="has 4 sentences, 5 are needed"):
-        generator.sample(5, seed=5)
-    with pytest.raises(OptionError, match="is one sample, used for seed 5: seed 6 needs a file of its own"):
-        generator.sample(1, seed=6)
-    assert ExternalFile(samples).sample(1, seed=6).texts[0] == TEXTS[0]
-
-
-def test_samples_have_the_form_that_was_asked_for(samples: Path) -> None:
-    form = TextForm.learn(["the cat", "the dog"], lowercase=True)
-    corpus = ExternalFile(samples, form=form).sample(2, seed=0)
-    assert corpus.vocabulary is form.vocabulary
-    np.testing.assert_array_equal(corpus.tokens, form.corpus(TEXTS[:2]).tokens)
-    assert ExternalFile(samples, form="chars").sample(1, seed=0).tokenizer == "chars"
-    assert ExternalFile(samples, lowercase=True).sample(2, seed=0).sentence(1) == ["a", "dog"]
-    with pytest.raises(OptionError, match="lowercase must not be set"):
-        ExternalFile(samples, form=form, lowercase=True)
-
-
 @pytest.mark.feature("JJ-08")
-@pytest.mark.parametrize("kind", ["file", "command"])
-def test_what_it_does_not_know_is_refused(kind: str, samples: Path) -> None:
-    generator = ExternalFile(samples) if kind == "file" else ExternalCommand("echo a")
+def test_what_it_does_not_know_is_refused() -> None:
+    generator = ExternalCommand("echo a")
     for settings in ({"temperature": 0.5}, {"top_k": 1}, {"top_p": 0.5}, {"prefix": PREFIX}, {"context": PREFIX}):
         with pytest.raises(OptionError, match=next(iter(settings))):
             generator.sample(1, seed=0, **settings)

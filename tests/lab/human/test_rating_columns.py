@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from textassay import judge
-from textassay.corpus.csv_text import csv_text
+from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.rating_columns import read_rating_columns
 

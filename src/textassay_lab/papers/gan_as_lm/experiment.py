@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.characters import read_running_text, split_characters, symbols
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
 from textassay.corpus.limits import running_text
+from textassay.corpus.running_text import cut_windows, read_running_text, split_characters, symbols
 from textassay.corpus.text_form import TextForm
-from textassay.corpus.windows import cut_windows
 from textassay.errors import InputError, TooFewSentencesError
 from textassay_lab.approximation.count_cost import expected_bias_bits
 from textassay_lab.approximation.next_token_probs import reference_log_probs

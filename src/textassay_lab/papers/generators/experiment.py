@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.split import random_split
+from textassay.corpus.split import DISCRIMINATOR_SHARES, random_split
 from textassay.corpus.text_form import TextForm
-from textassay.corpus.two_stage_split import DISCRIMINATOR_SHARES
 from textassay.errors import EmptyCorpusError
 from textassay.estimate import Better, Estimate, Evidence
 from textassay.execution.threads import workers

@@ -1,8 +1,30 @@
-"""White space in UTF-8 bytes, as `str.split` sees it, in compiled code."""
+"""Compiled loops over the bytes and tokens of many texts; a module of their own, since they load the compiler."""
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+
+from textassay.corpus.array_files import Number, new_array, read_only
+
+
+def gather(
+    array: npt.NDArray[Number], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> npt.NDArray[Number]:
+    """Return the runs of `array` that begin at `starts`, one after another."""
+    result = new_array(int(lengths.sum()), array.dtype.type)
+    _copy_runs(read_only(array), starts, lengths, np.asarray(result))
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _copy_runs(array, starts, lengths, result):  # type: ignore[no-untyped-def]
+    position = 0
+    for run in range(len(starts)):
+        start = starts[run]
+        for index in range(lengths[run]):
+            result[position + index] = array[start + index]
+        position += lengths[run]
+
 
 # what a byte can begin: 0 no white space, 1 ASCII white space, 2 perhaps white space of several bytes
 KINDS = np.zeros(256, dtype=np.uint8)

@@ -1,14 +1,20 @@
-"""Read texts, group labels and prompts from JSON lines, JSON, CSV and TSV files."""
+"""CSV and TSV files: how tables of texts are read, and how tables of results are written.
+
+They are written so that every reader sees the same rows and no spreadsheet runs a formula. A field is quoted if it
+holds a line break of any kind (`csv.writer` forgets the lone carriage return), a quote or a separator, or begins or
+ends with white space. Spreadsheets compute cells that begin with ``=``, ``+``, ``-`` or ``@``, so such text gets an
+apostrophe in front, as OWASP advises; `plain_cell` removes it. Numbers stay as they are.
+
+Source: OWASP, "CSV Injection", https://owasp.org/www-community/attacks/CSV_Injection.
+"""
 
 import csv
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from textassay.corpus.documents import json_error, parse_json
-from textassay.corpus.limits import current_limits, text_too_long
+from textassay.corpus.limits import line_limit, text_too_long
 from textassay.corpus.packed_texts import PackedTexts, TextPacker
 from textassay.corpus.records import (
     Columns,
@@ -16,86 +22,17 @@ from textassay.corpus.records import (
     Rows,
     choose_column,
     choose_text_column,
-    json_kind,
-    read_records,
 )
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
-_SPACES = (" ", "\n", "\r", "\t")  # white space in JSON
-_SPACE = re.compile(r"[ \n\r\t]*")
-_LINE_FACTOR = 16  # how many times as long as a text its line may be, with all other fields
 _MAX_FIELD = 2**31 - 1  # the largest limit that the csv module accepts
 _OTHER_DELIMITERS = (",", ";", "\t", "|")
-
-
-def read_json_lines(source: Source, columns: Columns) -> Rows:
-    """Return the rows of a file with one JSON string or object per line; blank lines are skipped.
-
-    Group and prompt are ignored if the lines are strings.
-    """
-
-    def records() -> Iterator[tuple[int, Any]]:
-        for number, line in enumerate(source.lines(max_line=_line_limit()), start=1):
-            if line and not line.isspace():
-                try:
-                    yield number, json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise json_error(error, f"{source.place} line {number}") from None
-
-    return read_records(records(), f"{source.place} line", columns)
-
-
-def read_json(source: Source, columns: Columns) -> Rows:
-    """Return the rows of a JSON file that holds a list of strings or objects; columns as in `read_json_lines`."""
-    return read_records(enumerate(_items(source), start=1), f"{source.place} item", columns)
-
-
-def _items(source: Source) -> Iterator[Any]:
-    """Yield the items of a JSON list one by one, so that unused fields do not stay in memory."""
-    text = source.text()
-    decoder: Any = json.JSONDecoder()
-    scan = decoder.scan_once
-
-    def after_space(place: int) -> int:
-        match = _SPACE.match(text, place)
-        return place if match is None else match.end()
-
-    def error(problem: str, place: int) -> InputError:
-        return json_error(json.JSONDecodeError(problem, text, place), source.place)
-
-    place = after_space(0)
-    if text[place : place + 1] != "[":
-        value = parse_json(text, source.place)
-        if isinstance(value, dict) and isinstance(value.get("samples"), list):  # a log of inspect_ai
-            yield from value["samples"]
-            return
-        kind = json_kind(value)
-        raise InputError(f"{source.place} must hold a JSON list of strings or objects, got {kind}")
-    place = after_space(place + 1)
-    sign = text[place : place + 1]
-    while sign != "]":
-        try:
-            item, place = scan(text, place)
-        except StopIteration as stopped:
-            raise error("Expecting value", stopped.value) from None
-        except (ValueError, RecursionError) as fault:
-            raise json_error(fault, source.place) from None
-        yield item
-        sign = text[place : place + 1]
-        if sign != ",":
-            place = after_space(place)
-            sign = text[place : place + 1]
-            if sign != ",":
-                break
-        place += 1
-        if text.startswith(_SPACES, place):
-            place = after_space(place)
-    if sign != "]":
-        raise error("Expecting ',' delimiter", place)
-    place = after_space(place + 1)
-    if place < len(text):
-        raise error("Extra data", place)
+# Of what is written
+_FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"  # full-width = + - @, which spreadsheets treat alike in some languages
+_FORMULA = re.compile(rf"'*(?:[\t\r\n]|[\s\ufeff\u200b\0]*[=+\-@{_FULL_WIDTH}])")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_QUOTED = re.compile(r'[",;\t\r\n\0\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\A\s|\s\Z')
 
 
 def read_csv(source: Source, columns: Columns, *, delimiter: str) -> Rows:
@@ -155,7 +92,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
                 yield reader.line_num, row
         except csv.Error as error:
             if "field limit" in str(error):
-                raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, _line_limit()) from None
+                raise text_too_long(f"{source.place} line {reader.line_num}: a field", None, line_limit()) from None
             raise InputError(
                 f"{source.place} line {reader.line_num}: {str(error).partition(' - ')[0]}; put fields that hold quotes "
                 "or line breaks in double quotes, with the quotes inside doubled"
@@ -164,7 +101,7 @@ def csv_rows(source: Source, *, delimiter: str) -> Iterator[tuple[int, list[str]
 
 def _with_ends(source: Source) -> Iterator[str]:
     r"""Yield the lines with their ends; only ``\n`` ends one."""
-    for block in source.text_blocks(max_line=_line_limit()):
+    for block in source.text_blocks(max_line=line_limit()):
         lines = block.split("\n")
         last = lines.pop()
         for line in lines:
@@ -173,16 +110,42 @@ def _with_ends(source: Source) -> Iterator[str]:
             yield last
 
 
-def _line_limit() -> int:
-    """Return how many characters a line or field with a text may have."""
-    return _LINE_FACTOR * current_limits().max_text
-
-
 @contextmanager
 def long_fields() -> Iterator[None]:
     """Set the csv module's limit on the length of a field to our own inside the ``with`` block."""
-    limit = csv.field_size_limit(min(_line_limit(), _MAX_FIELD))
+    limit = csv.field_size_limit(min(line_limit(), _MAX_FIELD))
     try:
         yield
     finally:
         csv.field_size_limit(limit)
+
+
+def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> str:
+    """Return a table as CSV; None and NaN become empty fields."""
+    return "".join(csv_lines(header, rows, delimiter=delimiter))
+
+
+def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> Iterator[str]:
+    """Yield the lines of `csv_text` with their line ends."""
+    yield _line(list(header), delimiter)
+    for row in rows:
+        yield _line(list(row), delimiter)
+
+
+def plain_cell(cell: str) -> str:
+    """Return the text behind `cell`, without the apostrophe that protects formulas."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _line(values: Sequence[object], delimiter: str) -> str:
+    fields = [_field(value) for value in values]
+    return (delimiter.join(fields) if fields != [""] else '""') + "\n"
+
+
+def _field(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    text = str(value)
+    if not isinstance(value, int | float) and _FORMULA.match(text) and not _NUMBER.fullmatch(text):
+        text = "'" + text
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text

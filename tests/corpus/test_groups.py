@@ -11,7 +11,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.limits import input_limits
 from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.texts import TextFile, as_texts, read_texts
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError
 
 ROWS = [
     {"prompt": " Say  yes.\nThen stop. ", "answer": "Yes.", "doc": 1},
@@ -55,18 +55,7 @@ def test_the_column_that_is_left_holds_the_texts(tmp_path: Path, suffix: str) ->
     assert read_texts(path, prompt_column="prompt", group_column="doc").texts == ANSWERS
     with pytest.raises(InputError, match=r"which column holds the texts\? .* it has: prompt, answer, doc$"):
         read_texts(path, prompt_column="prompt")
-    assert as_texts(pd.DataFrame(ROWS), "real", prompt_column="prompt").texts == ANSWERS  # numbers are no texts
-
-
-def test_tables_in_memory() -> None:
-    arrow = pytest.importorskip("pyarrow")
-    for table in (pd.DataFrame(ROWS), arrow.Table.from_pylist(ROWS)):
-        file = as_texts(table, "real", **READ)
-        assert (file.texts, file.prompts) == (ANSWERS, PROMPTS)
-    with pytest.raises(InputError, match=r"^real prompts\[1\] is missing \((None|nan)\)"):
-        as_texts(pd.DataFrame([ROWS[0], {**ROWS[1], "prompt": None}]), "real", **READ)
-    with pytest.raises(OptionError, match=r"^real: a column was named, but a list has none$"):
-        as_texts(["a"], "real", prompt_column="prompt")
+    assert as_texts(pd.DataFrame(ROWS).drop(columns="prompt"), "real").texts == ANSWERS  # numbers are no texts
 
 
 @pytest.mark.parametrize(

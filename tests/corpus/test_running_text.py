@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.characters import read_running_text, split_characters, symbols
+from textassay.corpus.corpus import Corpus
 from textassay.corpus.limits import input_limits
+from textassay.corpus.running_text import cut_windows, read_running_text, split_characters, symbols
 from textassay.corpus.split import contiguous_bounds
 from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
@@ -52,3 +53,21 @@ def test_text_like_text8_has_27_symbols_and_is_cut_into_consecutive_windows(data
     assert cut.n_dropped == 108_931 % 7 == 4
     assert cut.unknown_share == 0
     assert "".join(form.vocabulary.decode(cut.rows.reshape(-1))) == texts[2][: 108_931 - 4]
+
+
+def test_windows_follow_each_other_and_what_is_left_is_dropped() -> None:
+    text = Corpus.from_texts(["a b c d e", "f", "", "g h i j"])
+    found = cut_windows(text, 2)
+    assert found.texts == ("a b", "c d", "g h", "i j")
+    assert [found.sentence(index) for index in range(4)] == [["a", "b"], ["c", "d"], ["g", "h"], ["i", "j"]]
+    assert found.vocabulary is text.vocabulary
+    assert cut_windows(Corpus.from_texts(["ab c"], tokenizer="chars"), 2).texts == ("ab", " c")
+
+
+def test_what_is_shorter_than_a_window_is_refused() -> None:
+    with pytest.raises(
+        TooFewSentencesError, match="no window of 3 tokens: the longest text has 2; use a smaller window"
+    ):
+        cut_windows(Corpus.from_texts(["a b", "c"]), 3)
+    with pytest.raises(OptionError, match="length must be at least 1, got 0"):
+        cut_windows(Corpus.from_texts(["a b"]), 0)

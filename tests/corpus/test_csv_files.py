@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from textassay.corpus.csv_text import csv_text, plain_cell
+from textassay.corpus.csv_files import csv_text, plain_cell
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "textassay"
 FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\ufeff=1", "\uff1d1", "'=1", "''=1")

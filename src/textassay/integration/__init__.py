@@ -1,1 +1,0 @@
-"""A metric as a metric of other libraries: `evaluate` and `torchmetrics`."""
