@@ -171,6 +171,6 @@ def test_all_names_are_generators() -> None:
 
 def test_the_page_of_the_public_names_shows_those_that_there_are() -> None:
     page = (Path(__file__).resolve().parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^::: textassay\.generators\.(\w+)", page, re.MULTILINE)
+    shown = re.findall(r"^::: textassay_lab\.generators\.(\w+)", page, re.MULTILINE)
     assert {*ta.generators.__all__} <= {*shown}
     assert all(hasattr(ta.generators, name) for name in shown)

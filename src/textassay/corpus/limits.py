@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from textassay.errors import InputError, OptionError
 
+MAX_ORDER = 100  # of n-grams that a model counts: each order is one more pass over the text
 MAX_TOKENS = 1_000_000  # the longest text that a model may draw
 MIN_LINE_BYTES = 64  # bytes that a line counts at least: about what a short text costs with its tokens
 _MAX_INPUT = 4_000_000_000

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, Vocabulary
-from textassay.corpus.limits import MAX_TOKENS
+from textassay.corpus.limits import MAX_ORDER, MAX_TOKENS
 from textassay.errors import OptionError, check_range, check_type
 from textassay.execution.tasks import map_in_order
 from textassay.execution.threads import parallel_map
@@ -39,7 +39,6 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 MIN_TEMPERATURE = 0.05  # below it, powers of small probabilities leave the range of float64
-MAX_ORDER = 100  # each order is one more pass over the text
 _BLOCK = 4096  # sentences drawn or scored together; does not change the result
 
 
@@ -56,7 +55,7 @@ class NgramModel:
     def __init__(self, order: int = 3, *, discounts: DiscountKind = "modified", max_length: int = 200) -> None:
         check_range("order", order, 1, MAX_ORDER)
         if discounts not in get_args(DiscountKind):
-            raise OptionError(f"discounts must be one of {', '.join(get_args(DiscountKind))}, got {discounts}")
+            raise OptionError(f"discounts must be {' or '.join(get_args(DiscountKind))}, got {discounts}")
         check_range("max_length", max_length, 1, MAX_TOKENS)
         self.order = order
         self.discounts: DiscountKind = discounts

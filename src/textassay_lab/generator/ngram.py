@@ -3,8 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, ClassVar, Literal
 
+from textassay.corpus.limits import MAX_ORDER
 from textassay.fields import Between, Option
-from textassay.ngram.model import MAX_ORDER
 from textassay_lab.generator.settings import MaxLength, Presets, Settings
 from textassay_lab.generator.text_generator import TextGenerator
 
