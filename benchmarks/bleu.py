@@ -20,10 +20,8 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.execution.threads import workers
-from textassay.metric.base import MetricFunction
-from textassay.metric.bleu import bleu
-from textassay.metric.self_bleu import self_bleu
-from textassay.metric.sharing import Shared
+from textassay.metric.base import MetricFunction, Shared
+from textassay.metric.bleu import bleu, self_bleu
 
 ORDERS = range(1, 6)
 WEIGHTS = [(1 / order,) * order for order in ORDERS]

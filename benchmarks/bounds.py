@@ -18,8 +18,8 @@ from scipy.special import expit
 from scipy.stats import norm, rankdata
 from sklearn.linear_model import LogisticRegression
 
-from textassay.discriminator.fold_scores import plug_in
-from textassay.discriminator.threshold import choose_threshold
+from textassay.discriminator.base import choose_threshold
+from textassay.discriminator.cross_fitting import plug_in
 from textassay.resampling.bounds import BoundRule, choose_bound
 from textassay.resampling.e_value import e_value
 from textassay.resampling.permutation import permutation_p_value

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.execution.threads import workers
+from textassay.metric.base import Shared
 from textassay.metric.mauve import mauve
 from textassay.metric.precision_recall import coverage, density, precision, recall
-from textassay.metric.sharing import Shared
 
 Float32Array = npt.NDArray[np.float32]
 

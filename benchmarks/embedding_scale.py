@@ -74,7 +74,7 @@ def agreement(real: Sequence[str], generated: Sequence[str]) -> Iterator[str]:
     corpora = corpora_from_texts({"real": real, "generated": generated})
     with feature_store():
         for largest in (10**12, len(real) ** 2 // 15):  # in two parts
-            with limit("textassay.metric.clustering", "TOGETHER_UP_TO", largest):
+            with limit("textassay.metric.mauve", "TOGETHER_UP_TO", largest):
                 details = mauve(corpora["generated"], corpora["real"]).details
             yield f"{np.mean(details['values']):.4f} ± {details['sd_clusterings']:.4f}"
         for largest, n_draws in ((10**9, 1), (0, N_DRAWS)):

@@ -22,8 +22,8 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.texts import read_texts
 from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
 from textassay.execution.threads import default_workers, workers
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
-from textassay.metric.sharing import Shared
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
 

@@ -29,10 +29,9 @@ from scipy import stats
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.corpus.texts import read_texts
-from textassay.metric.base import measure
+from textassay.metric.base import Shared, compute_once, measure
 from textassay.metric.catalog import parse_metric
-from textassay.metric.nearest_references import NearestReferences
-from textassay.metric.sharing import Shared, compute_once
+from textassay.metric.overlap import NearestReferences
 from textassay.ngram.model import NgramModel
 from textassay_lab.human.judgements import Judgements
 from textassay_lab.human.mechanical_turk import read_mechanical_turk

@@ -21,8 +21,8 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.embedding.store import feature_store
 from textassay.execution.threads import workers
+from textassay.metric.base import Shared
 from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metrics
-from textassay.metric.sharing import Shared
 from textassay.ngram.model import NgramModel
 
 LEFT_OUT = ("conditional-dd", "huse")

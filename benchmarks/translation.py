@@ -16,8 +16,8 @@ from typing import TypeVar
 from textassay.cli.main import main as textassay
 from textassay.corpus.texts import read_texts
 from textassay.execution.threads import workers
-from textassay.metric.translation_bleu import translation_bleu
 from textassay_lab.cli.models import open_model
+from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.translation_decoding import translate
 from textassay_lab.generator.translation_model import TranslationModel
 

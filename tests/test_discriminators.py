@@ -29,6 +29,7 @@ NEW, NEW_GENERATED = sentences(60, 3), sentences(60, 4, shift=0.4)
 SHORT: dict[str, Any] = {"recipe": Recipe(max_epochs=1)}
 NETWORKS = ("Cnn", "CnnLstm", "Lstm", "NgramNetwork", "Transformer", "TransformerPretrained")
 NAMES = [name for name in ta.discriminators.__all__ if name not in ("TextClassifier", "from_pretrained")]
+NAMES += NETWORKS
 
 
 def _class(name: str) -> Any:

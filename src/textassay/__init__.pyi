@@ -26,9 +26,11 @@ from textassay.inspection.inspection import inspect as inspect
 from textassay.integration import EvaluateMetric as EvaluateMetric
 from textassay.integration import TorchMetric as TorchMetric
 from textassay.metric.base import Computed as Computed
+from textassay.metric.base import compute_once as compute_once
 from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import measure as measure
 from textassay.metric.bleu import bleu as bleu
+from textassay.metric.bleu import self_bleu as self_bleu
 from textassay.metric.bleu_nearest import bleu_nearest as bleu_nearest
 from textassay.metric.bleu_nearest import bleu_train as bleu_train
 from textassay.metric.catalog import parse_metric as parse_metric
@@ -42,6 +44,7 @@ from textassay.metric.frechet import fed as fed
 from textassay.metric.huse import huse as huse
 from textassay.metric.length import length as length
 from textassay.metric.lm_score import lm_score as lm_score
+from textassay.metric.lm_score import reverse_lm_score as reverse_lm_score
 from textassay.metric.mauve import mauve as mauve
 from textassay.metric.memorization import memorization as memorization
 from textassay.metric.meteor import meteor as meteor
@@ -50,10 +53,7 @@ from textassay.metric.precision_recall import coverage as coverage
 from textassay.metric.precision_recall import density as density
 from textassay.metric.precision_recall import precision as precision
 from textassay.metric.precision_recall import recall as recall
-from textassay.metric.reverse_lm_score import reverse_lm_score as reverse_lm_score
 from textassay.metric.rouge import rouge as rouge
-from textassay.metric.self_bleu import self_bleu as self_bleu
-from textassay.metric.sharing import compute_once as compute_once
 from textassay.metric.vocabulary import vocabulary as vocabulary
 from textassay.metric.zipf import zipf as zipf
 from textassay.report.document import Document as Document

@@ -43,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
     """Return the function that runs ``textassay`` with the arguments it is given."""
     # However slow the machine is, no line of progress comes between.
-    monkeypatch.setattr("textassay.cli.progress._SECONDS_BETWEEN_LINES", math.inf)
+    monkeypatch.setattr("textassay.cli.messages._SECONDS_BETWEEN_LINES", math.inf)
 
     def run_command(*arguments: object) -> Outcome:
         capsys.readouterr()

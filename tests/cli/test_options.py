@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from textassay.cli.config import read_config
+from textassay.cli.declarations import read_config
 from textassay.cli.options import check_sources, check_writable, parse_condition, parse_generators
 from textassay.errors import InputError, OptionError
 

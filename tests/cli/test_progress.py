@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from textassay.cli import progress as progress_module
-from textassay.cli.progress import show_progress
+from textassay.cli import messages
+from textassay.cli.messages import show_progress
 
 
 def test_quiet(capsys: pytest.CaptureFixture[str]) -> None:
@@ -16,7 +16,7 @@ def test_quiet(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_lines_are_sparse(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = 100.0
-    monkeypatch.setattr("textassay.cli.progress.time.monotonic", lambda: clock)
+    monkeypatch.setattr("textassay.cli.messages.time.monotonic", lambda: clock)
     with show_progress(quiet=False) as progress:
         assert progress is not None
         for done in range(1, 101):
@@ -34,7 +34,7 @@ def test_a_long_run_tells_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = 100.0
-    monkeypatch.setattr("textassay.cli.progress.time.monotonic", lambda: clock)
+    monkeypatch.setattr("textassay.cli.messages.time.monotonic", lambda: clock)
     with show_progress(quiet=False) as progress:
         assert progress is not None
         for done in range(4):
@@ -50,8 +50,8 @@ def test_a_long_run_tells_how_long_it_takes(
 
 
 def test_a_long_step_is_not_silent(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_module, "_SECONDS_OF_SILENCE", 0.2)
-    monkeypatch.setattr(progress_module, "_SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(messages, "_SECONDS_OF_SILENCE", 0.2)
+    monkeypatch.setattr(messages, "_SECONDS_BETWEEN_LOOKS", 0.01)
     with show_progress(quiet=False) as progress:
         assert progress is not None
         progress("dd of lstm", 0, 12)

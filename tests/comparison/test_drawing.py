@@ -12,8 +12,7 @@ import pytest
 
 import textassay as ta
 from made_up import sentences
-from textassay.comparison.comparison import Comparison
-from textassay.comparison.draw import Draw
+from textassay.comparison.comparison import Comparison, Draw
 from textassay.comparison.drawing import draw_all
 from textassay.comparison.run import compare
 from textassay.comparison.sources import is_source, names_model
@@ -245,7 +244,7 @@ def test_a_command_is_called_with_a_number_and_a_seed(tmp_path: Path) -> None:
 def test_a_command_that_fails_is_refused_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, message: str
 ) -> None:
-    monkeypatch.setattr(sys.modules["textassay.comparison.kept_draws"], "PATIENCE", 1.0)
+    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "PATIENCE", 1.0)
     folder = tmp_path / "draws"
     sources = {"b": Counter(), "a": _command(code.replace("'", '"'))}
     with pytest.raises(InputError, match=message):
@@ -258,7 +257,7 @@ def test_calls_that_repeat_the_first_one_are_refused(tmp_path: Path, monkeypatch
     _drawn(repeating, folder=tmp_path)
     with pytest.raises(InputError, match="prints the same sentences at every call"):
         _drawn(repeating, 600, folder=tmp_path)
-    monkeypatch.setattr(sys.modules["textassay.comparison.kept_draws"], "CALL", 100)
+    monkeypatch.setattr(sys.modules["textassay.comparison.drawing"], "CALL", 100)
     with pytest.raises(InputError, match="prints the same sentences at every call"):
         _drawn(repeating)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from made_up import sentences
-from textassay.comparison.encoded_texts import EncodedTexts
+from textassay.comparison.drawn_texts import EncodedTexts
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.texts import TextFile
 from textassay.corpus.tokenizer import SpacingWarning

@@ -11,8 +11,7 @@ from textassay.comparison.measure import EstimateStore, Task, measure_cells
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.inspection.dependence import Examined
-from textassay.metric.base import Computed, Metric, declare_metric
-from textassay.metric.sharing import compute_once
+from textassay.metric.base import Computed, Metric, compute_once, declare_metric
 
 CALLS: list[str] = []  # what was computed, in order
 CORPORA = corpora_from_texts({"real": ["a b", "c", "d"], "one": ["a", "b"], "two": ["c", "d"], "tiny": ["a"]})

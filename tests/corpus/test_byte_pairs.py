@@ -16,7 +16,7 @@ from textassay.corpus.byte_pairs import MIN_SIZE, BytePairs, learn_byte_pairs
 from textassay.corpus.corpus import Corpus, truncate
 from textassay.corpus.tokenizer import BYTE_LETTERS, join_tokens
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
-from textassay.ngram.likelihood import n_characters
+from textassay.ngram.language_model import n_characters
 
 pytest.importorskip("tokenizers")
 

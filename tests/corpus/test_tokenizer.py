@@ -12,7 +12,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import is_unspaced, join_tokens, resolve_tokenizer, tokenize_13a, tokenize_words
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay.ngram.likelihood import n_characters
+from textassay.ngram.language_model import n_characters
 
 # sacrebleu 2.6.0
 peer = Tokenizer13a()  # type: ignore[no-untyped-call]

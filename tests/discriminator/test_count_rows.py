@@ -5,8 +5,8 @@ import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import balanced_accuracy
+from textassay.ngram.index import mark_ends
 from textassay.ngram.model import NgramModel
-from textassay.ngram.sentence_ends import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay_lab.judges.ngram_network import CountRows, NgramNetworkDiscriminator
 from textassay_lab.training.recipe import Recipe

@@ -8,10 +8,10 @@ import pytest
 from scipy.special import expit
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import Pair
+from textassay.discriminator import base
+from textassay.discriminator.base import Pair, balanced_accuracy, choose_threshold
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.family import FamilyDiscriminator
-from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution.threads import workers
 
@@ -184,3 +184,41 @@ def test_thresholds_are_those_of_validation_text_and_not_of_test_text() -> None:
             assert fold.threshold == choose_threshold(*fold.valid_scores)
             rows = fit.real_folds == number, fit.generated_folds == number
             assert fold.threshold != choose_threshold(fit.real_scores[rows[0]], fit.generated_scores[rows[1]])
+
+
+def test_well_calibrated_scores_keep_one_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_STANDARD_ERRORS", 4.0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        real, generated = rng.beta(3, 2, 500), rng.beta(2, 3, 500)
+        assert choose_threshold(real, generated) == 0.5
+
+
+def test_shifted_scores_move_the_threshold_to_between_the_classes() -> None:
+    real, generated = np.linspace(0.30, 0.45, 50), np.linspace(0.05, 0.20, 50)
+    assert choose_threshold(real, generated) == pytest.approx(0.25)
+    assert choose_threshold(1 - generated, 1 - real) == pytest.approx(0.75)
+
+
+def test_without_a_margin_no_threshold_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_STANDARD_ERRORS", 0.0)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        real, generated = np.round(rng.beta(3, 2, 40), 1), np.round(rng.beta(2, 4, 30), 1)
+        chosen = balanced_accuracy(real, generated, choose_threshold(real, generated))
+        everywhere = [balanced_accuracy(real, generated, threshold) for threshold in np.linspace(0.01, 0.99, 99)]
+        assert chosen == pytest.approx(max(everywhere))
+
+
+def test_a_gain_of_a_few_sentences_is_not_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, generated = np.repeat([0.45, 0.9], [3, 97]), np.full(100, 0.1)
+    assert choose_threshold(real, generated) == 0.5
+    monkeypatch.setattr(base, "_STANDARD_ERRORS", 0.0)
+    assert choose_threshold(real, generated) == pytest.approx(0.275)
+
+
+@pytest.mark.parametrize("standard_errors", [0, 2])
+def test_equal_scores_keep_one_half(standard_errors: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "_STANDARD_ERRORS", standard_errors)
+    for score in (0.2, 1.0):
+        assert choose_threshold(np.full(5, score), np.full(5, score)) == 0.5

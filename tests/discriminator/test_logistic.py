@@ -4,17 +4,24 @@ import math
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from tabled import corpus_of
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import balanced_accuracy, balanced_cross_entropy
-from textassay.discriminator.logistic import LogisticDiscriminator
+from textassay.corpus.encoding import Vocabulary
+from textassay.discriminator.base import Discriminator, Pair, balanced_accuracy, balanced_cross_entropy
+from textassay.discriminator.logistic import LogisticDiscriminator, PlainLogistic
+from textassay.discriminator.solvers import fit_logistic
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map, workers
 
 SPACE = ["A A", "A B", "B A", "B B"]
 P = np.array([0.25, 0.25, 0.25, 0.25])
 Q = np.array([0.81, 0.09, 0.05, 0.05])
+
+VOCABULARY = Vocabulary([f"w{i}" for i in range(12)])
 
 
 def toy(n_real: int, n_generated: int, seed: int = 0) -> dict[str, Corpus]:
@@ -196,3 +203,91 @@ def test_the_signature_says_all_settings() -> None:
 def test_bad_settings_are_errors(settings: dict[str, object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         LogisticDiscriminator(**settings)  # type: ignore[arg-type]
+
+
+def problem(n_rows: int = 300, n_features: int = 80, share: float = 0.3) -> tuple[csr_matrix, np.ndarray]:
+    rng = np.random.default_rng(0)
+    features = csr_matrix(rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.1))
+    truth = rng.normal(size=n_features)
+    signal = np.asarray(features @ truth)
+    return features, signal + rng.normal(size=n_rows) > np.quantile(signal, 1 - share)
+
+
+@pytest.mark.parametrize("c", [0.01, 1.0, 100.0])
+def test_equals_scikit_learn(c: float) -> None:
+    features, is_real = problem()
+    peer = LogisticRegression(C=c, class_weight="balanced", tol=1e-10, max_iter=10_000).fit(features, is_real)
+    found = fit_logistic(features, is_real, c=c, tolerance=1e-10)
+    assert found[:-1] == pytest.approx(peer.coef_[0], abs=1e-4)
+    assert found[-1] == pytest.approx(peer.intercept_[0], abs=1e-4)
+
+
+def test_the_intercept_balances_the_classes() -> None:
+    features, is_real = problem(share=0.1)
+    found = fit_logistic(features, is_real, c=1.0, tolerance=1e-10)
+    scores = 1 / (1 + np.exp(-(features @ found[:-1] + found[-1])))
+    assert scores[is_real].mean() + scores[~is_real].mean() == pytest.approx(1)
+
+
+def test_a_warm_start_leads_to_the_same_place() -> None:
+    features, is_real = problem()
+    start = fit_logistic(features, is_real, c=0.1, tolerance=0.01)
+    given = start.copy()
+    warm = fit_logistic(features, is_real, c=3.0, tolerance=1e-9, start=start)
+    assert warm == pytest.approx(fit_logistic(features, is_real, c=3.0, tolerance=1e-9), abs=1e-6)
+    assert np.array_equal(start, given)
+
+
+def test_separable_classes_and_huge_strengths_end() -> None:
+    features = csr_matrix(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    found = fit_logistic(features, np.array([True, True, False]), c=1e8, tolerance=1e-6)
+    assert np.isfinite(found).all()
+    assert found[0] > 0 > found[1]
+
+
+def test_features_that_never_occur_get_nothing() -> None:
+    features = csr_matrix(np.array([[1.0, 0.0], [0.0, 0.0]]))
+    assert fit_logistic(features, np.array([True, False]), c=1.0, tolerance=1e-6)[1] == 0
+
+
+def _pair(seed: int, n: int = 150) -> Pair:
+    rng = np.random.default_rng(seed)
+    words = np.array(VOCABULARY.tokens[4:])
+    sides = [
+        [" ".join(rng.choice(words, 6, p=share)) for _ in range(n)]
+        for share in (np.full(12, 1 / 12), np.r_[np.full(6, 1 / 8), np.full(6, 1 / 24)])
+    ]
+    real, generated = (Corpus.from_texts(side, vocabulary=VOCABULARY) for side in sides)
+    return real, generated
+
+
+def test_scores_are_those_of_a_logistic_regression_over_present_ngrams() -> None:
+    train, valid, test = _pair(0), _pair(1), _pair(2)
+    judge = PlainLogistic().fit(train, valid)
+    assert isinstance(judge, Discriminator)
+
+    def grams(corpus: Corpus) -> list[set[tuple[str, ...]]]:
+        rows = [corpus.sentence(i) for i in range(len(corpus))]
+        return [{tuple(row[i : i + n]) for n in range(1, 5) for i in range(len(row) - n + 1)} for row in rows]
+
+    texts = [gram for corpus in train for gram in grams(corpus)]
+    names = [gram for gram in sorted(set().union(*texts)) if sum(gram in row for row in texts) >= 2]
+    assert judge.chosen["n_features"] == len(names)
+    features = np.array([[gram in row for gram in names] for row in texts], dtype=float)
+    peer = LogisticRegression(C=judge.chosen["c"], tol=1e-8, max_iter=5000).fit(features, [1] * 150 + [0] * 150)
+    tested = np.array([[gram in row for gram in names] for row in grams(test[0])], dtype=float)
+    scores, expected = judge.prob_real(test[0]), peer.predict_proba(tested)[:, 1]
+    np.testing.assert_allclose(scores, expected, atol=0.06)  # fits are stopped early
+    assert np.corrcoef(scores, expected)[0, 1] > 0.99
+
+
+def test_it_sees_no_sentence_ends() -> None:
+    corpora = corpora_from_texts({"real": ["a b"] * 40 + ["b a"] * 40, "generated": ["b a"] * 40 + ["a b"] * 40})
+    pair = corpora["real"], corpora["generated"]
+    scores = PlainLogistic().fit(pair, pair).prob_real(corpora["real"])
+    np.testing.assert_allclose(scores, 0.5, atol=1e-6)
+
+
+def test_it_must_be_fitted() -> None:
+    with pytest.raises(OptionError, match="must be fitted before it scores texts"):
+        PlainLogistic().prob_real(corpus_of(["a"]))

@@ -13,8 +13,7 @@ from scipy.stats import kendalltau
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Discriminator, Pair, balanced_cross_entropy
 from textassay.discriminator.catalog import make_discriminator
-from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.random_forest import RandomForestDiscriminator
+from textassay.discriminator.ngram_classifiers import NaiveBayesDiscriminator, RandomForestDiscriminator
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.execution.threads import workers
 from textassay_lab.generator.module import begun

@@ -12,10 +12,12 @@ from sklearn.svm import LinearSVC
 
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.discriminator.base import Pair, balanced_cross_entropy
-from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.random_forest import RandomForestDiscriminator
-from textassay.discriminator.svm import SvmDiscriminator
-from textassay.discriminator.xgboost_trees import XgboostDiscriminator
+from textassay.discriminator.ngram_classifiers import (
+    NaiveBayesDiscriminator,
+    RandomForestDiscriminator,
+    SvmDiscriminator,
+    XgboostDiscriminator,
+)
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution.threads import parallel_map, workers
 

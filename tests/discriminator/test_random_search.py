@@ -56,9 +56,10 @@ def pairs() -> tuple[Pair, Pair]:
 
 
 @pytest.mark.feature("JJ-26")
-def test_the_best_validation_setting_judges() -> None:
+def test_the_best_validation_setting_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SPACES, "by-length", SPACE)
     train, valid = pairs()
-    search = RandomSearchDiscriminator("by-length", n_trials=40, space=SPACE, seed=3).fit(train, valid)
+    search = RandomSearchDiscriminator("by-length", n_trials=40, seed=3).fit(train, valid)
     assert {trial.settings["least"] for trial in search.trials} == {1, 2, 3, 4, 5}
     best = max(search.trials, key=lambda trial: (trial.valid_accuracy, -trial.valid_cross_entropy))
     assert best.settings["least"] == 4
@@ -96,10 +97,10 @@ def test_it_is_reproducible_in_any_number_of_threads_and_more_trials_repeat_the_
 
 
 @pytest.mark.feature("JJ-26")
-def test_of_equal_trials_the_first_judges() -> None:
+def test_of_equal_trials_the_first_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SPACES, "by-length", SearchSpace(ByLength, {"least": OneOf((1,))}))
     train, valid = pairs()
-    space = SearchSpace(ByLength, {"least": OneOf((1,))})
-    assert RandomSearchDiscriminator("by-length", n_trials=5, space=space).fit(train, valid).chosen["trial"] == 0
+    assert RandomSearchDiscriminator("by-length", n_trials=5).fit(train, valid).chosen["trial"] == 0
 
 
 def test_numbers_are_drawn_as_said() -> None:

@@ -11,14 +11,14 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import Vocabulary
 from textassay.discriminator.base import CrossValidated, Discriminator, Part, Pool
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
-from textassay.discriminator.dense_logistic import dense_logistic_path, fit_dense_logistic
+from textassay.discriminator.solvers import dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.stack import LinearMargins, StackDiscriminator, StackFeatures
 from textassay.errors import OptionError, UnavailableError
 from textassay.execution.threads import workers
 from textassay.metric.base import Effort
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
-from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.index import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.ngram.skip_counts import SkipCounts
 

@@ -14,9 +14,9 @@ from textassay.discriminator.training_text import TrainingText
 from textassay.errors import InputError
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
+from textassay.ngram.backoff import with_ends
 from textassay.ngram.kneser_ney import fit_kneser_ney
 from textassay.ngram.model import NgramModel
-from textassay.ngram.sentence_ends import with_ends
 
 TRAIN = ["a b c d e f g", "a b c", "x y"]
 

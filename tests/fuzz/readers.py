@@ -104,7 +104,7 @@ def _columns(name: str, *seeds: bytes) -> Reader:
 
 
 def _config() -> Reader:
-    from textassay.cli.config import read_config
+    from textassay.cli.declarations import read_config
 
     options = {name: name.replace("-", "_") for name in ("real", "metrics", "generators", "seed", "level", "fail-if")}
     seeds = (

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from textassay.comparison.run import compare
 from textassay.corpus.texts import TextFile, read_texts
+from textassay.errors import InputError
 from textassay.inspection.finding import Finding
 from textassay.inspection.inspection import inspect
 
@@ -40,6 +42,10 @@ ERRORS = [
     "Rate limit exceeded, try again",
     "openai.APITimeoutError: Request timed out.",
 ]
+
+REAL = [f"answer number {n} goes here" for n in range(40)]
+MODEL = [f"reply number {n} goes there" for n in range(40)]
+ASKED = [f"question {n} ?" for n in range(40)]
 
 
 def found(generated: list[str], real: list[str]) -> dict[str, Finding]:
@@ -80,3 +86,36 @@ def test_cut_off_answers_come_from_their_file(tmp_path: Path) -> None:
     few = TextFile("m", PLAIN, cut_off=np.arange(400) < 2)
     notes = {one.kind: one.severity for one in inspect({"m": few}, real)}
     assert notes["cut-off-answers"] == "note"
+
+
+def _prompt_findings(prompts: dict[str, list[str]], n: int = 40) -> list[tuple[str, str]]:
+    comparison = compare({"model": MODEL[:n]}, REAL, prompts=prompts, metrics=["length"])
+    return [(one.kind, one.message) for one in comparison.findings if one.kind.startswith("prompts")]
+
+
+def test_the_same_prompts_need_no_word() -> None:
+    assert _prompt_findings({"real": ASKED, "model": ASKED}) == []
+
+
+def test_prompts_of_one_side() -> None:
+    ((kind, message),) = _prompt_findings({"real": ASKED, "model": ASKED[:30]}, n=30)
+    assert kind == "prompts-of-one-side"
+    assert message.startswith("10 of 40 prompts of the real text have no answer by model, and 0 of 30")
+
+
+def test_a_space_more_is_another_prompt_and_is_named() -> None:
+    ((_, message),) = _prompt_findings({"real": ASKED, "model": [ASKED[0] + " ", ASKED[1].upper(), *ASKED[2:]]})
+    assert "2 of these differ from a real one by white space, case or the form of characters alone" in message
+
+
+def test_no_prompt_is_shared() -> None:
+    with pytest.raises(InputError, match=r"no prompt of model \(40\) is a prompt of the real text \(40\); 40 of these"):
+        _prompt_findings({"real": ASKED, "model": [f" {prompt}" for prompt in ASKED]})
+
+
+def test_prompts_that_were_not_used() -> None:
+    real = TextFile("real", REAL, prompts=ASKED)
+    comparison = compare({"model": MODEL}, real, metrics=["length"])
+    (finding,) = (one for one in comparison.findings if one.kind == "prompts-not-used")
+    assert finding.severity == "warning"
+    assert "(real) came with them, model did not" in finding.message

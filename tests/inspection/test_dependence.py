@@ -12,8 +12,7 @@ from scipy.stats import binom
 from layouts import INDEPENDENT, LAYOUTS, Layout, chains, data_sources, layout
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import InputError
-from textassay.inspection.dependence import Dependence, Examined, examine, independent_units
-from textassay.inspection.dependence_findings import Independence
+from textassay.inspection.dependence import Dependence, Examined, Independence, examine, independent_units
 from textassay.inspection.finding import Finding
 from textassay.inspection.within import examine_real
 

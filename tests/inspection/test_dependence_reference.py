@@ -7,7 +7,7 @@ from dependence_reference import cosines_of, reference, token_lists
 from layouts import INDEPENDENT, LAYOUTS, layout
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.inspection.dependence import examine
-from textassay.inspection.nearest import Vectors
+from textassay.inspection.grouping import Vectors
 
 N = 80
 SHUFFLED = [name for name in LAYOUTS if name.endswith(", shuffled")]

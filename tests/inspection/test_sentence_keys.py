@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.errors import EmptyCorpusError, OptionError
 from textassay.inspection.sentence_keys import expected_repeats, n_distinct, occurs_elsewhere, occurs_in, sentence_keys
 
 
@@ -43,11 +42,3 @@ def test_expected_repeats_are_the_mean_over_all_draws(n_drawn: int) -> None:
     keys = np.array([5, 1, 5, 2, 5, 1], dtype=np.uint64)
     draws = [1 - len(set(draw)) / n_drawn for draw in itertools.combinations(keys.tolist(), n_drawn)]
     assert expected_repeats(keys, n_drawn) == pytest.approx(np.mean(draws), abs=1e-12)
-
-
-def test_repeats_are_undefined_without_sentences_and_beyond_the_corpus() -> None:
-    keys = np.array([1, 2], dtype=np.uint64)
-    with pytest.raises(EmptyCorpusError):
-        expected_repeats(keys[:0], 1)
-    with pytest.raises(OptionError, match="from 1 to 2, got 3"):
-        expected_repeats(keys, 3)

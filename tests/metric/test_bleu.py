@@ -15,8 +15,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution.threads import workers
 from textassay.metric.base import measure
-from textassay.metric.bleu import bleu
-from textassay.metric.sentence_bleu import closest_lengths, score_sentences
+from textassay.metric.bleu import bleu, closest_lengths, score_sentences
 from textassay.ngram.matches import match_references
 from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream

@@ -17,15 +17,14 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from pycocoevalcap.bleu.bleu_scorer import BleuScorer
 
 from made_up import sentences, shuffled
+from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, UnavailableError
-from textassay.metric.base import measure
+from textassay.metric.base import Shared, measure
+from textassay.metric.bleu import self_bleu
 from textassay.metric.bleu_nearest import bleu_nearest, bleu_train
 from textassay.metric.catalog import parse_metric
-from textassay.metric.nearest_references import nearest_references
 from textassay.metric.overlap import overlap
-from textassay.metric.self_bleu import self_bleu
-from textassay.metric.sharing import Shared
 from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
 from textassay_lab.human.mechanical_turk import read_mechanical_turk

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 from made_up import sentences
+from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
 from textassay.metric.base import MetricFunction
 from textassay.metric.catalog import parse_metric
 from textassay.metric.cider import NgramWeights, cider, cider_d, cider_pairs
-from textassay.metric.nearest_references import nearest_references
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)
 

@@ -19,9 +19,9 @@ from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.errors import MissingExtraError, OptionError
 from textassay.execution.threads import workers
 from textassay.inspection.dependence import Examined
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
-from textassay.metric.sharing import Shared
 
 
 class Teller:

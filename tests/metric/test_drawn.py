@@ -6,10 +6,9 @@ import pytest
 import textassay as ta
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
-from textassay.metric.base import declare_metric
+from textassay.metric.base import Shared, declare_metric
 from textassay.metric.catalog import CATALOG, drawn_where_large, parse_metric, parse_metrics
 from textassay.metric.precision_recall import precision
-from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 
 DRAW = [

@@ -16,11 +16,9 @@ from textassay.errors import OptionError, TooFewSentencesError, UnavailableError
 from textassay.estimate import Estimate
 from textassay.metric.base import Metric
 from textassay.metric.catalog import parse_metric
-from textassay.metric.lm_score import LIKELIER, Trained, lm_score
-from textassay.metric.reverse_lm_score import reverse_lm_score
-from textassay.ngram.language_model import LanguageModel
-from textassay.ngram.leave_out import LeaveOutModels
-from textassay.ngram.likelihood import likelihood
+from textassay.metric.lm_score import LIKELIER, Trained, lm_score, reverse_lm_score
+from textassay.ngram.kneser_ney import LeaveOutModels, fit_kneser_ney
+from textassay.ngram.language_model import LanguageModel, likelihood
 from textassay.ngram.model import NgramModel
 
 N = 300
@@ -81,7 +79,8 @@ def test_lm_score_is_the_mean_cost_of_a_token(corpora: dict[str, Corpus]) -> Non
     assert estimate.details["perplexity"] == pytest.approx(expected.perplexity)
     assert estimate.details["bits_per_token"] == pytest.approx(expected.bits_per_token)
     assert estimate.details["bits_per_character"] == pytest.approx(expected.bits_per_character)
-    assert estimate.details["discounts"] == [[used.once, used.twice, used.more] for used in model.discounts_used]
+    _, used = fit_kneser_ney(own.tokens, own.offsets, order=2, n_types=len(own.vocabulary))
+    assert estimate.details["discounts"] == [[found.once, found.twice, found.more] for found in used]
     assert estimate.details["order"] == 2  # the language is a bigram language
     assert estimate.sizes == {"n_generated": N, "n_real": N, "n_scored": N, "n_tokens": len(text.tokens) + N}
     assert (estimate.better, estimate.unit) == ("closer", "nats per token")

@@ -14,10 +14,9 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers
-from textassay.metric import clustering
+from textassay.metric import mauve as mauve_module
 from textassay.metric.base import Effort
-from textassay.metric.clustering import hierarchical_k_means, k_means, principal_components, row_hashes, unit_rows
-from textassay.metric.mauve import mauve
+from textassay.metric.mauve import hierarchical_k_means, k_means, mauve, principal_components, row_hashes, unit_rows
 from textassay.ngram.model import NgramModel
 
 Array = npt.NDArray[np.float64]
@@ -279,7 +278,7 @@ def test_rows_have_length_one_or_zero() -> None:
 
 
 def in_parts_above(points_times_clusters: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clustering, "TOGETHER_UP_TO", points_times_clusters)
+    monkeypatch.setattr(mauve_module, "TOGETHER_UP_TO", points_times_clusters)
 
 
 def test_few_points_are_clustered_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.translate.meteor_score import meteor_score, single_meteor_score
 
+from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import MissingExtraError, OptionError, UnavailableError
-from textassay.metric.meteor import meteor, meteor_pairs
-from textassay.metric.nearest_references import nearest_references
-from textassay.metric.porter import stem
+from textassay.metric.meteor import meteor, meteor_pairs, stem
 
 WORDS = ["run", "runs", "running", "the", "The", "cat", "cats", "dog"]
 STEMS = ["run", "the", "The", "cat", "tomcat", "dog", "hound", "jog"]  # NLTK looks up the synonyms of stems

@@ -15,10 +15,9 @@ from textassay.embedding.latent_semantic import LatentSemanticEncoder
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.execution.threads import workers
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
-from textassay.metric.kernel_sums import FeatureSums, cross_sums, orthogonal_frequencies, own_sums
-from textassay.metric.mmd import mmd
-from textassay.metric.sharing import Shared
+from textassay.metric.mmd import FeatureSums, cross_sums, mmd, orthogonal_frequencies, own_sums
 
 Array = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from made_up import sentences
+from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.embedding.encoder import FloatArray
-from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution.threads import workers
-from textassay.metric.nearest_references import NearestReferences, nearest_references
+from textassay.metric.overlap import NearestReferences
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdef"), max_size=6).map(" ".join), min_size=1, max_size=12)
 
@@ -137,18 +137,6 @@ def test_a_sentence_with_no_known_word_has_references_all_the_same() -> None:
     found = nearest_references(hypotheses, references, k=3)
     assert np.sort(found).tolist() == [[0, 1, 2]] * 3
     assert found[2, 0] == 0
-
-
-def test_wrong_settings_are_refused() -> None:
-    hypotheses, references = _pair(["a b", "c"], ["a", "b"])
-    with pytest.raises(OptionError, match="k must be at least 1, got 0"):
-        nearest_references(hypotheses, references, k=0)
-    with pytest.raises(OptionError, match="in the same order"):
-        nearest_references(hypotheses, references, exclude_self=True)
-    with pytest.raises(OptionError, match="vocabular"):
-        nearest_references(Corpus.from_texts(["a"]), references)
-    with pytest.raises(EmptyCorpusError, match="no reference"):
-        nearest_references(hypotheses, references.take(np.zeros(0, dtype=np.int64)))
 
 
 @pytest.mark.feature("JJ-29")

@@ -9,8 +9,8 @@ import pytest
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.docstrings import docstring_sentences
 from textassay.embedding.store import feature_store
+from textassay.metric.base import Shared
 from textassay.metric.catalog import CATALOG, DEFAULT_METRICS, parse_metrics
-from textassay.metric.sharing import Shared
 
 LEFT_OUT = ("conditional-dd", "huse")  # which need prompts, and people
 OF_DISTRIBUTIONS = ("dd", "length", "mmd")  # whose truth is 0; of the others, what such samples score on average

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pycocoevalcap.rouge.rouge import Rouge as CaptionRouge
 
+from nearest import nearest_references
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
-from textassay.metric.nearest_references import nearest_references
 from textassay.metric.rouge import f_measure, longest_common, rouge
-from textassay.metric.sharing import Shared
 
 GOLDEN = json.loads(Path(__file__).with_name("rouge_golden.json").read_text(encoding="utf-8"))
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join), min_size=1, max_size=6)

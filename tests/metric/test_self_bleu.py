@@ -15,9 +15,8 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, OptionError, TooFewSentencesError
 from textassay.execution.threads import workers
-from textassay.metric.self_bleu import self_bleu
-from textassay.metric.sentence_bleu import score_sentences
-from textassay.metric.sharing import Shared
+from textassay.metric.base import Shared
+from textassay.metric.bleu import score_sentences, self_bleu
 from textassay.ngram.matches import match_each_other
 from textassay.resampling.jackknife import assign_groups, jackknife_terms
 from textassay.seeding import stream
@@ -209,7 +208,7 @@ def test_what_an_estimate_says() -> None:
 
 
 def test_orders_share_their_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    module, calls = import_module("textassay.metric.self_bleu"), []
+    module, calls = import_module("textassay.metric.bleu"), []
 
     def counted(*arguments: Any, **settings: Any) -> Any:
         calls.append(arguments)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import OptionError
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
-from textassay.metric.sharing import Shared
 from textassay.metric.vocabulary import vocabulary
 from textassay.resampling.jackknife import assign_groups, counts_by_group
 from textassay.seeding import stream

@@ -13,9 +13,8 @@ from made_up import sentences
 from textassay.cli.main import main
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay.metric.base import Computed, MetricFunction, declare_metric
+from textassay.metric.base import Computed, MetricFunction, Shared, compute_once, declare_metric
 from textassay.metric.catalog import CATALOG, parse_metric
-from textassay.metric.sharing import Shared, compute_once
 from textassay_lab.monitoring.monitor import TextMonitor
 
 SOURCE = '''

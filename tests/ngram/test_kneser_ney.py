@@ -14,9 +14,8 @@ from nltk.lm.preprocessing import padded_everygram_pipeline
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.corpus.encoding import EOS, PAD, SOS, UNK
-from textassay.errors import OptionError
+from textassay.ngram.backoff import with_ends
 from textassay.ngram.kneser_ney import DiscountKind, count_ngrams, estimate_discounts, fit_kneser_ney
-from textassay.ngram.sentence_ends import with_ends
 
 SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=7).map(" ".join), min_size=1, max_size=12)
 TEXTS = ["a b c", "a b", "b a b c", "c c a", "a b c d", "", "d a b", "b", "a b c", "c a d d a"] * 2 + ["d c b a"]
@@ -146,13 +145,6 @@ def test_leaving_groups_out_is_fitting_the_rest(
     whole, _ = counts.fit(order)
     assert model.traced_log_probs(whole.trace(text, offsets)) == pytest.approx(expected, abs=1e-12)
     assert model.next_probs(np.arange(len(model.backoffs)), model.plain).sum(axis=1) == pytest.approx(1, abs=1e-12)
-
-
-def test_counts_know_no_longer_n_grams() -> None:
-    corpus = _corpus(TEXTS)
-    counts = count_ngrams(corpus.tokens, corpus.offsets, order=2, n_types=len(corpus.vocabulary))
-    with pytest.raises(OptionError, match="order must be between 1 and 2, got 3"):
-        counts.fit(3)
 
 
 def test_discounts_follow_counts_of_counts() -> None:

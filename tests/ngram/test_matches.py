@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.errors import OptionError
 from textassay.ngram.matches import count_distinct, match_each_other, match_references
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=8)
@@ -111,16 +110,3 @@ def test_parts_join_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     for first, second in zip(in_four, in_one, strict=True):
         np.testing.assert_array_equal(first, second)
-
-
-def test_misuse_is_told() -> None:
-    corpora = corpora_from_texts({"a": ["x y"], "b": ["x", "z"]})
-    stranger = corpora_from_texts({"b": ["x", "z"]})["b"]
-    with pytest.raises(OptionError, match="max_order must be at least 1, got 0"):
-        match_each_other(corpora["b"], max_order=0, groups=np.zeros(2, dtype=np.int64))
-    with pytest.raises(OptionError, match="one number from 0 to 253 per text"):
-        match_each_other(corpora["b"], max_order=2, groups=np.zeros(3, dtype=np.int64))
-    with pytest.raises(OptionError, match="one number from 0 to 253 per text"):
-        match_references(corpora["a"], corpora["b"], max_order=2, groups=np.array([0, 254]))
-    with pytest.raises(OptionError, match="different vocabularies"):
-        match_references(corpora["a"], stranger, max_order=2, groups=np.zeros(2, dtype=np.int64))

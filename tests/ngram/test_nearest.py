@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textassay.corpus.corpus import corpora_from_texts
-from textassay.errors import EmptyCorpusError, OptionError
 from textassay.ngram.nearest import SuffixArray, match_pairs
 
 TEXTS = st.lists(st.lists(st.sampled_from("abc"), max_size=9).map(" ".join), min_size=1, max_size=8)
@@ -56,15 +55,3 @@ def test_matches_of_pairs_are_clipped_counts(texts: list[str], others: list[str]
             if other is not None:
                 expected = [(_ngrams(text, order) & _ngrams(other, order)).total() for order in range(1, max_order + 1)]
             assert matches[number, place].tolist() == expected
-
-
-def test_misuse_is_told() -> None:
-    corpora = corpora_from_texts({"a": ["x y"], "b": ["x", "z"]})
-    stranger, empty = (corpora_from_texts({"b": texts})["b"] for texts in (["x"], []))
-    pairs = np.zeros((1, 1), dtype=np.int64)
-    with pytest.raises(OptionError, match="max_order must be at least 1, got 0"):
-        match_pairs(corpora["a"], corpora["b"], pairs, max_order=0)
-    with pytest.raises(OptionError, match="different vocabularies"):
-        match_pairs(corpora["a"], stranger, pairs, max_order=1)
-    with pytest.raises(EmptyCorpusError, match="at least one text"):
-        SuffixArray.build(empty)

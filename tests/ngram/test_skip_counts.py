@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.index import mark_ends
 from textassay.ngram.skip_counts import PATTERNS, SkipCounts, SkipTexts
 
 WORDS = "abcdefgh"

@@ -13,10 +13,9 @@ import pytest
 from scipy.stats import kstest
 
 from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.discriminator.base import Pair
+from textassay.discriminator.base import Pair, choose_threshold
 from textassay.discriminator.cross_fitting import cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.discriminator.threshold import choose_threshold
 from textassay.metric.discrepancy import dd, exact_discrepancy
 from textassay.resampling.permutation import permutation_p_value
 from textassay.resampling.proportions import certified_lower_bound, newcombe_interval

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 from textassay.metric.base import Declaration
-from textassay.metric.catalog import CATALOG, parse_metric
+from textassay.metric.catalog import CATALOG
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics" / "index.md"
 FIRST, LAST = "| metric |", "\n\n"
@@ -31,7 +31,7 @@ def table() -> str:
 
 def _cells(declared: Declaration) -> list[str]:
     needs = [f"`--{'prompt-column' if need == 'prompts' else need}`" for need in declared.needs]
-    if parse_metric(declared.name).is_of_vectors:
+    if "encoder" in declared.parameters:
         needs.append("vectors")
     if declared.only_named:
         needs.append("naming")

@@ -3,24 +3,28 @@
 `add_command` turns it into a Typer command. A field is annotated as Typer reads it, with a `Between` where its number
 has a range, and a `Check` where the library has a function that raises for a wrong value:
 ``Annotated[int, option("...", "N"), Between(1)]``.
+
+Sub-commands of a group, such as ``train MODEL``, are made when they are asked for: their options come from classes that
+take time to import, and the list of names does not wait for them.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
 from itertools import pairwise, takewhile
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.models import ArgumentInfo, OptionInfo
 
 from textassay.addresses import is_address, place_of
 from textassay.corpus.source import check_exists, local_file
-from textassay.errors import InputError, OptionError
+from textassay.errors import InputError, OptionError, unknown_name
 from textassay.fields import Between as Between
 from textassay.fields import Check as Check
 from textassay.fields import Option, Parse, Rule
@@ -261,3 +265,75 @@ def _spelling(key: str, hint: Any) -> str:
             if str(spelling).startswith("--"):
                 return str(spelling).split("/")[0]
     return "--" + key.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Commands by name, and where they are: ``package.module:Class``."""
+
+    name: str
+    help: str
+    commands: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands by name, with their summaries; ``command(name)`` in `module` returns one."""
+
+    name: str
+    help: str
+    what: str
+    commands: Mapping[str, str]
+    module: str
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands of a group by name, each made when it is asked for."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._made: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._group.commands)
+
+    def __len__(self) -> int:
+        return len(self._group.commands)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._group.commands:
+            raise KeyError(name)
+        if name not in self._made:
+            sub_command: type[Command] = import_module(self._group.module).command(name)
+            app = typer.Typer(add_completion=False)
+            add_command(app, sub_command, name)
+            self._made[name] = typer.main.get_command(app)
+        return self._made[name]
+
+
+def add_group(app: typer.Typer, group: Group, **settings: Any) -> None:
+    """Add a group of commands to `app`; without a command, it lists them."""
+
+    class ThisGroup(TyperGroup):
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**settings)
+            self.commands = _Commands(group)  # type: ignore[assignment]
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            return list(group.commands)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            """Return what lists of commands show; what is run comes from `resolve_command`."""
+            return TyperCommand(cmd_name, help=group.commands[cmd_name])
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+            if args[0] not in self.commands:
+                raise unknown_name(group.what, args[0], self.commands)
+            return args[0], self.commands[args[0]], args[1:]
+
+    metavar = f"{group.what.upper()} [OPTIONS]"
+    commands = typer.Typer(
+        name=group.name, help=group.help, cls=ThisGroup, subcommand_metavar=metavar, add_help_option=False
+    )
+    commands.callback(invoke_without_command=True)(answer_help)
+    app.add_typer(commands, **settings)

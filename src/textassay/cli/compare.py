@@ -87,7 +87,7 @@ class Compare(Comparing, Reading, Running, Clustered, Output):
         check_sources(self.real, {**named, **written}, _REMEDIES)
 
         from textassay.cli.endpoints import say_answers, say_requests
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay.comparison.columns import check_names
         from textassay.comparison.comparison import FIT_REAL, TRAIN
         from textassay.comparison.run import compare_texts

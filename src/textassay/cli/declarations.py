@@ -1,6 +1,6 @@
-"""Arguments and options that commands share: how each is spelt on the command line, and its line of help."""
+"""Arguments and options that commands share: how each is spelt on the command line, its line of help, ``--config``."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ import typer
 from textassay.cli.adapter import Check, option
 from textassay.corpus.limits import set_limits
 from textassay.corpus.source import local_file
-from textassay.errors import EmptyCorpusError
+from textassay.errors import EmptyCorpusError, InputError, OptionError, unknown_name
 from textassay.settings import OUTPUT, RUNNING, Workers
 from textassay.settings import TEXTS as TEXTS
 from textassay.settings import Computing as ComputingSettings
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 
+NAMED_FILES = ("generators", "features", "log-probs", "ratings")
+
 
 def _load_config(context: typer.Context, path: Path | None) -> Path | None:
     """Make the settings of ``--config`` the defaults of the command."""
     if path is not None and not context.resilient_parsing:
-        from textassay.cli.config import read_config
-
         parameters = [parameter for parameter in context.command.params if parameter.name not in ("config", "help")]
         names = {_spelt(parameter): str(parameter.name) for parameter in parameters}
         repeatable = [str(parameter.name) for parameter in parameters if parameter.multiple or parameter.nargs == -1]
@@ -143,7 +143,7 @@ class Unseeded:
     @contextmanager
     def work(self) -> Iterator[Progress | None]:
         """Use as many threads as asked for and show progress, inside the ``with`` block."""
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay.execution.threads import default_workers, workers
 
         n_workers = default_workers() if self.workers is None else self.workers
@@ -188,3 +188,53 @@ class Output(Printing):
 @dataclass(frozen=True, kw_only=True)
 class Computing(ComputingSettings, Unseeded):
     """How networks compute, on how many threads and where."""
+
+
+def read_config(path: Path, *, options: Mapping[str, str], repeatable: Iterable[str]) -> dict[str, Any]:
+    """Return parameter name to value, as a command line would give it, from a YAML file, where every option is a key.
+
+    `path`: the file: a mapping from option names without their dashes (``real-heldout``) to values; ``generators``,
+    ``features``, ``log-probs`` and ``ratings`` map names to files. Relative files are looked for from the working
+    folder, as on the command line.
+    """
+    settings: dict[str, Any] = {}
+    repeated = set(repeatable)
+    for key, value in _load(path).items():
+        if key not in options:
+            raise OptionError(f"{path}: {unknown_name('key', str(key), options)}")
+        if value is not None:
+            settings[options[key]] = _value(path, key, value, may_repeat=options[key] in repeated)
+    return settings
+
+
+def _load(path: Path) -> Mapping[Any, Any]:
+    from textassay.corpus.documents import read_yaml
+
+    try:
+        document = read_yaml(path)
+    except OSError as error:
+        raise InputError(f"cannot read --config {path}: {(error.strerror or str(error)).lower()}") from None
+    if document is None:
+        return {}
+    if not isinstance(document, Mapping):
+        raise InputError(f"{path} must map option names to values, such as 'seed: 1', got a {type(document).__name__}")
+    return document
+
+
+def _value(path: Path, key: str, value: Any, *, may_repeat: bool) -> Any:
+    pairs = [*value, *value.values()] if isinstance(value, Mapping) else value
+    for part in pairs if isinstance(pairs, list) else [pairs]:
+        if isinstance(part, str) and any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in part):
+            raise OptionError(
+                f"{path}: the value of '{key}' holds what no command line can: a zero or half a character"
+            )
+    if key in NAMED_FILES and isinstance(value, Mapping):
+        return [f"{name}={source}" for name, source in value.items()]
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        if key in ("metrics", "monitor"):
+            return ",".join(map(str, value))
+        if may_repeat:
+            return [str(item) for item in value]
+    if isinstance(value, bool | int | float | str):
+        return [str(value)] if may_repeat else value
+    raise OptionError(f"{path}: the value of '{key}' cannot be a {type(value).__name__}")

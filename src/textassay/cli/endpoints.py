@@ -30,7 +30,7 @@ def say_answers(
     models: Mapping[str, str], prompts: Sequence[str] | None, *, seed: int, quiet: bool, out: Path | None
 ) -> dict[str, str]:
     """Say what it takes to let endpoints answer the prompts of the real text; return the models that do not."""
-    from textassay.comparison.answers import asked_endpoints
+    from textassay.comparison.drawing import asked_endpoints
 
     asked = asked_endpoints(models, prompts, out)
     for name, (model, n) in asked.items():

@@ -31,21 +31,20 @@ class Explain(Explaining, Reading, Running, Clustered, Output):
     top: Annotated[int, option("How many n-grams to show each way.", "N"), Between(0)] = 10
 
     def run(self) -> int:
-        """Explain, print, write, and return 0."""
         generators = parse_generators(self.generators or [])
         models, written = split_models(generators, self.draw)
         check_sources(self.real, written, {})
 
         from textassay.cli.endpoints import say_requests
+        from textassay.cli.messages import show_progress
         from textassay.cli.options import read_sources
-        from textassay.cli.progress import show_progress
         from textassay.comparison.comparison import FLOOR, RealText
         from textassay.comparison.drawn_texts import read_and_draw
         from textassay.comparison.explain import TOP, explain_generators
         from textassay.comparison.explanation_document import explanation_document
         from textassay.comparison.measure import EstimateStore
         from textassay.corpus.structure import unit_of
-        from textassay.inspection.dependence_findings import Independence
+        from textassay.inspection.dependence import Independence
 
         version = installed_version("textassay")
         with self.on_cluster(), show_progress(quiet=self.quiet) as progress, self.computing():

@@ -23,7 +23,6 @@ class Inspect(Tokens, Output):
     config: Config = None
 
     def run(self) -> int:
-        """Print the findings, write them where asked, and return 0."""
         generators = parse_generators(self.generators or [])
         others = {**({} if self.train is None else {TRAIN: self.train}), **generators}
         check_sources(self.real, others, {TRAIN: "name what the generators were trained on, or leave it out"})

@@ -23,8 +23,7 @@ from typing import Annotated, Any
 
 import typer
 
-from textassay.cli.adapter import add_command, add_sub_commands
-from textassay.cli.groups import Group, Places, add_group
+from textassay.cli.adapter import Group, Places, add_command, add_group, add_sub_commands
 from textassay.cli.messages import heeding_termination, ignore_signals, show_warning, tell
 from textassay.corpus.limits import input_limits
 from textassay.extensions import extensions

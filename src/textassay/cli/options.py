@@ -44,7 +44,6 @@ class Condition:
         return f"{self.metric}{self.sign}{self.bound:g}"
 
     def holds(self, value: float) -> bool:
-        """Return whether `value` meets the condition."""
         return _OPERATORS[self.sign](value, self.bound)
 
 

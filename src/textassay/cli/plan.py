@@ -28,10 +28,9 @@ class Plan(Measuring, Reading, Running, Output):
     dd: Annotated[float | None, option("Expected dd; the worst case by default.", "X", names=("--dd",))] = None
 
     def run(self) -> int:
-        """Plan, print, write where asked, and return 0."""
         from textassay.cli.endpoints import say_requests
+        from textassay.cli.messages import show_progress
         from textassay.cli.options import check_sources, parse_generators, read_sources, split_models
-        from textassay.cli.progress import show_progress
         from textassay.comparison.comparison import FLOOR
         from textassay.comparison.document import read_comparison
         from textassay.comparison.plan_document import plan_document

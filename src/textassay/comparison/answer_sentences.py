@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textassay.comparison.comparison import FLOOR, TRAIN
 from textassay.comparison.digest import Digest
-from textassay.comparison.draw import drawn_sentences
+from textassay.comparison.draw_document import drawn_sentences
 from textassay.comparison.metric_kinds import family_of
 from textassay.comparison.verdicts import MOSTLY, Verdict, more_sentences
 from textassay.inspection.checks import CHARACTERS, UNSPACED

@@ -1,4 +1,4 @@
-"""The comparison: every metric for every generator, the differences between pairs, ranks, findings, explanations."""
+"""The comparison: every metric for every generator, pairs, ranks, findings, explanations, and what was drawn for it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from textassay.comparison.draw import Draw
 from textassay.comparison.explanation import Explanation
 from textassay.corpus.corpus import Corpus
 from textassay.display import Displayed
@@ -26,6 +25,38 @@ TRAIN = "(train)"  # the row of the text that the generators were trained on
 
 
 @dataclass(frozen=True)
+class Draw:
+    """What was drawn from one generator.
+
+    `log_probs`: whether its own log-probabilities were used; `no_log_probs`: else why not. `note`: what the answers of
+    an endpoint took, or that a command printed fewer texts than were asked for.
+    """
+
+    generator: str
+    source: str | None  # as it was named, such as ``models/lstm``; None for an object of Python
+    model: str
+    seed: int  # of the first block
+    n: int
+    seconds: float  # of drawing
+    file: str | None  # in the folder of results
+    log_probs: bool = False
+    no_log_probs: str | None = None
+    note: str | None = None
+
+    @property
+    def is_answers(self) -> bool:
+        """Whether the texts are answers of an endpoint."""
+        return self.model.startswith("openai(")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Draw":
+        return cls(**data)
+
+
+@dataclass(frozen=True)
 class RealText:
     """The real text of a comparison: where it came from, its size and content hash."""
 
@@ -41,7 +72,6 @@ class RealText:
         return cls(name, len(corpus), corpus.fingerprint, texts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from textassay.comparison.answer_sentences import answer, command_line, scope
 from textassay.comparison.comparison import FLOOR, Comparison, PairDifference
 from textassay.comparison.digest import Digest
-from textassay.comparison.draw import drawn_section
+from textassay.comparison.draw_document import drawn_section
 from textassay.comparison.explanation import DiscriminativeNgram, Explanation
 from textassay.comparison.explanation_document import explanation_parts, giveaway_items, phrases_of, structure_statement
 from textassay.comparison.figures import (

@@ -1,23 +1,36 @@
-"""The texts that `compare`, `explain` and `plan` measure: given ones, and those that they draw from generators."""
+"""The texts that `compare`, `explain` and `plan` measure: given ones, and those that they draw from generators.
 
-from collections.abc import Mapping, Sequence
+Each set is encoded once, by itself, the given ones before anything is drawn. The corpora of any sets, in one
+vocabulary, are made by renumbering tokens: they are those that one call of `corpora_from_texts` would have made of the
+same sets in that order.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from textassay.comparison.columns import attach_columns
 from textassay.comparison.comparison import FLOOR
-from textassay.comparison.drawing import Drawn, draw_all
-from textassay.comparison.encoded_texts import EncodedTexts
-from textassay.comparison.kept_draws import DRAWS
+from textassay.comparison.drawing import DRAWS, Drawn, draw_all
 from textassay.comparison.measure import Progress
 from textassay.comparison.sources import Source, is_source, open_source
+from textassay.corpus.array_files import GrowingArray
 from textassay.corpus.corpus import Corpus, Texts, corpora_from_texts
+from textassay.corpus.encoding import SPECIAL_TOKENS, Interner, Unit, Vocabulary
 from textassay.corpus.groups import with_shared_ids
 from textassay.corpus.kept_texts import kept_texts
 from textassay.corpus.texts import as_texts
+from textassay.corpus.tokenizer import AUTO, SpacingWarning
 from textassay.errors import OptionError, TooFewSentencesError, check_range
 from textassay.settings import Measuring
 from textassay.storage import ENCODED_TEXTS
+
+_BLOCK = 1 << 20  # tokens that are renumbered together
 
 
 def least_for_dd(folds: int) -> int:
@@ -34,6 +47,32 @@ def open_sources(generated: Mapping[str, Texts | Source], draw: int | None) -> d
         raise OptionError("draw is for generators that are drawn from, and all texts are given: leave it out")
     check_range("draw", draw, 2)
     return sources
+
+
+class EncodedTexts:
+    """Named sets of texts, encoded; the tokeniser ``auto`` is chosen for the first of them."""
+
+    def __init__(self, reading: Mapping[str, Any]) -> None:
+        self._reading = dict(reading)
+        self._sets: dict[str, Corpus] = {}  # each with a vocabulary of its own
+
+    def add(self, name: str, source: Texts) -> None:
+        """Encode `source` as the set `name`."""
+        with warnings.catch_warnings():
+            if self._sets:  # the first one has said it
+                warnings.simplefilter("ignore", SpacingWarning)
+            corpus = corpora_from_texts({name: as_texts(source, name)}, **self._reading)[name]
+        if not self._sets and self._reading.get("tokenizer", AUTO) == AUTO:
+            self._reading["tokenizer"] = corpus.tokenizer.split("+")[0]
+        self._sets[name] = replace(corpus, columns=source.columns) if isinstance(source, Corpus) else corpus
+
+    def corpora(self, names: Iterable[str]) -> dict[str, Corpus]:
+        """Return the corpora of these sets, in one vocabulary."""
+        interner = Interner()
+        interner.add(SPECIAL_TOKENS, Unit.STRING)
+        tables = {name: interner.add(self._sets[name].vocabulary.tokens, Unit.STRING)[0] for name in names}
+        vocabulary = Vocabulary.from_interner(interner)
+        return {name: _renumbered(self._sets[name], table, vocabulary) for name, table in tables.items()}
 
 
 def encode_all(texts: Mapping[str, Texts], reading: Mapping[str, Any], out: Path | str | None) -> EncodedTexts:
@@ -114,3 +153,16 @@ def read_and_draw(
     )
     corpora = encoded.corpora([FLOOR, *generated, *more])
     return attach_columns(corpora, generated, log_probs=drawn.log_probs), drawn
+
+
+def _renumbered(corpus: Corpus, table: npt.NDArray[np.int32], vocabulary: Vocabulary) -> Corpus:
+    """Return a corpus in another vocabulary; `table` has the number there of each of its own tokens."""
+    tokens = corpus.tokens
+    if not np.array_equal(table, np.arange(len(table))):
+        renumbered: GrowingArray[np.int32] = GrowingArray(np.int32)
+        for start in range(0, len(tokens), _BLOCK):
+            renumbered.append(table[tokens[start : start + _BLOCK]])
+        tokens = renumbered.array()
+    found = replace(corpus, tokens=tokens, vocabulary=vocabulary)
+    found.__dict__["fingerprint"] = corpus.fingerprint  # the texts are the same
+    return found

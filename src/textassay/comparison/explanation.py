@@ -63,8 +63,7 @@ class PositionBin:
     """Where in a text the decision falls: `begin` to `end` as fractions of its length.
 
     `evidence_real` and `evidence_generated` are the mean log-odds of being real (nats a text) that the tokens there
-    add,
-    in real and in generated texts; their difference is the evidence in this part of the text.
+    add, in real and in generated texts; their difference is the evidence in this part of the text.
     """
 
     begin: float
@@ -138,7 +137,7 @@ class Explanation(Displayed, document="textassay.comparison.explanation_document
         Number of tokens at which that reaches one half, with its interval; None beyond the curve.
     boilerplate
         Phrases of any length in many generated and few real texts, the most frequent first; see
-        `textassay.comparison.boilerplate`. Their p-values are those of the n-grams they grew from.
+        `textassay.comparison.discriminative_ngrams`. Their p-values are those of the n-grams they grew from.
     structure
         Of documents: what differs in their structure, the clearest first; see
         `textassay.comparison.structural_differences`.

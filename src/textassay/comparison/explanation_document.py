@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
+from textassay.comparison.comparison import Draw
 from textassay.comparison.digest import phrase_of
-from textassay.comparison.draw import Draw, drawn_section, drawn_sentences
+from textassay.comparison.draw_document import drawn_section, drawn_sentences
 from textassay.comparison.explanation import (
     FLAT,
     HALF,

@@ -32,8 +32,7 @@ from textassay.estimate import Estimate, Evidence
 from textassay.execution.tasks import map_tasks
 from textassay.execution.threads import recorded_warnings
 from textassay.inspection.dependence import Examined
-from textassay.metric.base import Metric
-from textassay.metric.sharing import Shared
+from textassay.metric.base import Metric, Shared
 from textassay.storage import atomic_write, remove_stale_drafts
 
 RESULTS = "results.json"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from textassay.comparison.draw import drawn_section, drawn_sentences
+from textassay.comparison.draw_document import drawn_section, drawn_sentences
 from textassay.comparison.planning import TIMES_REAL, Pilot, Plan, Requirement
 from textassay.report.document import Document, Figure, Section, items, notes, section, sections
 from textassay.report.plots import Axis, Curves, Point, Series

@@ -19,8 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from textassay.comparison.columns import columns_of
-from textassay.comparison.comparison import FLOOR, Comparison
-from textassay.comparison.draw import Draw
+from textassay.comparison.comparison import FLOOR, Comparison, Draw
 from textassay.comparison.drawn_texts import least_for_dd, read_and_draw
 from textassay.comparison.explanation import CurvePoint
 from textassay.comparison.measure import Progress

@@ -38,8 +38,6 @@ _FIRST_OF_DOCUMENTS = (5, 10, 20, 50, 100, 200, 500)  # then each ten times the 
 
 @dataclass(frozen=True)
 class PrefixCurve:
-    """dd of prefixes of growing length."""
-
     points: tuple[PrefixPoint, ...]  # The shortest first; empty where most texts are
     # Tokens at which dd is one half, interpolated; None where no point reaches it
     half_length: float | None

@@ -23,7 +23,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.answers import answered, asked_endpoints, split_prompts
 from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
@@ -36,7 +35,7 @@ from textassay.comparison.caveats import (
 )
 from textassay.comparison.columns import SideColumns, attach_columns, columns_of, has_own_columns
 from textassay.comparison.comparison import FIT_REAL, FLOOR, TRAIN, Comparison, RealText, Result
-from textassay.comparison.drawing import Drawn
+from textassay.comparison.drawing import Drawn, answered, asked_endpoints, split_prompts
 from textassay.comparison.drawn_texts import draw_beside, encode_all, least_for_dd, open_sources
 from textassay.comparison.explanation import Explanation
 from textassay.comparison.measure import Cell, EstimateStore, Progress, Task, check_same_settings, measure_cells
@@ -52,11 +51,10 @@ from textassay.corpus.tokenizer import AUTO, SpacingWarning, Tokenizer
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import feature_store
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError, check_range
-from textassay.inspection.dependence import Examined
-from textassay.inspection.dependence_findings import Independence, shared_ids
+from textassay.inspection.checks import prompt_findings, prompts_unused
+from textassay.inspection.dependence import Examined, Independence, shared_ids
 from textassay.inspection.finding import HELDOUT, REAL, Finding
 from textassay.inspection.inspection import inspect
-from textassay.inspection.prompts import prompt_findings, prompts_unused
 from textassay.metric.base import Effort, Metric, check_level
 from textassay.metric.catalog import MetricLike, default_metrics, drawn_where_large, parse_metrics, size_sensitive_of
 from textassay.seeding import stream
@@ -394,7 +392,6 @@ class _Prepared:
 
     @property
     def real(self) -> Corpus:
-        """The real text."""
         return self.corpora[FLOOR]
 
 

@@ -24,12 +24,10 @@ class Standings:
 
     @cached_property
     def cells(self) -> Mapping[tuple[str, str], Result]:
-        """Results by generator and metric."""
         return {(result.generator, result.metric): result for result in self.comparison.results}
 
     @cached_property
     def ranks(self) -> Mapping[tuple[str, str], Rank]:
-        """Rank intervals by generator and metric."""
         return {(rank.generator, rank.metric): rank for rank in self.comparison.ranks}
 
     @cached_property
@@ -54,7 +52,6 @@ class Standings:
 
     @property
     def generators(self) -> tuple[str, ...]:
-        """The generators, in the order given."""
         return self.comparison.generators
 
     @cached_property
@@ -155,7 +152,6 @@ class Standings:
         return None if floor == self.estimate(FLOOR, metric) else floor
 
     def detail(self, generator: str, metric: str, key: str) -> Any:
-        """Return one detail of a cell's estimate, none where there is none."""
         estimate = self.estimate(generator, metric)
         return None if estimate is None else estimate.details.get(key)
 
@@ -215,7 +211,6 @@ class Standings:
         return [name for name in self.generators if (name, metric) in self.ranks and (alone or name in compared)]
 
     def pairs(self, metric: str) -> tuple[PairDifference, ...]:
-        """Return the differences of one metric."""
         return self._pairs.get(metric, ())
 
     def separated(self, pair: PairDifference) -> bool:

@@ -12,7 +12,7 @@ open
     difference may be, and about how many more sentences would show it.
 blind
     It is not significant, and the classifier could not see most texts: they share nothing with its training text.
-    Said: "cannot be told", and why (`textassay.metric.blindness`); `Comparison.verdict` decides.
+    Said: "cannot be told", and why (`textassay.metric.discrepancy_interval`); `Comparison.verdict` decides.
 unknown
     There is no interval. Nothing is said.
 
@@ -105,15 +105,13 @@ def more_sentences(
     return f"about {_rounded(more):,} more {what}", effect
 
 
-def sentences_to_settle(
-    difference: float, half_width: float, n: int, *, level: float, power: float = POWER, n_tests: int = 1
-) -> int:
+def sentences_to_settle(difference: float, half_width: float, n: int, *, level: float, n_tests: int = 1) -> int:
     """Return roughly how many texts a side would show a difference by any metric, from the interval with `n` texts.
 
     The half width of an interval shrinks with the square root of the number of texts.
     """
     error = half_width / float(ndtri((1 + level) / 2))
-    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(power))
+    z = -float(ndtri((1 - level) / (2 * n_tests))) + float(ndtri(POWER))
     return math.ceil(n * (z * error / difference) ** 2)
 
 

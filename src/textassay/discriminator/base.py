@@ -39,6 +39,8 @@ _LIMITS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {  # of decl
     "most": ("at most", operator.le),
 }
 
+_STANDARD_ERRORS = 2.0  # of a gain, which a threshold away from 1/2 must have
+
 
 @runtime_checkable
 class Discriminator(Protocol):
@@ -142,7 +144,6 @@ class Part:
         return np.concatenate([values(side)[rows] for side, rows in zip(self.pool.sides, self.rows, strict=True)])
 
     def column(self, name: str) -> npt.NDArray[Any]:
-        """Return a column, real texts first."""
         return self.gathered(lambda side: side.columns[name])
 
     def between(self, first: int, last: int) -> "Part":
@@ -178,7 +179,6 @@ class LearnsFromParts(Protocol):
 
 
 def fit_part(discriminator: Discriminator, train: Part, valid: Part) -> Discriminator:
-    """Return a discriminator fitted to parts of a pool."""
     if isinstance(discriminator, LearnsFromParts):
         return discriminator.fit_part(train, valid)
     return copy.deepcopy(discriminator).fit(train.corpora, valid.corpora)
@@ -228,13 +228,11 @@ class BaseDiscriminator(ABC):
 
     @property
     @abstractmethod
-    def name(self) -> str:
-        """Short name for signatures, such as ``logistic``."""
+    def name(self) -> str: ...
 
     @property
     @abstractmethod
-    def features(self) -> str:
-        """Its features and every setting that can change its answers, for signatures."""
+    def features(self) -> str: ...
 
     @abstractmethod
     def learn(self, train: Pair, valid: Pair) -> tuple[Any, Mapping[str, Any]]:
@@ -242,7 +240,6 @@ class BaseDiscriminator(ABC):
 
     @property
     def model(self) -> Any:
-        """The model that `learn` returned."""
         if self._model is None:
             raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
         return self._model
@@ -254,7 +251,6 @@ class BaseDiscriminator(ABC):
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
         scores: FloatArray = self.model.prob_real(corpus)
         return scores
 
@@ -299,10 +295,7 @@ def log_probs_column(real: Corpus, generated: Corpus) -> str | None:
 
 
 def reads_log_probs(discriminator: Discriminator) -> bool:
-    """Return whether a discriminator uses log-probabilities where both sides have them.
-
-    Its attribute `reads_log_probs` says so; it then reads the column `log_probs_column`.
-    """
+    """Return whether a discriminator uses the column `log_probs_column` where both sides have it, by its attribute."""
     return bool(getattr(discriminator, "reads_log_probs", False))
 
 
@@ -365,7 +358,6 @@ class SklearnDiscriminator:
         return {}
 
     def fit(self, train: Pair, valid: Pair) -> Self:
-        """Return a fitted copy."""
         fitted = type(self)(clone(self.classifier))
         texts = [text for corpus in train for text in corpus.texts]
         labels = is_real_of(train).astype(np.int64)
@@ -383,7 +375,6 @@ class SklearnDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
         texts = list(corpus.texts)
         if self._sigmoid is not None:
             decisions = self.classifier.decision_function(texts)
@@ -404,3 +395,28 @@ def _weight_parameter(classifier: Any) -> str | None:
         step, classifier = classifier.steps[-1]
         prefix += f"{step}__"
     return f"{prefix}sample_weight" if "sample_weight" in inspect.signature(classifier.fit).parameters else None
+
+
+def choose_threshold(real_scores: FloatArray, generated_scores: FloatArray) -> float:
+    """Return the threshold with the best balanced accuracy on validation text, or 1/2 where none is clearly better.
+
+    Between two thresholds only the sentences scored between them are called differently, so the gain of one over the
+    other is a difference of two proportions with its own standard error. On text GANs' data an unlimited choice loses
+    as often as it wins, since the best of many thresholds on validation text is mostly luck.
+
+    `real_scores`, `generated_scores`: probabilities of being real of validation sentences, shapes (n_real,) and
+    (n_generated,), at least one each.
+    """
+    scores, where = np.unique(np.concatenate([real_scores, generated_scores, [0.5]]), return_inverse=True)
+    n_real, n_generated = len(real_scores), len(generated_scores)
+    real = np.bincount(where[:n_real], minlength=len(scores)).cumsum()  # at or below each score: called generated
+    generated = np.bincount(where[n_real:-1], minlength=len(scores)).cumsum()
+    half = where[-1]
+    more_real, more_generated = real - real[half], generated - generated[half]
+    gains = more_generated / n_generated - more_real / n_real
+    errors = np.sqrt(np.abs(more_generated) / n_generated**2 + np.abs(more_real) / n_real**2)
+    clear = np.where(gains > _STANDARD_ERRORS * errors, gains, 0.0)
+    best = int(np.argmax(clear))
+    if clear[best] <= 0 or best == len(scores) - 1:
+        return 0.5
+    return float((scores[best] + scores[best + 1]) / 2)

@@ -8,6 +8,9 @@ are features too, as is what a prior of the language says (see `prior`). Trainin
 fitted without them. Where texts come in groups, trees follow these models or not at all, as the stack does and says
 why.
 
+The models of both sides cost each training sentence without its own group, as if it had never been seen. Words that no
+training sentence holds are one word, so that nothing depends on what other text is there.
+
 Sources: Friedman, "Greedy Function Approximation: A Gradient Boosting Machine", Annals of Statistics 2001; Ke et al.,
 "LightGBM: A Highly Efficient Gradient Boosting Decision Tree", NeurIPS 2017 (histograms; here scikit-learn's, which
 needs no further library, but takes no sparse counts: there is no tree on single n-grams here, and 32 latent semantic
@@ -15,7 +18,7 @@ dimensions beside these numbers gained nothing); Huber, "A robust version of the
 terms; here they are bounded by blurring, not by cutting).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -27,6 +30,7 @@ from scipy.special import expit
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from textassay.corpus.corpus import Corpus
+from textassay.corpus.encoding import UNK
 from textassay.corpus.split import fold_numbers
 from textassay.discriminator import prior
 from textassay.discriminator.base import (
@@ -37,8 +41,9 @@ from textassay.discriminator.base import (
     log_probs_column,
     setting,
 )
-from textassay.discriminator.side_models import FittedSides, SideModels
 from textassay.errors import UnavailableError
+from textassay.ngram.backoff import BackoffModel, with_ends
+from textassay.ngram.kneser_ney import count_ngrams
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -48,6 +53,8 @@ _BLURS = (0.0, 0.2)
 _LEARNING_RATE = 0.05
 _LEAVES = 7
 _L2 = 10.0
+
+TokenArray = npt.NDArray[np.int32]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -63,7 +70,6 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
 
     @property
     def features(self) -> str:
-        """The features of a text, and the settings of the trees."""
         return (
             f"Kneser-Ney 1-{self.max_order}-gram ratios of {self.folds} folds, blur 0+0.2, length, "
             f"<={self.max_trees} trees of {_LEAVES} leaves, "
@@ -108,9 +114,50 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
 
 
 @dataclass(frozen=True)
-class _Numbers:
-    """Features of the trees."""
+class TokenProbs:
+    """How likely each token of N sentences, and each end, is on both sides."""
 
+    # Probabilities, shape (T + N,), above 0
+    real: FloatArray
+    generated: FloatArray
+    offsets: IntArray  # Where each sentence starts, and the end of the last, shape (N + 1,)
+
+    def log_ratios(self, blur: float = 0.0) -> FloatArray:
+        """Return the log of real over generated of each token, shape (T + N,), in nats.
+
+        `blur`: what share of its probabilities each side takes from the other, in [0, 0.5): above 0, no single token
+        says more than ``ln((1 - blur) / blur)``.
+        """
+        real = (1 - blur) * self.real + blur * self.generated
+        generated = (1 - blur) * self.generated + blur * self.real
+        return np.asarray(np.log(real / generated), dtype=np.float64)
+
+    def sums(self, tokens: FloatArray) -> FloatArray:
+        """Return the sum over each sentence of numbers of tokens, shapes (T + N,) to (N,)."""
+        if len(self.offsets) == 1:
+            return np.empty(0)
+        return np.asarray(np.add.reduceat(tokens, self.offsets[:-1]), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class FittedSides:
+    """A model of each side; made by `SideModels.fit`."""
+
+    places: TokenArray  # (V,) id of each token of the vocabulary; what no training sentence holds is <unk>
+    real: BackoffModel
+    generated: BackoffModel
+
+    def token_probs(self, corpus: Corpus) -> TokenProbs:
+        """Return how likely the tokens of `corpus`, with the vocabulary of the training text, are on both sides."""
+        text, offsets = with_ends(self.places[corpus.tokens], corpus.offsets)
+        real, generated = (
+            np.exp(model.traced_log_probs(model.trace(text, offsets))) for model in (self.real, self.generated)
+        )
+        return TokenProbs(real, generated, offsets)
+
+
+@dataclass(frozen=True)
+class _Numbers:
     sides: tuple[FittedSides, ...]  # of each order
     log_probs: str | None  # the column of the generator's own log-probabilities
     has_prior: bool = False  # whether what a prior says is among them
@@ -183,3 +230,33 @@ def _parts(pair: Pair, n_parts: int) -> tuple[IntArray, IntArray] | None:
         if len(np.unique(real)) == len(np.unique(generated)) == n:
             return real, generated
     return None
+
+
+class SideModels:
+    """n-grams of both sides, counted once, and the models of every order.
+
+    `groups`: group of each real and each generated sentence, where some shall be left out: shapes (n_real,) and
+    (n_generated,), from 0, at least two on each side, none left out.
+    """
+
+    def __init__(self, train: Pair, *, max_order: int, groups: tuple[IntArray, IntArray] | None = None) -> None:
+        words = np.unique(np.concatenate([corpus.tokens for corpus in train]))
+        words = words[words > UNK]  # tokens that models keep for themselves are unknown words in a text
+        n_types = UNK + 1 + len(words)
+        self._places = np.full(len(train[0].vocabulary), UNK, dtype=np.int32)
+        self._places[words] = np.arange(UNK + 1, n_types)
+        self._counts = tuple(
+            count_ngrams(
+                self._places[corpus.tokens],
+                corpus.offsets,
+                order=max_order,
+                n_types=n_types,
+                groups=None if groups is None else groups[number],
+            )
+            for number, corpus in enumerate(train)
+        )
+
+    def fit(self, order: int, *, without: Collection[int] = ()) -> FittedSides:
+        """Return the models of one order, at most `max_order`, without some groups of both sides."""
+        real, generated = (counts.fit(order, without=without)[0] for counts in self._counts)
+        return FittedSides(self._places, real, generated)

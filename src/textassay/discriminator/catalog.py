@@ -12,11 +12,13 @@ from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
-from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.random_forest import RandomForestDiscriminator
+from textassay.discriminator.ngram_classifiers import (
+    NaiveBayesDiscriminator,
+    RandomForestDiscriminator,
+    SvmDiscriminator,
+    XgboostDiscriminator,
+)
 from textassay.discriminator.stack import StackDiscriminator
-from textassay.discriminator.svm import SvmDiscriminator
-from textassay.discriminator.xgboost_trees import XgboostDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 from textassay.execution.threads import device_name
 from textassay.extensions import extensions
@@ -85,7 +87,6 @@ FAMILIES_OF_DOCUMENTS: Mapping[str, Sequence[Member]] = {
 
 
 def make_discriminator(name: str) -> Discriminator:
-    """Return the discriminator called `name`."""
     if name not in DISCRIMINATORS:
         raise unknown_name("discriminator", name, [AUTO, *DISCRIMINATORS])
     return DISCRIMINATORS[name]()

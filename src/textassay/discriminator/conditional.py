@@ -1,7 +1,7 @@
 """A judge of answers that sees their prompts, and how well it tells answers to prompts that it has not seen.
 
 The judge is a logistic regression over columns: the log-odds of the stack of n-grams, which sees the answer alone, and
-those of `prompt_columns`, `answer_likeness` and `answer_kinds`. So that columns of training answers mean what those of
+those of `prompt_columns`. So that columns of training answers mean what those of
 new ones do, models behind them are fitted without each part of the training folds in turn, then once more to all; as
 some folds are what one judge learns from and another leaves out, most models serve two judges.
 
@@ -22,12 +22,19 @@ from sklearn.preprocessing import StandardScaler
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import fold_numbers
-from textassay.discriminator.answer_kinds import KIND_COLUMNS, Kinds
-from textassay.discriminator.answer_likeness import LIKENESS_COLUMNS, Likeness, Space
-from textassay.discriminator.base import Discriminator, Part, Pool, fit_part, prob_real_of
+from textassay.discriminator.base import Discriminator, Part, Pool, choose_threshold, fit_part, prob_real_of
 from textassay.discriminator.family import log_odds
-from textassay.discriminator.prompt_columns import PROMPT_COLUMNS, Association, Background, Prompted
-from textassay.discriminator.threshold import choose_threshold
+from textassay.discriminator.prompt_columns import (
+    KIND_COLUMNS,
+    LIKENESS_COLUMNS,
+    PROMPT_COLUMNS,
+    Association,
+    Background,
+    Kinds,
+    Likeness,
+    Prompted,
+    Space,
+)
 from textassay.errors import TooFewSentencesError
 from textassay.execution.tasks import map_parts
 from textassay.seeding import stream
@@ -47,8 +54,6 @@ COLUMNS = ("log-odds of the answer alone", *PROMPT_COLUMNS, *LIKENESS_COLUMNS, *
 
 @dataclass(frozen=True)
 class Differences:
-    """Differences of prompts."""
-
     ids: IntArray  # group numbers of the prompts, shape (n_prompts,)
     values: FloatArray  # by judges that learnt from all other folds, in [-1, 1], shape (n_prompts,)
     in_order: Sequence[FloatArray]  # of the prompts of one fold after another, by judges that learnt from those before

@@ -1,21 +1,35 @@
-"""Cross-fitting: every sentence is judged by a discriminator that saw neither it nor its group.
+"""Cross-fitting: every sentence is judged by a discriminator that saw neither it nor its group; how each fold did.
 
 Real and generated text are drawn into K folds; for each, a discriminator is fitted on the rest, part of which is kept
 apart to choose its settings and its threshold. The draw of the real side depends on nothing but the real text and the
 seed, so that all generators of a comparison meet the same real partition and their differences are paired.
 
-Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (one split,
-80/10/10, is K = 1 here); Bayle, Bayle, Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS
-2020 (why the pooled folds may be treated as one test set: the target is the mean over the K discriminators).
+The plug-in discrepancy is what calibrated probabilities say the total variation is. With eta(x) the probability of
+being real if both sides were equally frequent, the total variation is the mean of |2 eta - 1| over the even mixture of
+both sides. A classifier's scores are made into eta by isotonic regression on some of its test sentences and averaged
+over the others, each part in turn. It is a diagnostic and no bound: it lies above dd by what calibration makes of
+noise, since an eta on the wrong side of one half counts as much as one on the right side. Of equal distributions it is
+about 0.03 with 1,000 sentences a side tested by one classifier and 0.01 with 10,000, where dd is 0 on average
+(``benchmarks/bounds.py`` prints both). Further above dd than that, it says that the threshold loses something.
+
+Sources: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation" (one split, 80/10/10, is
+K = 1 here); Bayle, Bayle, Janson, Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020 (why the
+pooled folds may be treated as one test set: the target is the mean over the K discriminators); Ushio, Ishida, Sugiyama,
+"Practical estimation of the optimal classification error with soft labels and calibration", arXiv 2505.20761; Zadrozny
+and Elkan, "Transforming classifier scores into accurate multiclass probability estimates", KDD 2002 (isotonic
+calibration, here on held-out parts of the test scores).
 """
 
+import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
+from sklearn.isotonic import IsotonicRegression
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.split import fold_numbers
@@ -26,12 +40,13 @@ from textassay.discriminator.base import (
     Pool,
     TokenEvidence,
     balanced_accuracy,
+    balanced_cross_entropy,
+    choose_threshold,
     fit_part,
     prob_real_of,
     validation_scores,
 )
 from textassay.discriminator.family import FamilyDiscriminator
-from textassay.discriminator.threshold import choose_threshold
 from textassay.errors import TooFewSentencesError
 from textassay.execution.tasks import map_parts
 from textassay.seeding import stream
@@ -43,6 +58,9 @@ ThresholdRule = Literal["validation", "half"]
 _N_PARTS_OF_ONE_SPLIT = 10  # one split: a tenth is tested, a tenth validates
 _VALIDATION_SHARE = 8  # of the rest, one part in so many validates
 _WINNER = ""  # no discriminator's name
+
+N_ROC_POINTS = 101
+_PARTS = 5
 
 
 @dataclass(frozen=True)
@@ -233,3 +251,119 @@ def _deal(
         where = np.searchsorted(names, groups[1]).clip(max=len(names) - 1)
         generated = np.where(names[where] == groups[1], real[firsts[where]], generated)
     return real, generated
+
+
+@dataclass(frozen=True)
+class FoldScore:
+    """One classifier on its test sentences."""
+
+    value: float  # Twice the balanced accuracy, less one
+    variance: float  # What `value` varies by, squared, with the sentences that are tested
+    auc: float  # Probability that a real sentence scores above a generated one (ties count half)
+    cross_entropy: float  # Nats per sentence, both classes weighing a half
+    # Real sentences called real and generated ones called real, out of how many
+    n_real_correct: int
+    n_real: int
+    n_generated_wrong: int
+    n_generated: int
+
+
+def score_folds(fit: CrossFit) -> list[FoldScore]:
+    correct = fit.correct()
+    scored = []
+    for fold in range(len(fit.folds)):
+        rows = (fit.real_folds == fold, fit.generated_folds == fold)
+        real, generated = fit.real_scores[rows[0]], fit.generated_scores[rows[1]]
+        counts = [int(side[row].sum()) for side, row in zip(correct, rows, strict=True)]
+        sizes = [len(real), len(generated)]
+        shares = [count / size for count, size in zip(counts, sizes, strict=True)]
+        ranks = rankdata(np.concatenate([real, generated]))[: len(real)]
+        scored.append(
+            FoldScore(
+                value=shares[0] + shares[1] - 1,
+                variance=sum(share * (1 - share) / max(1, size - 1) for share, size in zip(shares, sizes, strict=True)),
+                auc=float((ranks.mean() - (len(real) + 1) / 2) / len(generated)),
+                cross_entropy=balanced_cross_entropy(real, generated),
+                n_real_correct=counts[0],
+                n_real=sizes[0],
+                n_generated_wrong=sizes[1] - counts[1],
+                n_generated=sizes[1],
+            )
+        )
+    return scored
+
+
+def roc_points(real: FloatArray, generated: FloatArray) -> list[list[float]]:
+    """Return the receiver operating characteristic of scores, real text being what is looked for.
+
+    `real`, `generated`: scores, shapes (n_real,) and (n_generated,).
+    """
+    scores = np.unique(np.concatenate([real, generated]))
+    sides = np.sort(generated), np.sort(real)
+
+    def shares(steps: IntArray) -> FloatArray:
+        """Return the shares of both sides among the `steps` highest scores, shape (n, 2)."""
+        lowest = scores[np.minimum(len(scores) - steps, len(scores) - 1)]
+        above = [1 - np.searchsorted(side, lowest, side="left") / len(side) for side in sides]
+        return np.where(steps[:, None] > 0, np.stack(above, axis=1), 0.0)
+
+    wanted = np.linspace(0, 2, N_ROC_POINTS) - 1e-9
+    low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(scores))
+    while (low < high).any():  # the fewest steps whose shares add up to what is wanted
+        middle = (low + high) // 2
+        enough = shares(middle).sum(axis=1) >= wanted
+        low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
+    points: list[list[float]] = shares(np.unique(low)).tolist()
+    return points
+
+
+def spread_between_classifiers(fits: Sequence[Sequence[FoldScore]]) -> float | None:
+    """Return the standard deviation between classifiers: how far folds vary beyond the sampling of their test text.
+
+    None where a cross-fit has one fold.
+    """
+    if min(map(len, fits)) < 2:
+        return None
+    excess = [
+        float(np.var([fold.value for fold in folds], ddof=1) - np.mean([fold.variance for fold in folds]))
+        for folds in fits
+    ]
+    return math.sqrt(max(0.0, float(np.mean(excess))))
+
+
+def plug_in(real_scores: FloatArray, generated_scores: FloatArray, *, rng: np.random.Generator) -> float:
+    """Return the plug-in discrepancy of one classifier's scores.
+
+    `real_scores`, `generated_scores`: scores of sentences that the classifier did not see, shapes (n_real,) and
+    (n_generated,), at least two each.
+
+    In [0, 1].
+    """
+    sides = (np.asarray(real_scores, dtype=np.float64), np.asarray(generated_scores, dtype=np.float64))
+    parts = min(_PARTS, *map(len, sides))
+    numbers = [rng.permutation(len(side)) % parts for side in sides]
+    certainty = [np.empty(len(side)) for side in sides]
+    for part in range(parts):
+        rest = [side[number != part] for side, number in zip(sides, numbers, strict=True)]
+        sizes = [len(side) for side in rest]
+        eta = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(
+            np.concatenate(rest), np.repeat([1.0, 0.0], sizes), np.repeat([1 / size for size in sizes], sizes)
+        )
+        for side, number, certain in zip(sides, numbers, certainty, strict=True):
+            certain[number == part] = np.abs(2 * eta.predict(side[number == part]) - 1)
+    return float(min(1.0, (certainty[0].mean() + certainty[1].mean()) / 2))
+
+
+def cross_fitted_plug_in(fit: CrossFit, *, seed: int) -> float | None:
+    """Return the mean plug-in discrepancy of the classifiers of a cross-fit, each on the sentences it was tested on.
+
+    In [0, 1]; None where a fold tests a single sentence of a side.
+    """
+    scores = [
+        (fit.real_scores[fit.real_folds == fold], fit.generated_scores[fit.generated_folds == fold])
+        for fold in range(len(fit.folds))
+    ]
+    if min(len(side) for pair in scores for side in pair) < 2:
+        return None
+    values = [plug_in(*pair, rng=stream(seed, "plug-in", fold)) for fold, pair in enumerate(scores)]
+    return float(np.mean(values))

@@ -30,6 +30,7 @@ from textassay.discriminator.base import (
     Part,
     Scores,
     balanced_accuracy,
+    choose_threshold,
     fit_part,
     prob_real_of,
     reads_log_probs,
@@ -37,8 +38,7 @@ from textassay.discriminator.base import (
     reads_training_text,
     validation_scores,
 )
-from textassay.discriminator.dense_logistic import minimise_logistic
-from textassay.discriminator.threshold import choose_threshold
+from textassay.discriminator.solvers import minimise_logistic
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
 from textassay.resampling.permutation import joint_groups
@@ -68,7 +68,6 @@ class Candidate:
 
     @property
     def valid_accuracy(self) -> float:
-        """Balanced accuracy on validation text."""
         return balanced_accuracy(*self.valid_scores, self.threshold)
 
 
@@ -127,17 +126,14 @@ class FamilyDiscriminator:
 
     @property
     def reads_log_probs(self) -> bool:
-        """Whether a member uses log-probabilities where there are any."""
         return any(map(reads_log_probs, self.members))
 
     @property
     def reads_training_text(self) -> bool:
-        """Whether a member uses what a training text says."""
         return any(map(reads_training_text, self.members))
 
     @property
     def reads_prior(self) -> bool:
-        """Whether a member uses what a prior says."""
         return any(map(reads_prior, self.members))
 
     def fit(self, train: Pair, valid: Pair) -> Self:
@@ -145,7 +141,6 @@ class FamilyDiscriminator:
         return self._fitted(lambda member: member.fit(train, valid), valid, (valid[0].groups, valid[1].groups))
 
     def fit_part(self, train: Part, valid: Part) -> Self:
-        """Return the family fitted to parts of a pool."""
         groups = [
             None if side.groups is None else side.groups[rows]
             for side, rows in zip(valid.pool.sides, valid.rows, strict=True)

@@ -28,10 +28,9 @@ from textassay.discriminator.base import (
     is_real_of,
     setting,
 )
-from textassay.discriminator.newton import fit_logistic
+from textassay.discriminator.solvers import fit_logistic
 from textassay.errors import OptionError, unknown_name
-from textassay.ngram.index import NgramIndex
-from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.index import NgramIndex, mark_ends
 
 FloatArray = npt.NDArray[np.float64]
 Weighting = Literal["binary", "tfidf"]
@@ -73,7 +72,6 @@ class NgramLogistic:
     intercept: float
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
         counts = self.index.count_matrix(mark_ends(corpus) if self.with_ends else corpus)
         return self.prob_real_of(self.weights(counts))
 
@@ -145,8 +143,6 @@ def _start(known: Sequence[tuple[float, FloatArray]], c: float, ahead: float) ->
 
 @dataclass(eq=False, kw_only=True)
 class LogisticDiscriminator(NgramLogisticDiscriminator):
-    """Logistic regression over word n-grams."""
-
     name = "logistic"
     grid: Mapping[Weighting, Sequence[float]] = setting(
         GRID,
@@ -167,7 +163,6 @@ class LogisticDiscriminator(NgramLogisticDiscriminator):
 
     @property
     def features(self) -> str:
-        """N-grams, weightings and strengths of regularisation."""
         grids = " or ".join(
             f"{weighting} C={','.join(f'{c:g}' for c in strengths)}" for weighting, strengths in self.grid.items()
         )
@@ -229,10 +224,8 @@ class PlainLogistic(NgramLogisticDiscriminator):
 
     @property
     def features(self) -> str:
-        """N-grams and strengths of regularisation."""
         strengths = ",".join(f"{c:g}" for c in _PLAIN_STRENGTHS)
         return f"1-{self.max_order}-grams without ends in >={self.min_sentences} sentences, binary C={strengths}"
 
     def weightings(self, counts: Sequence[csr_matrix]) -> Iterator[tuple[dict[str, Any], Weights, Sequence[float]]]:
-        """Yield presence alone."""
         yield {}, Weights(), _PLAIN_STRENGTHS

@@ -1,9 +1,10 @@
 """Columns of answers beside their prompts: shared words, associations of words, and other answers to the same prompt.
 
-Three things tell a model's answer that its words alone do not. *Overlap*: how much of the prompt an answer takes up.
+Five things tell a model's answer that its words alone do not. *Overlap*: how much of the prompt an answer takes up.
 *Association*: which words of an answer go with which words of a prompt, by a lexical translation model of each side
 (`Association`). *Other answers*: how likely an answer is under the other real and the other generated answers to the
-same prompt, which are shown with their labels.
+same prompt, which are shown with their labels. *Likeness*: how an answer fits prompt and other answers in a space of
+style and subject (`Likeness`). *Kinds*: the same by kinds of answers, found without labels (`Kinds`).
 
 A judge may be shown other answers, since they are drawn independently of the one that it judges: what it finds is still
 at most the total variation. For that, answers of both sides must see equally many others of each side, so that one
@@ -12,7 +13,9 @@ everybody sees m - 1 and n - 1.
 
 Sources: Brown et al., "The Mathematics of Statistical Machine Translation", Computational Linguistics 19, 1993 (model 1
 and its EM algorithm); Zhai and Lafferty, "A Study of Smoothing Methods for Language Models", TOIS 22, 2004 (Dirichlet
-smoothing of the other answers). Departs from them: word probabilities of model 1 shrink to those of all answers.
+smoothing of the other answers); Ioffe, "Probabilistic Linear Discriminant Analysis", ECCV 2006 (means within and
+between, diagonalised together). Departs from them: word probabilities of model 1 shrink to those of all answers; the
+mean of Ioffe's model depends on the prompt, and its predictive densities are columns of a classifier.
 """
 
 from collections.abc import Sequence
@@ -21,10 +24,15 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
+from scipy.special import logsumexp
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, TooFewSentencesError
+from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,6 +45,25 @@ _BACKGROUND = 0.5  # share of an answer's words that do not come from the prompt
 _SHRINKAGE = 4.0  # words of a prompt's word that count as drawn from all answers
 _STRENGTHS = (10.0, 100.0)  # of the Dirichlet smoothing of other answers, in words
 _HALF = 0.5  # added to counts of words
+
+LIKENESS_COLUMNS = (
+    "fits the prompt, real over generated", "fits prompt and other answers, real over generated",
+    "fits the other answers, both sides together",
+)  # fmt: skip
+_N_SUBJECTS = 32
+_RIDGE = 10.0  # prompts that say nothing, by which the linear function is held back
+_FLOOR = 1e-3  # of variances, relative to the mean one
+_MOST = 20.0  # nats, of one answer
+
+KIND_COLUMNS = (
+    "of the kind of other answers, real over generated", "of the kind of prompt and other answers, real over generated",
+)  # fmt: skip
+_N_KINDS = 4
+_N_DIRECTIONS = 8  # of the vectors, those in which prompts differ most
+_ORDER = 2  # of the language models
+_STARTS = 3  # of the clustering
+_MOVES = 2  # of one half of the prompts each, by models of the other half
+_EVIDENCE = 0.5  # words of a text are less independent than a model of pairs takes them to be
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +158,6 @@ class Prompted:
 
     @cached_property
     def is_real(self) -> Mask:
-        """Whether each answer is real."""
         return np.repeat([True, False], [len(side) for side in self.sides])
 
     def __len__(self) -> int:
@@ -481,3 +507,180 @@ def _edge_words(corpus: Corpus) -> tuple[IntArray, IntArray]:
     tokens = np.append(corpus.tokens.astype(np.int64), -1)
     filled = corpus.lengths > 0
     return np.where(filled, tokens[corpus.offsets[:-1]], -1), np.where(filled, tokens[corpus.offsets[1:] - 1], -1)
+
+
+class Space:
+    """Vectors of answers and prompts, learnt from the text of some, without their labels.
+
+    Style (length, how frequent its words are, punctuation, ...) and subject (latent semantic analysis of its words).
+    """
+
+    def __init__(self, texts: Prompted, train: Mask, background: Background) -> None:
+        """Learn from the answers that `train` says, shape (n,)."""
+        self._background = background
+        rows = self._weighted(texts.words)
+        self._svd = None
+        n_subjects = min(_N_SUBJECTS, rows.shape[1] - 1, int(np.count_nonzero(train)) - 1)
+        if n_subjects > 0 and rows[train].count_nonzero():  # none where all texts have the same words
+            self._svd = TruncatedSVD(n_subjects, n_iter=2, random_state=0).fit(rows[train])
+        self._marks = texts.marks
+        self.answers = self._vectors(texts.words, rows)
+        self.prompts = self._vectors(texts.prompt_words, self._weighted(texts.prompt_words))
+        mean, scale = self.answers[train].mean(axis=0), self.answers[train].std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        self.answers = (self.answers - mean) / scale
+        self.prompts = (self.prompts - mean) / scale
+
+    def _weighted(self, words: Words) -> csr_matrix:
+        rarity = self._background.rarity
+        values = (1 + np.log(words.count)) * rarity[words.word]
+        norms = np.sqrt(words.sums(values**2))
+        starts = np.searchsorted(words.text, np.arange(words.n_texts + 1))
+        shape = words.n_texts, len(rarity)
+        return csr_matrix((values / np.maximum(norms, 1e-9)[words.text], words.word, starts), shape=shape)
+
+    def _vectors(self, words: Words, rows: csr_matrix) -> FloatArray:
+        length = np.maximum(words.lengths, 1)
+        logs = np.log(self._background.share)[words.word]
+        mean_log = words.sums(words.count * logs) / length
+        spread = np.sqrt(np.maximum(words.sums(words.count * logs**2) / length - mean_log**2, 0.0))
+        marks = [words.sums(words.count * mark[words.word]) / length for mark in self._marks.T]
+        distinct = words.sums(np.ones(len(words.word))) / length
+        subjects = [] if self._svd is None else list(self._svd.transform(rows).T)
+        return np.column_stack([np.log1p(words.lengths), mean_log, spread, distinct, *marks, *subjects])
+
+
+class Likeness:
+    """Normal models of both sides, learnt from some answers.
+
+    Vectors of one side's answers to a prompt are taken as normal around a mean of the prompt, and these means as normal
+    around a linear function of the prompt's own vector. So how likely an answer's vector is as one more of the real
+    answers, and as one more of the generated ones, follows in closed form from the prompt and from the other answers of
+    both sides; the columns are log-ratios of these.
+    """
+
+    def __init__(self, space: Space, texts: Prompted, train: Mask) -> None:
+        """Learn from the answers that `train` says, shape (n,)."""
+        self._space = space
+        self._functions = [self._function(texts, train & side) for side in (texts.is_real, ~texts.is_real)]
+        rows = np.flatnonzero(train)
+        expected = self._expected(space.prompts)
+        rest = space.answers[rows] - np.where(
+            texts.is_real[rows, None], expected[0][texts.prompt[rows]], expected[1][texts.prompt[rows]]
+        )
+        self._scales, self._turn = spreads(rest, texts.unit[rows])
+
+    def _function(self, texts: Prompted, mine: Mask) -> FloatArray:
+        """Return the linear function from a prompt's vector to that of a side's answers."""
+        given = _with_one(self._space.prompts[texts.prompt[mine]])
+        weights = texts.weights[mine][:, None]
+        held = np.full(given.shape[1], _RIDGE)
+        held[-1] = 1e-6
+        square = (given * weights).T @ given + np.diag(held)
+        return np.asarray(np.linalg.solve(square, (given * weights).T @ self._space.answers[mine]))
+
+    def _expected(self, prompts: FloatArray) -> list[FloatArray]:
+        """Return what is expected of real and of generated answers to each prompt, shapes (n_prompts, d)."""
+        return [_with_one(prompts) @ function for function in self._functions]
+
+    def columns(self, texts: Prompted, answers: FloatArray, prompts: FloatArray) -> list[FloatArray]:
+        """Return the columns of answers, from their vectors and those of their prompts."""
+        scales = self._scales
+        turned = [(answers - side[texts.prompt]) @ self._turn for side in self._expected(prompts)]
+        sums = [texts.sums_seen(of_side, side) for side, of_side in zip((True, False), turned, strict=True)]
+        zero = np.zeros(1)
+        alone = [_log_density(of_side, zero, 1 + scales) for of_side in turned]
+        beside = []
+        for of_side, seen, n_seen in zip(turned, sums, texts.n_seen, strict=True):
+            gain = scales / (1 + n_seen[:, None] * scales)
+            beside.append(_log_density(of_side, gain * seen, 1 + gain))
+        middle = (turned[0] + turned[1]) / 2
+        gain = scales / (1 + (texts.n_seen[0] + texts.n_seen[1])[:, None] * scales)
+        together = _log_density(middle, gain * sum(sums), 1 + gain) - _log_density(middle, zero, 1 + scales)
+        return [np.clip(column, -_MOST, _MOST) for column in (alone[0] - alone[1], beside[0] - beside[1], together)]
+
+
+def spreads(vectors: FloatArray, unit: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the variances of the means of units, in a basis where those within are 1 and both diagonal, and the basis.
+
+    Zeros where too few units have several vectors.
+    """
+    _, unit, sizes = np.unique(unit, return_inverse=True, return_counts=True)
+    d = vectors.shape[1]
+    total = vectors.T @ vectors / len(vectors)
+    several = sizes[unit] > 1
+    freedom = int(np.count_nonzero(several)) - int(np.count_nonzero(sizes > 1))
+    if freedom < 2 * d:
+        within, between = total, np.zeros((d, d))
+    else:
+        means = row_sums(unit, vectors, len(sizes)) / sizes[:, None]
+        apart = (vectors - means[unit])[several]
+        within = apart.T @ apart / freedom
+        between = means.T @ means / len(means) - within * float(np.mean(1 / sizes))
+    within = within + np.eye(d) * (_FLOOR * float(np.trace(within)) / d + 1e-9)
+    scales, turn = eigh((between + between.T) / 2, within)
+    return np.maximum(scales, 0.0), turn
+
+
+def _with_one(vectors: FloatArray) -> FloatArray:
+    return np.column_stack([vectors, np.ones(len(vectors))])
+
+
+def _log_density(values: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return the log-density of independent normals, without its constant, shape (n,)."""
+    variances = np.broadcast_to(variances, values.shape)
+    return np.asarray(-((values - means) ** 2 / variances + np.log(variances)).sum(axis=1) / 2)
+
+
+class Kinds:
+    """A clustering of the answers that are learnt from, and a language model of each cluster.
+
+    All answers of a side to a prompt are taken to be of one kind. Kinds are clusters of the mean vectors of such
+    answers; each has a language model, and answers move to the kind whose model, learnt from other prompts, fits them
+    best. The kinds of the other real and of the other generated answers to a prompt follow from how likely these are
+    (Bayes); the columns are how much likelier an answer is by the first than by the second, without the prompt and with
+    the prompt as one more of the real answers.
+    """
+
+    def __init__(self, space: Space, texts: Prompted, train: Mask) -> None:
+        """Learn from the answers that `train` says, shape (n,)."""
+        rows = np.flatnonzero(train)
+        units, unit, sizes = np.unique(texts.unit[rows], return_inverse=True, return_counts=True)
+        vectors = space.answers[rows]
+        scales, turn = spreads(vectors, unit)
+        if scales.any():
+            vectors = vectors @ turn[:, -_N_DIRECTIONS:]
+        means = row_sums(unit, vectors, len(sizes)) / sizes[:, None]
+        kinds = KMeans(min(_N_KINDS, len(np.unique(means, axis=0))), n_init=_STARTS, random_state=0).fit_predict(means)
+        answers = Corpus.concatenate(texts.sides).take(rows)
+        half = units // 2 % 2
+        for move in range(_MOVES):
+            learnt, moved = half == move % 2, half != move % 2
+            if learnt.any() and moved.any():
+                found, _, models = _models(answers, np.where(learnt, kinds, -1)[unit])
+                scores = _scores(models, answers.take(np.flatnonzero(moved[unit])))
+                of_units = row_sums(unit[moved[unit]], scores, len(units))[moved]
+                kinds[moved] = found[np.argmax(of_units, axis=1)]
+        _, self._prior, self._models = _models(answers, kinds[unit])
+
+    def columns(self, texts: Prompted) -> list[FloatArray]:
+        """Return how much likelier each answer is by the kinds of the other real answers than of the generated."""
+        scores = np.concatenate([_scores(self._models, side) for side in texts.sides])
+        real, generated = (self._prior + texts.sums_seen(scores, side) for side in (True, False))
+        likely = [
+            logsumexp(kinds + scores, axis=1) - logsumexp(kinds, axis=1)
+            for kinds in (real, real + _scores(self._models, texts.prompts)[texts.prompt], generated)
+        ]
+        return [np.clip(one - likely[2], -_MOST, _MOST) for one in likely[:2]]
+
+
+def _models(answers: Corpus, kinds: IntArray) -> tuple[IntArray, FloatArray, list[NgramModel]]:
+    """Return the kinds from 0 on that there are, the logarithms of their shares, and a model of each."""
+    found, sizes = np.unique(kinds[kinds >= 0], return_counts=True)
+    models = [NgramModel(_ORDER).fit(answers.take(np.flatnonzero(kinds == kind))) for kind in found]
+    return found, np.log(sizes / sizes.sum()), models
+
+
+def _scores(models: Sequence[NgramModel], texts: Corpus) -> FloatArray:
+    """Return the evidence of each text for each kind, in nats, shape (n, n_kinds)."""
+    return np.asarray(_EVIDENCE * np.stack([model.log_prob(texts) for model in models], axis=1))

@@ -24,7 +24,10 @@ FORMAT = 1  # raised whenever a class of a fitted discriminator gets another nam
 _FIRST_LINE = b"textassay discriminator %d "
 _PUT = ("PUT", "BINPUT", "LONG_BINPUT")  # of older protocols; a large number in one takes as much memory
 _OBJECTS, _ARRAYS = "discriminator.bin", "discriminator.safetensors"
-_ROOMS = ("corpus", "discriminator", "discriminators", "ngram", "training")
+_ROOMS = {
+    "textassay": ("corpus", "discriminator", "discriminators", "ngram"),
+    "textassay_lab": ("judges", "training"),
+}
 _TREES = "sklearn.ensemble._hist_gradient_boosting"
 _ALLOWED = {
     ("builtins", "bytearray"),
@@ -134,7 +137,7 @@ class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Return a class that a discriminator may be made of."""
         parts = module.split(".")
-        if parts[0] == "textassay" and len(parts) > 1 and parts[1] in _ROOMS and "." not in name:
+        if len(parts) > 1 and parts[1] in _ROOMS.get(parts[0], ()) and "." not in name:
             cls = getattr(import_module(module), name, None)
             if isinstance(cls, type) and cls.__module__ == module:
                 return cls

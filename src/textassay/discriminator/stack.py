@@ -51,15 +51,18 @@ from textassay.discriminator.base import (
     log_probs_column,
     setting,
 )
-from textassay.discriminator.dense_logistic import MANY_COLUMNS, DenseLogistic, dense_logistic_path, fit_dense_logistic
 from textassay.discriminator.logistic import Weights
-from textassay.discriminator.newton import fit_logistic
+from textassay.discriminator.solvers import (
+    MANY_COLUMNS,
+    DenseLogistic,
+    dense_logistic_path,
+    fit_dense_logistic,
+    fit_logistic,
+)
 from textassay.errors import UnavailableError
 from textassay.execution.threads import parallel_map
-from textassay.ngram.index import NgramIndex
-from textassay.ngram.ngram_texts import NgramTexts
-from textassay.ngram.sentence_ends import mark_ends
-from textassay.ngram.side_counts import STRENGTHS, SideCounts
+from textassay.ngram.index import NgramIndex, mark_ends
+from textassay.ngram.side_counts import STRENGTHS, NgramTexts, SideCounts
 from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL, SkipCounts, SkipTexts
 from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
@@ -109,7 +112,6 @@ class StackDiscriminator(BaseDiscriminator):
 
     @property
     def features(self) -> str:
-        """N-grams, models and strengths of regularisation."""
         strengths = ",".join(f"{strength:g}" for strength in STRENGTHS)
         margins = (
             f"linear margins of 1-{self.margin_order}-grams in >={_MIN_SENTENCES} sentences from {_N_FOLDS} parts "
@@ -140,7 +142,6 @@ class StackDiscriminator(BaseDiscriminator):
         return fitted
 
     def prob_real_of(self, part: Part) -> Scores:
-        """Return the probabilities that texts of the pool are real."""
         model: _Stack = self.model
         return model.features.scores(part, [model.top])[0]
 
@@ -326,11 +327,12 @@ class StackFeatures:
         if skips is not None:
             own_gaps = skips.describe_own(groups, rows=train.numbers, drawn=drawn)
         names = tuple(name for name in _GIVEN if all(name in side.columns for side in (real, generated)))
-        given = np.column_stack([described.column(name) for name in names]) if names else None
+        came = [described.column(name) for name in names]
         at_edges = None
         if structure.COLUMN in names:
             at_edges, own_edges = LinearMargins.fit(_marked_edges(described), own_groups)
-            given = np.column_stack([*([] if given is None else [given]), own_edges])
+            came.append(own_edges)
+        given = np.column_stack(came) if came else None
         is_real = train.is_real[drawn]
         log_probs, limits = None, (-np.inf, np.inf)
         if column is not None:
@@ -362,10 +364,10 @@ class StackFeatures:
             corpus = corpus.with_vocabulary(self.vocabulary)
         marked = mark_ends(corpus)
         log_probs = None if self.column is None else corpus.columns[self.column]
-        given = np.column_stack([corpus.columns[name] for name in self._given]) if self._given else None
+        came = [corpus.columns[name] for name in self._given]
         if self.at_edges is not None:
-            of_edges = self.at_edges.margins(mark_ends(structure.edges(corpus)))
-            given = np.column_stack([*([] if given is None else [given]), of_edges])
+            came.append(self.at_edges.margins(mark_ends(structure.edges(corpus))))
+        given = np.column_stack(came) if came else None
         gaps = None if self.skips is None else self.skips.describe(marked)
         return self._describe(self.counts.describe(marked), gaps, corpus.lengths, log_probs, given, marked)
 
@@ -377,10 +379,10 @@ class StackFeatures:
             here = slice(first, first + _TEXTS_AT_ONCE)
             block = part.between(first, first + _TEXTS_AT_ONCE)
             lengths, log_probs, marked = block.gathered(lambda side: side.lengths), None, None
-            given = np.column_stack([block.column(name) for name in self._given]) if self._given else None
+            came = [block.column(name) for name in self._given]
             if self.at_edges is not None:
-                of_edges = self.at_edges.margins(Corpus.concatenate(_marked_edges(block)))
-                given = np.column_stack([*([] if given is None else [given]), of_edges])
+                came.append(self.at_edges.margins(Corpus.concatenate(_marked_edges(block))))
+            given = np.column_stack(came) if came else None
             if self.column is not None:
                 log_probs = block.column(self.column)
             if self.linear is not None:
@@ -423,7 +425,6 @@ class StackFeatures:
 
     @property
     def n_bent(self) -> int:
-        """How many columns are bent."""
         return len(self._centres) + len(self._factors[0])
 
     @property

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
+from textassay.inspection.grouping import connected
 
 IntArray = npt.NDArray[np.int64]
 
@@ -73,7 +72,4 @@ def _joined(clusters: IntArray, groups: Sequence[IntArray | None], bounds: IntAr
     ]
     texts, named = np.concatenate(edges, axis=1)
     nodes = n + np.unique(named, return_inverse=True)[1].reshape(-1)
-    size = int(nodes.max(initial=n - 1)) + 1
-    graph = coo_matrix((np.ones(len(texts)), (texts, nodes)), shape=(size, size))
-    components: IntArray = connected_components(graph, directed=False)[1].astype(np.int64)
-    return components[clusters]
+    return connected([np.stack([texts, nodes])], int(nodes.max(initial=n - 1)) + 1)[clusters]

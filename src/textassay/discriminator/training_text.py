@@ -15,9 +15,8 @@ from numba import njit
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS, UNK
-from textassay.ngram.backoff import BackoffModel
+from textassay.ngram.backoff import BackoffModel, with_ends
 from textassay.ngram.kneser_ney import count_ngrams
-from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

@@ -21,8 +21,8 @@ from textassay.embedding.encoder import folds_of
 from textassay.embedding.latent_semantic import evenly_spread
 from textassay.errors import EmptyCorpusError
 from textassay.execution.threads import parallel_map
+from textassay.ngram.backoff import with_ends
 from textassay.ngram.kneser_ney import count_ngrams
-from textassay.ngram.sentence_ends import with_ends
 
 FloatArray = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]

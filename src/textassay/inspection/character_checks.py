@@ -11,9 +11,20 @@ import numpy as np
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.structure import look_like_documents
-from textassay.inspection.characters import NO_SCRIPT, Characters, Sign, script_of
 from textassay.inspection.finding import OWN_SHARE, Finding, Severity, own_finding
-from textassay.inspection.surface import NOTE, Contrast, Mask, Pair, Surface, excerpt, severity_of
+from textassay.inspection.surface import (
+    NO_SCRIPT,
+    NOTE,
+    Characters,
+    Contrast,
+    Mask,
+    Pair,
+    Sign,
+    Surface,
+    excerpt,
+    script_of,
+    severity_of,
+)
 
 _NOTE, _WARNING = 0.005, 0.05  # as for marks of preprocessing: one character gives a text away
 _STYLE_CHANGE = 0.1  # of the texts with quotes, as for glued punctuation

@@ -3,16 +3,22 @@
 A difference is the gap between the shares of texts that show it (see `surface`). Of copies a count alone says little,
 since short and common sentences occur in any corpus of a kind: there the baseline is the real text itself, how many of
 its texts occur again in it, or in the training text.
+
+Of answers of models, refusals and errors are known by how they begin, however the text was split into tokens.
 """
 
 import math
+import re
 import unicodedata
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from textassay.corpus.corpus import Corpus
+from textassay.corpus.corpus import CUT_OFF, Corpus
+from textassay.corpus.packed_texts import PackedTexts
 from textassay.corpus.tokenizer import SPLIT_AT_SPACES, finds_letters
+from textassay.errors import InputError
 from textassay.inspection.character_checks import sees_space
 from textassay.inspection.finding import OWN_SHARE, REAL, Finding, Severity, own_finding
 from textassay.inspection.sentence_keys import (
@@ -66,6 +72,36 @@ _FOUND = {"chars": "characters", "mixed": "single letters there, and words elsew
 _NAMED_ELSEWHERE = Trait.UNKNOWN | Trait.MASK | Trait.SPECIAL | Trait.WEAK_MASK | Trait.NUMBER_GLUED
 for _trait in _ARTEFACTS:
     _NAMED_ELSEWHERE |= _trait
+
+_ANSWER_WARNING = 0.05  # gap from which what answers show is a warning
+_N_READ = 200  # characters at the start of a text
+_N_SURE = 2  # bytes at the start that decide whether a text is read at all
+_APOSTROPHES = str.maketrans("\u2019\u02bc", "''")
+_GLUE = re.compile(r" n't\b|n 't\b| ?(') ?| (?=[,.!:])")  # where a tokeniser put spaces that people do not write
+
+_VERBS = (
+    r"(assist|help|provide|fulfill?|comply|create|generate|write|answer|discuss|engage|support|share|continue|do that|"
+    r"give|offer|produce|participate)"
+)
+_UNABLE = r"(can't|cannot|can not|am unable to|'m unable to|am not able to|'m not able to|won't|will not)"
+_CANNOT = rf"(i ?)?{_UNABLE} {_VERBS}\b"
+_REFUSAL = re.compile(
+    rf"(i'm|i am|we're|we are) (really |very |so )?sorry,? (but )?{_CANNOT}"
+    rf"|(sorry|apologies|my apologies|unfortunately),? (but )?{_CANNOT}"
+    rf"|i apologi[sz]e,? (but )?{_CANNOT}"
+    rf"|i ?{_UNABLE} {_VERBS}( \w+){{0,3}} (that|this|your|the) (request|question|topic|task|content)"
+    r"|as an? (ai|artificial intelligence|large language model|language model)\b"
+    r"|(i'm|i am) (just )?an ai\b"
+)
+_ERROR = re.compile(
+    r'\{ ?" ?error" ?:|error code: \d{3}|traceback \(most recent call last\)|rate limit (reached|exceeded)'
+    r"|http(/1\.1)? (4|5)\d\d|(openai|anthropic|requests|httpx)\.\w*error|internal server error"
+)
+_STARTS = ("i ", "i'", "i\u2019", "i\u02bc", "we", "so", "ap", "my", "un", "as", '{"', "{ ", "er", "tr", "ra", "ht",
+           "op", "an", "re", "in")  # fmt: skip
+
+_PROMPT_WARNING = 0.05  # of the prompts of both sides, from which missing answers change what is compared
+_N_SETS_NAMED = 3
 
 
 def few_sentences(corpus: Corpus, name: str) -> Finding | None:
@@ -745,3 +781,166 @@ def _most_frequent(side: Surface, keys: Keys, filled: Mask) -> str | None:
     one = np.zeros(len(side), dtype=np.bool_)
     one[np.flatnonzero(filled)[first[best]]] = True
     return f"{side.example(one)} ({counts[best]} times)"
+
+
+def refusals(pair: Pair) -> Finding | None:
+    """Return a finding if generated texts decline to answer."""
+    return _by_start(
+        pair,
+        _REFUSAL,
+        "refusals",
+        "Refusals",
+        "begin as a refusal does",
+        "Count them apart: they tell the generator at once, whatever its other answers are like.",
+    )
+
+
+def error_messages(pair: Pair) -> Finding | None:
+    """Return a finding if generated texts are messages of an endpoint or a program."""
+    return _by_start(
+        pair,
+        _ERROR,
+        "error-messages",
+        "Errors in place of texts",
+        "are the message of an error",
+        "Ask again for these answers, or leave them out: they are no text of the generator.",
+    )
+
+
+def cut_off(pair: Pair) -> Finding | None:
+    """Return a finding if a limit of length ended generated texts, where their file says so."""
+    ended = _cut_off(pair.generated), _cut_off(pair.real)
+    if not ended[0].any():
+        return None
+    contrast = pair.contrast(ended)
+    return pair.finding(
+        "cut-off-answers",
+        "warning" if contrast.gap >= _ANSWER_WARNING else "note",
+        f"Cut off: a limit of length ended {contrast} (finish reason).",
+        contrast,
+        "Ask again with a higher limit, or cut both sides with --max-tokens: a judge sees that the end is missing.",
+    )
+
+
+def _by_start(pair: Pair, pattern: re.Pattern[str], kind: str, title: str, what: str, remedy: str) -> Finding | None:
+    shown = _begin(pair.generated, pattern), _begin(pair.real, pattern)
+    if not shown[0].any():
+        return None
+    contrast = pair.contrast(shown)
+    severity: Severity = "warning" if contrast.gap >= _ANSWER_WARNING else "note"
+    return pair.finding(kind, severity, f"{title}: {contrast} {what}.", contrast, remedy)
+
+
+def _begin(side: Surface, pattern: re.Pattern[str]) -> Mask:
+    """Return which texts begin with `pattern`; most are not read, because their first letters say enough."""
+    texts = PackedTexts.of(side.corpus.texts)
+    shown = np.zeros(len(texts), dtype=np.bool_)
+    places = np.flatnonzero(_may_begin(texts))
+    for place, text in zip(places.tolist(), texts.take(places), strict=True):
+        start = _GLUE.sub(_unglued, text[:_N_READ].strip().lower().translate(_APOSTROPHES))
+        shown[place] = pattern.match(start) is not None
+    return shown
+
+
+def _unglued(match: re.Match[str]) -> str:
+    return "n't" if "t" in match[0] else match[1] or ""
+
+
+def _may_begin(texts: PackedTexts) -> Mask:
+    """Return which texts have two first bytes that a pattern may begin with, or begin with white space."""
+    long = texts.lengths >= _N_SURE
+    pairs = np.zeros((len(texts), _N_SURE), dtype=np.uint8)
+    for offset in range(_N_SURE):
+        pairs[long, offset] = texts.data[texts.starts[long] + offset]
+    is_upper = (pairs >= ord("A")) & (pairs <= ord("Z"))
+    codes = np.where(is_upper, pairs + 32, pairs).astype(np.uint16) @ np.array([256, 1], dtype=np.uint16)
+    wanted = [start.encode()[0] * 256 + start.encode()[1] for start in _STARTS]
+    return np.isin(codes, wanted) | (long & (pairs[:, 0] <= ord(" ")))
+
+
+def _cut_off(side: Surface) -> Mask:
+    column = side.corpus.columns.get(CUT_OFF)
+    return np.zeros(len(side), dtype=np.bool_) if column is None else np.asarray(column == 1)
+
+
+def prompt_findings(prompts: Corpus, real: Corpus, generated: Mapping[str, Corpus]) -> list[Finding]:
+    """Return what is wrong with the prompts of each generator; raise where it shares none with the real text.
+
+    All come with group numbers, which say what answers which prompt; `prompts` holds each once.
+    """
+    assert prompts.groups is not None
+    assert real.groups is not None
+    texts = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
+    of_real = set(np.unique(real.groups).tolist())
+    findings = []
+    for name, corpus in generated.items():
+        assert corpus.groups is not None
+        own = set(np.unique(corpus.groups).tolist())
+        only_real, only_own = sorted(of_real - own), sorted(own - of_real)
+        if not (only_real or only_own):
+            continue
+        n_near, example = _nearly_equal([texts[one] for one in only_own], [texts[one] for one in only_real])
+        near = (
+            f"; {n_near} of these differ from a real one by white space, case or the form of characters alone"
+            if n_near
+            else ""
+        )
+        if not of_real & own:
+            raise InputError(
+                f"no prompt of {name} ({len(own)}) is a prompt of the real text ({len(of_real)}){near}: give "
+                "answers to the same prompts, written in the same way"
+            )
+        n_all = len(of_real | own)
+        share = (len(only_real) + len(only_own)) / n_all
+        findings.append(
+            Finding(
+                "prompts-of-one-side",
+                "warning" if share >= _PROMPT_WARNING or n_near else "note",
+                name,
+                f"{len(only_real)} of {len(of_real)} prompts of the real text have no answer by {name}, and "
+                f"{len(only_own)} of {len(own)} prompts that it answers have no real answer{near}: conditional dd "
+                "leaves them out, other metrics do not.",
+                len(only_own),
+                len(only_real),
+                len(own),
+                len(of_real),
+                None if not only_own else excerpt(example[0] if example else texts[only_own[0]]),
+                None if not only_real else excerpt(example[1] if example else texts[only_real[0]]),
+                "Write prompts alike on both sides." if n_near else "Give both sides answers to the same prompts.",
+            )
+        )
+    return findings
+
+
+def prompts_unused(names: Sequence[str], everything: Sequence[str]) -> Finding:
+    """Return the finding that some sets of texts came with prompts, and others did not, so that none were used."""
+    lacking = [name for name in everything if name not in names]
+    return Finding(
+        "prompts-not-used",
+        "warning",
+        REAL,
+        f"Prompts are there and were not used: {_listed(names)} came with them, {_listed(lacking)} did not.",
+        0,
+        0,
+        0,
+        0,
+        None,
+        None,
+        "Give all texts their prompts (--prompt-column NAME), so that answers to the same prompt are compared.",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _N_SETS_NAMED} more" if len(names) > _N_SETS_NAMED else ""
+    return ", ".join(names[:_N_SETS_NAMED]) + more
+
+
+def _nearly_equal(own: Sequence[str], real: Sequence[str]) -> tuple[int, tuple[str, str] | None]:
+    """Return how many of `own` are one of `real` but for white space, case and the form of characters, and a pair."""
+    plain = {_plain(text): text for text in real}
+    pairs = [(text, plain[_plain(text)]) for text in own if _plain(text) in plain]
+    return len(pairs), pairs[0] if pairs else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -1,4 +1,4 @@
-"""Findings of inspection."""
+"""Findings: what inspection reports."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

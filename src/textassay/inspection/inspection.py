@@ -13,9 +13,9 @@ import numpy as np
 from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.corpus.tokenizer import SpacingWarning
 from textassay.errors import EmptyCorpusError
-from textassay.inspection import answers, checks
+from textassay.inspection import checks
 from textassay.inspection.character_checks import character_checks, own_returns, sees_space
-from textassay.inspection.dependence_findings import Independence
+from textassay.inspection.dependence import Independence
 from textassay.inspection.finding import HELDOUT, OWN_SHARE, REAL, Finding, Findings, own_finding
 from textassay.inspection.sentence_keys import Keys, n_distinct, occurs_elsewhere, sentence_keys
 from textassay.inspection.surface import Mask, Pair, Surface, Trait, surfaces
@@ -164,9 +164,9 @@ def _compare(pair: Pair, train: Keys | None) -> list[Finding]:
         checks.repeated(pair),
         checks.shared(pair),
         checks.real_beginnings(pair),
-        answers.error_messages(pair),
-        answers.refusals(pair),
-        answers.cut_off(pair),
+        checks.error_messages(pair),
+        checks.refusals(pair),
+        checks.cut_off(pair),
     ]
     if train is not None:
         findings.append(checks.memorised(pair, train))

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import EmptyCorpusError, OptionError
 from textassay.seeding import stream
 
 Keys = npt.NDArray[np.uint64]
@@ -68,7 +67,6 @@ def _among(keys: Keys, ordered: Keys) -> npt.NDArray[np.bool_]:
 
 
 def n_distinct(keys: Keys) -> int:
-    """Return the number of distinct keys."""
     ordered = np.sort(keys)
     return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + bool(len(keys))
 
@@ -81,10 +79,6 @@ def expected_repeats(keys: Keys, n_drawn: int) -> float:
 
     `keys`: shape (N,), N at least 1; `n_drawn`: from 1 to N; at N the result is ``1 - n_distinct / N``.
     """
-    if not len(keys):
-        raise EmptyCorpusError("the share of repeats needs at least one text, got 0")
-    if not 1 <= n_drawn <= len(keys):
-        raise OptionError(f"n_drawn must be from 1 to {len(keys)}, got {n_drawn}")
     n_keys = len(keys)
     counts = np.unique(np.unique(keys, return_counts=True)[1], return_counts=True)
     copies, n_types = counts[0].astype(np.float64), counts[1]

@@ -1,23 +1,33 @@
-"""Whether texts of one side depend on each other: pairs, threes, near-copies, copies, runs of rows."""
+"""Whether texts of one side depend on each other: pairs, threes, near-copies, copies, runs of rows.
+
+Copies can be chance: some texts are frequent, and a collapsed generator has few. Then numbers of texts that stand once,
+twice, three times are a mixture of Poisson distributions, for which ``j! d_j`` is log-convex in j (Cauchy and Schwarz).
+A file written three times breaks that.
+
+Rows next to one another may belong together, as may, across two files, rows of the same number.
+"""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import chdtri, pdtr
 
 from textassay.corpus.corpus import Corpus
-from textassay.inspection.copies import repeat_by_chance, repeated_copies, stand_once
 from textassay.inspection.grouping import (
     LISTED,
+    NONE,
+    Vectors,
     as_links,
     candidate_groups,
     connected,
     equal_or_declared,
     share_of_triples,
 )
-from textassay.inspection.nearest import NONE, Vectors
-from textassay.inspection.row_order import are_runs, blocks_of_rows
+from textassay.inspection.sentence_keys import sentence_keys
+from textassay.seeding import stream
 
 IntArray = npt.NDArray[np.int64]
 
@@ -26,6 +36,16 @@ WITHIN, RUNS, COPIES = "within a side", "runs", "copies"
 _FEWEST_WITHIN = 150  # texts
 _COPIES = 0.12  # share of near-copies
 _COPY_COSINE, _COPY_TOKENS = 0.95, 5
+
+_TOO_REGULAR = 1e-3  # chance of so few texts that stand once more often
+_LACKING, _LACKING_BESIDE = 3.0, 1.75  # the same in standard errors; where near-copies are many, independent text: 1.5
+
+_FEWEST = 40  # texts
+_ORDERED = 8.0  # standard deviations from shifted rows; independent files: at most 3
+_CLEAR = 4.0  # standard errors, of pairs that have nothing in common but for some
+_N_SHIFTS = 20
+_LEAST_RUNS = 1.3  # sentences of paragraphs: 6; captions in the order of a public file: 1.2
+_NEXT_TO, _BLOCK = 10, 20  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,3 +123,126 @@ def _near_copies(vectors: Vectors, nearest: IntArray, lengths: IntArray) -> floa
     long = np.flatnonzero((lengths >= _COPY_TOKENS) & (nearest != NONE))
     n_long = int(np.count_nonzero(lengths >= _COPY_TOKENS))
     return float(np.sum(vectors.cosines(long, nearest[long]) >= _COPY_COSINE)) / n_long if n_long else 0.0
+
+
+def repeated_copies(side: Corpus, name: str) -> str:
+    """Return how texts are repeated as independent draws do not repeat texts, in words; empty where they are not.
+
+    Of all texts, then of the longer half: short ones are repeated by chance, which hides copies of others.
+    """
+    for which, rows in ((f"{name} texts", side.lengths > 0), (f"of the longer {name} texts", _longer(side))):
+        for j, expected, lacking, n_times in _repeats(side, rows):
+            if pdtr(n_times[j + 1], expected) < _TOO_REGULAR or lacking > _LACKING:
+                return f"{int(n_times[j]):,} {which} stand exactly {_times(j)}{_passes(side, rows)}"
+    return ""
+
+
+def stand_once(side: Corpus) -> npt.NDArray[np.bool_]:
+    """Return which texts have no equal one, a mask of shape (N,)."""
+    _, which, times = np.unique(sentence_keys(side), return_inverse=True, return_counts=True)
+    return np.asarray(times[which.reshape(-1)] == 1)
+
+
+def repeat_by_chance(side: Corpus) -> bool:
+    """Return whether so many texts stand twice that others would stand three times by chance, and do."""
+    repeats = list(_repeats(side, side.lengths > 0))
+    expected = max((expected for _, expected, _, _ in repeats), default=0.0)
+    lacking = max((lacking for _, _, lacking, _ in repeats), default=0.0)
+    is_regular = any(pdtr(n_times[j + 1], least) < _TOO_REGULAR for j, least, _, n_times in repeats)
+    return expected >= -math.log(_TOO_REGULAR) and lacking < _LACKING_BESIDE and not is_regular
+
+
+def _longer(side: Corpus) -> npt.NDArray[np.bool_]:
+    """Return which texts are longer than half of them, a mask of shape (N,)."""
+    return side.lengths > (np.median(side.lengths) if len(side) else 0)
+
+
+def _repeats(side: Corpus, rows: npt.NDArray[np.bool_]) -> Iterator[tuple[int, float, float, IntArray]]:
+    """Yield numbers j from 2, how many texts would stand j + 1 times by chance, and how many stand j times.
+
+    The first is a limit that chance seldom falls below; then, by how many standard errors more are expected than there
+    are.
+    """
+    _, times = np.unique(sentence_keys(side)[rows], return_counts=True)
+    n_times = np.bincount(times, minlength=int(times.max(initial=0)) + 2)
+    for j in range(2, len(n_times) - 1):
+        before, here, after = n_times[j - 1] + 1, n_times[j], n_times[j + 1]
+        at_least = chdtri(2 * here, 1 - _TOO_REGULAR) / 2 if here else 0.0
+        at_most = chdtri(2 * before, _TOO_REGULAR) / 2
+        likely = j / (j + 1) * here * (here - 1) / before
+        lacking = (likely - after) / math.sqrt(likely + likely**2 * (4 / here + 1 / before)) if here > 1 else 0.0
+        yield j, j / (j + 1) * at_least**2 / at_most, lacking, n_times
+
+
+def _times(j: int) -> str:
+    return "twice" if j == 2 else f"{j} times"
+
+
+def _passes(side: Corpus, rows: npt.NDArray[np.bool_]) -> str:
+    """Return how many rows lie between copies, in words, where most lie equally far apart."""
+    keys = sentence_keys(side)[rows]
+    order = np.argsort(keys, kind="stable")
+    gaps = np.diff(np.flatnonzero(rows)[order])[keys[order][1:] == keys[order][:-1]]
+    lags, counts = np.unique(gaps, return_counts=True)
+    if not len(lags) or counts.max() < 0.5 * counts.sum():
+        return ""
+    lag = int(lags[np.argmax(counts)])
+    return ", one after the other" if lag == 1 else f", {lag:,} rows apart"
+
+
+def rows_together(vectors: Vectors, n_generated: int, n_real: int) -> IntArray | None:
+    """Return links of rows of the same number, shape (2, n), where such rows belong together; else None."""
+    if n_generated != n_real or n_real < _FEWEST:
+        return None
+    rows = np.arange(n_real)
+    lags = stream(0, "dependence", "rows").permutation(np.arange(1, n_real))[:_N_SHIFTS]
+    together = _exceeds(vectors, rows, n_generated + rows, n_generated, n_real, lags)
+    return np.stack([rows, n_generated + rows]) if together else None
+
+
+def are_runs(vectors: Vectors, side: Corpus) -> bool:
+    """Return whether neighbouring rows have more in common than rows some way off."""
+    n = len(side)
+    if n < _FEWEST + 6 * _NEXT_TO or _is_sorted(side):
+        return False
+    rows = np.arange(n)
+    lags = stream(0, "dependence", "runs").permutation(np.arange(_NEXT_TO, 5 * _NEXT_TO))[:_N_SHIFTS]
+    return _exceeds(vectors, rows, (rows + 1) % n, 0, n, lags, least=_LEAST_RUNS)
+
+
+def _is_sorted(side: Corpus) -> bool:
+    """Return whether texts stand in alphabetical order, where neighbours are alike however they were drawn."""
+    texts = list(side.texts[: 10 * _FEWEST])
+    return texts == sorted(texts)
+
+
+def _exceeds(
+    vectors: Vectors, ones: IntArray, others: IntArray, first: int, n: int, lags: IntArray, *, least: float = 1.0
+) -> bool:
+    """Return whether pairs have more in common than those that are shifted by each of `lags` among `n` rows.
+
+    `least`: how many times as much.
+    """
+    cosines = vectors.cosines(ones, others)
+    here, error = float(cosines.mean()), float(cosines.std(ddof=1)) / math.sqrt(len(cosines))
+    shifted = np.array([vectors.cosines(ones, first + (others - first + lag) % n).mean() for lag in lags.tolist()])
+    mean, spread = float(shifted.mean()), float(shifted.std(ddof=1))
+    return here - mean > max(_ORDERED * spread, _CLEAR * error) and here > least * mean
+
+
+def blocks_of_rows(vectors: Vectors, side: Corpus) -> IntArray:
+    """Return links that connect so many neighbouring rows as a document may have, shape (2, N).
+
+    A block ends where rows before and after it have least in common.
+    """
+    n = len(side)
+    rows, common = np.arange(n), np.zeros(n)
+    for lag in range(1, 6):
+        pairs = vectors.cosines(rows[:-lag], rows[lag:])
+        for before in range(max(0, lag - 3), min(lag, 3)):  # rows from a row to the end of its block
+            common[before : before + n - lag] += pairs
+    starts = [0]
+    while starts[-1] + 2 * _BLOCK < n:
+        low = starts[-1] + _BLOCK // 2
+        starts.append(low + int(np.argmin(common[low : low + _BLOCK])) + 1)
+    return np.stack([rows, np.repeat(starts, np.diff([*starts, n]))])

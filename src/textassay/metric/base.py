@@ -1,21 +1,25 @@
-"""What a metric declares and returns, and how it becomes an estimate.
+"""What a metric declares and returns, how it becomes an estimate, and work that several metrics share.
 
 A metric is one function of two corpora under `declare_metric`, which says what it promises. The function returns a
 number, one number a generated text (their mean is the value), or `Computed`: the value and the terms of its interval.
+What several metrics need, such as the n-gram matches of all orders of BLEU, is done once by `compute_once`.
 """
 
 import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
+from threading import Lock
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Unpack, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +39,6 @@ from textassay.errors import (
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
 from textassay.inspection.dependence import Dependence, Examined
-from textassay.metric.sharing import compute_once
 from textassay.resampling.jackknife import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
 
@@ -67,6 +70,9 @@ side, all where it is None. A text may be a list of str, a column, a path or a `
 where a side has no text, `OptionError` for a setting out of range."""
 _TEXT_OPTIONS = tuple(TextOptions.__annotations__)
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Computed:
@@ -92,9 +98,7 @@ class MetricFunction(Protocol):
     declaration: "Declaration"
     __name__: str
 
-    def __call__(self, generated: Texts, real: Texts = None, **settings: Any) -> Estimate:
-        """Return the estimate for two texts."""
-        ...
+    def __call__(self, generated: Texts, real: Texts = None, **settings: Any) -> Estimate: ...
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,6 @@ class Metric:
 
     @property
     def better(self) -> Better:
-        """Direction of the metric."""
         return self.declaration.better
 
     @property
@@ -227,11 +230,6 @@ class Metric:
         if reads is True or (callable(reads) and reads(self.settings)):
             return True
         return any(encoder.reads_columns for encoder in self._encoders())
-
-    @property
-    def is_of_vectors(self) -> bool:
-        """Whether an encoder turns the texts into vectors."""
-        return any(True for _ in self._encoders())
 
     @property
     def _encoder_detail(self) -> dict[str, str]:
@@ -590,16 +588,14 @@ def _check_text(text: Corpus | None, real: Corpus, *, metric: str, name: str, ki
 
 
 def check_effort(effort: str) -> Effort:
-    """Return `effort`; raise if it is unknown."""
     if effort not in get_args(Effort):
         raise unknown_name("effort", str(effort), get_args(Effort))
     return cast(Effort, effort)
 
 
-def check_level(level: float, *, name: str = "level") -> None:
-    """Raise unless `level`, an option called `name`, is in (0, 1)."""
+def check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise OptionError(f"{name} must be between 0 and 1, got {level}")
+        raise OptionError(f"level must be between 0 and 1, got {level}")
 
 
 def make_signature(metric: str, generated: Corpus, real: Corpus, *, seed: int, **settings: object) -> Signature:
@@ -684,3 +680,80 @@ def _signature(declaration: Declaration) -> inspect.Signature:
         inspect.Parameter("text", inspect.Parameter.VAR_KEYWORD, annotation=Unpack[TextOptions]),
     ]
     return inspect.Signature([*texts, *settings, *usual], return_annotation=Estimate)
+
+
+class Shared:
+    """Results of `compute_once`, by function and arguments; threads may use one together."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Hashable, _Entry] = {}
+        self._lock = Lock()
+
+    def get(self, function: Callable[..., T], args: tuple[object, ...], settings: dict[str, object]) -> T:
+        """Return ``function(*args, **settings)``, computed at the first call."""
+        arguments = (*args, *settings.values())
+        key = (function, tuple(settings), *map(_key, arguments))
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry(arguments))
+        with entry.lock:
+            if not entry.is_done:
+                entry.result, entry.is_done = function(*args, **settings), True
+        result: T = entry.result
+        return result
+
+    def forget(self, corpus: Corpus) -> None:
+        """Drop everything that was computed from `corpus`, or from a part of it that was computed from it."""
+        with self._lock:
+            gone = {corpus.fingerprint}
+            gone |= {part for entry in self._entries.values() if entry.is_from(gone) and (part := entry.part)}
+            self._entries = {key: entry for key, entry in self._entries.items() if not entry.is_from(gone)}
+
+    def __reduce__(self) -> tuple[type["Shared"], tuple[()]]:
+        """Return what makes an empty one: in another process, results are computed anew."""
+        return Shared, ()
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """Let `compute_once` keep its results here."""
+        token = _ACTIVE.set(self)
+        try:
+            yield
+        finally:
+            _ACTIVE.reset(token)
+
+
+class _Entry:
+    def __init__(self, arguments: tuple[object, ...]) -> None:
+        self.arguments = arguments  # kept alive, since keys may hold their addresses
+        self.lock = Lock()
+        self.is_done = False
+        self.result: Any = None
+
+    @property
+    def part(self) -> str | None:
+        return self.result.fingerprint if isinstance(self.result, Corpus) else None
+
+    def is_from(self, fingerprints: Collection[str]) -> bool:
+        return any(isinstance(each, Corpus) and each.fingerprint in fingerprints for each in self.arguments)
+
+
+_ACTIVE: ContextVar[Shared | None] = ContextVar("textassay_shared", default=None)
+
+
+def compute_once(function: Callable[P, T], *args: P.args, **settings: P.kwargs) -> T:
+    """Return ``function(*args, **settings)``; inside ``with Shared().used()`` it is computed once for these arguments.
+
+    Corpora are told apart by their texts, vocabularies and columns; a metric gets columns only if it reads them.
+    """
+    shared = _ACTIVE.get()
+    return function(*args, **settings) if shared is None else shared.get(function, args, dict(settings))
+
+
+def _key(value: object) -> Hashable:
+    if isinstance(value, Corpus):
+        return (value.fingerprint, id(value.vocabulary), value.columns_fingerprint)
+    if isinstance(value, Encoder):
+        return value.name
+    if hasattr(value, "prob_real"):  # a discriminator
+        return (getattr(value, "name", ""), getattr(value, "features", ""))
+    return value if isinstance(value, Hashable) else id(value)

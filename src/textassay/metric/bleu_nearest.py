@@ -4,8 +4,8 @@ Source: Papineni et al., "BLEU: a Method for Automatic Evaluation of Machine Tra
 length that is closest, as caption-evaluation packages compute it; as a score of generators, with the ten nearest texts
 as references, and as a sign of memorisation, with those of the training text: Garbacea, Carton, Yan, Mei, "Judge the
 Judges", EMNLP 2019.
-Departs from them: TF-IDF vectors decide what is near (`nearest_references`); there is an interval; sentence scores,
-which are evidence and no part of the value, are smoothed as in `sentence_bleu`.
+Departs from them: TF-IDF vectors decide what is near (see `overlap`); there is an interval; sentence scores,
+which are evidence and no part of the value, are smoothed as in `bleu`.
 """
 
 import math
@@ -18,8 +18,8 @@ from numba import njit
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.encoder import Encoder
 from textassay.metric.base import Computed, declare_metric
+from textassay.metric.bleu import MAX_ORDER, closest_lengths
 from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
-from textassay.metric.sentence_bleu import MAX_ORDER, closest_lengths
 from textassay.ngram.index import NgramIndex
 from textassay.ngram.matches import match_each_other, match_references
 

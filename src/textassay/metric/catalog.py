@@ -20,7 +20,7 @@ _FUNCTIONS = {
     "dd": "discrepancy:dd",
     "conditional-dd": "conditional_discrepancy:conditional_dd",
     "bleu": "bleu:bleu",
-    "self-bleu": "self_bleu:self_bleu",
+    "self-bleu": "bleu:self_bleu",
     "distinct-n": "diversity:distinct_n",
     "length": "length:length",
     "vocabulary": "vocabulary:vocabulary",
@@ -32,7 +32,7 @@ _FUNCTIONS = {
     "density": "precision_recall:density",
     "coverage": "precision_recall:coverage",
     "lm-score": "lm_score:lm_score",
-    "reverse-lm-score": "reverse_lm_score:reverse_lm_score",
+    "reverse-lm-score": "lm_score:reverse_lm_score",
     "compression-ratio": "compression:compression_ratio",
     "zipf": "zipf:zipf",
     "memorization": "memorization:memorization",
@@ -94,8 +94,6 @@ LEFT_OUT_OF_DOCUMENTS = ("bleu", "self-bleu")
 _WITH_MORE = ("memorization", "huse")  # default metrics where what they need is there
 
 _PATTERN = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
-
-
 _IN_FILE = re.compile(r"\s*([^()]+\.py):(\w+)\s*(\(.*\))?\s*", re.DOTALL)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ttest_1samp
+from scipy.special import stdtr
+from scipy.stats import rankdata, ttest_1samp
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.structure import TextUnit, unit_of
@@ -23,9 +24,8 @@ from textassay.discriminator.base import Discriminator
 from textassay.discriminator.catalog import AUTO, as_discriminator, make_discriminator
 from textassay.discriminator.conditional import COLUMNS, Differences, cross_fit_prompts
 from textassay.discriminator.structure import with_structure
-from textassay.metric.base import Computed, Effort, check_corpora, declare_metric
+from textassay.metric.base import Computed, Effort, check_corpora, compute_once, declare_metric
 from textassay.metric.discrepancy_interval import variance_factor
-from textassay.metric.sharing import compute_once
 from textassay.resampling.betting import BoundedMean
 from textassay.resampling.jackknife import terms_interval
 from textassay.resampling.multiplicity import benjamini_hochberg
@@ -207,8 +207,6 @@ def _certified(found: Differences, level: float, seed: int) -> dict[str, Any]:
 
 def _columns(found: Differences) -> list[dict[str, Any]]:
     """Return what the judge saw, mean by side, the column that tells most first."""
-    from scipy.stats import rankdata
-
     real = found.texts.is_real
     n_real, n_generated = np.count_nonzero(real), np.count_nonzero(~real)
     rows = []
@@ -269,8 +267,6 @@ def _words(found: Differences) -> list[dict[str, Any]]:
             (squares, (found.values**2).sum() - squares), (inside, outside), means, strict=True
         )
     ]
-    from scipy.special import stdtr
-
     error = np.sqrt(variances[0] + variances[1])
     gap = means[0] - means[1]
     statistic = np.divide(gap, error, out=np.zeros(len(gap)), where=error > 0)

@@ -20,17 +20,20 @@ variance, which is right for large samples where classifiers hardly depend on si
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
 from textassay.corpus.corpus import Corpus
-from textassay.discriminator.cross_fitting import CrossFit
 from textassay.estimate import Interval
 from textassay.metric.blindness import alike_share, guessing_variance
 from textassay.resampling.jackknife import Terms, independent_samples, terms_interval, text_terms
 from textassay.resampling.proportions import effective_size, newcombe_interval
+
+if TYPE_CHECKING:
+    from textassay.discriminator.cross_fitting import CrossFit  # loads the classifiers
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -69,7 +72,7 @@ class Answers:
     key: str = "0"
 
     @classmethod
-    def of(cls, fits: Sequence[CrossFit], real: Corpus, generated: Corpus) -> "Answers":
+    def of(cls, fits: "Sequence[CrossFit]", real: Corpus, generated: Corpus) -> "Answers":
         """Return the answers of one or several cross-fits of the same corpora."""
         tested = (fits[0].real_folds >= 0, fits[0].generated_folds >= 0)
         correct = tuple(zip(*(fit.correct() for fit in fits), strict=True))
@@ -92,12 +95,10 @@ class Answers:
 
     @property
     def value(self) -> float:
-        """The discrepancy."""
         return float(self.terms[0].mean() + self.terms[1].mean() - 1)
 
     @property
     def by_group(self) -> bool:
-        """Whether a side has groups."""
         return any(side is not None for side in self.groups)
 
     @property

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.metric.base import Computed, declare_metric, jackknifed
-from textassay.metric.sharing import compute_once
+from textassay.metric.base import Computed, compute_once, declare_metric, jackknifed
 from textassay.ngram.matches import count_distinct
 from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream

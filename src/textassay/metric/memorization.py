@@ -15,8 +15,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.estimate import Interval
 from textassay.execution.threads import parallel_map
 from textassay.inspection.sentence_keys import occurs_in, sentence_keys
-from textassay.metric.base import Computed, declare_metric
-from textassay.metric.sharing import compute_once
+from textassay.metric.base import Computed, compute_once, declare_metric
 from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
 from textassay.resampling.jackknife import text_terms
 from textassay.resampling.proportions import clopper_pearson
@@ -25,7 +24,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _ORDER = 4
-_EPSILON = 0.1  # stands for a precision's zero numerator, as in `sentence_bleu`
+_EPSILON = 0.1  # stands for a precision's zero numerator, as in `bleu`
 _N_CANDIDATES = 20
 _N_EXAMPLES = 5
 _BLOCK = 1 << 14  # sentences looked up at once

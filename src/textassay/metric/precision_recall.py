@@ -15,7 +15,7 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
-from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, compute_once, declare_metric
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -26,7 +26,6 @@ from textassay.metric.neighbours import (
     parts_of,
     squared_radii,
 )
-from textassay.metric.sharing import compute_once
 from textassay.resampling.jackknife import Terms, assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
 

@@ -3,7 +3,7 @@
 Source: Lin, "ROUGE: A Package for Automatic Evaluation of Summaries", 2004; ROUGE-L of several references as
 caption-evaluation packages compute it, with beta 1.2; as a score of generators: Garbacea, Carton, Yan, Mei, "Judge the
 Judges", EMNLP 2019.
-Departs from them: TF-IDF vectors decide what is near (`nearest_references`); there is an interval; words are the
+Departs from them: TF-IDF vectors decide what is near (see `overlap`); there is an interval; words are the
 corpus's tokens, neither stemmed nor left out.
 """
 

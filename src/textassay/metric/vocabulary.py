@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.metric.base import Computed, declare_metric
-from textassay.metric.sharing import compute_once
+from textassay.metric.base import Computed, compute_once, declare_metric
 from textassay.resampling.jackknife import assign_groups, counts_by_group, jackknife_terms
 from textassay.seeding import stream
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from scipy.optimize import brentq
 
 from textassay.corpus.corpus import Corpus
-from textassay.metric.base import Computed, declare_metric, jackknifed
-from textassay.metric.sharing import compute_once
+from textassay.metric.base import Computed, compute_once, declare_metric, jackknifed
 from textassay.resampling.jackknife import assign_groups, counts_by_group
 from textassay.seeding import stream
 

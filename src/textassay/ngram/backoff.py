@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from textassay.corpus.encoding import SOS
+from textassay.corpus.encoding import EOS, SOS
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -68,7 +68,6 @@ class BackoffModel:
 
     @cached_property
     def plain(self) -> Tempered:
-        """Sums for sampling at temperature 1."""
         return self.tempered(1.0)
 
     def tempered(self, temperature: float) -> Tempered:
@@ -155,6 +154,16 @@ class BackoffModel:
             after,
         )
         return probs, states, after
+
+
+def with_ends(tokens: TokenArray, offsets: IntArray) -> tuple[TokenArray, IntArray]:
+    """Return N texts, shapes (T,) and (N + 1,), with ``<eos>`` after each: shapes (T + N,) and (N + 1,)."""
+    ended = offsets + np.arange(len(offsets))
+    text = np.full(ended[-1], EOS, dtype=np.int32)
+    inside = np.ones(len(text), dtype=np.bool_)
+    inside[ended[1:] - 1] = False
+    text[inside] = tokens
+    return text, ended
 
 
 @njit(cache=True, nogil=True)

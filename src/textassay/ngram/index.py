@@ -14,8 +14,8 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.encoding import Vocabulary
-from textassay.errors import EmptyCorpusError, OptionError
+from textassay.corpus.encoding import EOS, SOS, Vocabulary
+from textassay.errors import OptionError
 
 Ids = npt.NDArray[np.int32]
 
@@ -50,11 +50,6 @@ class NgramIndex:
     @classmethod
     def build(cls, corpora: Sequence[Corpus], *, max_order: int, min_sentences: int = 1) -> "NgramIndex":
         """Return the index of the n-grams that occur in at least `min_sentences` texts of `corpora`."""
-        if not corpora:
-            raise EmptyCorpusError("an n-gram index needs at least one corpus, got none")
-        for name, value in (("max_order", max_order), ("min_sentences", min_sentences)):
-            if value < 1:
-                raise OptionError(f"{name} must be at least 1, got {value}")
         vocabulary = corpora[0].vocabulary
         for corpus in corpora:
             _check_vocabulary(corpus, vocabulary)
@@ -70,22 +65,18 @@ class NgramIndex:
 
     @property
     def n_features(self) -> int:
-        """Number of n-grams of all orders."""
         return int(self._firsts[-1])
 
-    def ids(self, corpus: Corpus, order: int) -> Ids:
-        """Return the id, below ``sizes[order - 1]``, of the n-gram that starts at each token of `corpus`.
-
-        Shape (T,); -1 if the n-gram crosses the end of its text or is not in the index.
-        """
-        if not 1 <= order <= self.max_order:
-            raise OptionError(f"order must be between 1 and {self.max_order}, got {order}")
-        ids: Ids = self._ids_up_to(corpus, order)[-1]
-        return ids
-
     def all_ids(self, corpus: Corpus) -> Ids:
-        """Return `ids` of every order, shape (max_order, T)."""
-        return self._ids_up_to(corpus, self.max_order)
+        """Return the id, below ``sizes[order - 1]``, of the n-gram of each order that starts at each token of `corpus`.
+
+        Shape (max_order, T); -1 if the n-gram crosses the end of its text or is not in the index.
+        """
+        _check_vocabulary(corpus, self._vocabulary)
+        ids = np.zeros((self.max_order + 1, len(corpus.tokens)), dtype=np.int32)  # row 0: the empty n-gram, id 0
+        for order, level in enumerate(self._orders, start=1):
+            _look_up(corpus.tokens, corpus.offsets, ids[order - 1], ids[order], order, level.keys, level.values)
+        return ids[1:]
 
     def prefixes(self, order: int) -> Ids:
         """Return the id, among n-grams of order - 1, of the prefix of each n-gram of `order`."""
@@ -100,14 +91,8 @@ class NgramIndex:
         data, indices, indptr = _count(ids, corpus.offsets, self._firsts)
         return csr_matrix((data, indices, indptr), shape=(len(corpus), self.n_features))
 
-    def tokens(self, feature: int) -> list[str]:
-        """Return the tokens of the n-gram of column `feature` of `count_matrix`."""
-        return self._vocabulary.decode(self.token_ids(feature))
-
     def token_ids(self, feature: int) -> list[int]:
         """Return the vocabulary's ids of the tokens of the n-gram of column `feature` of `count_matrix`."""
-        if not 0 <= feature < self.n_features:
-            raise OptionError(f"feature must be between 0 and {self.n_features - 1}, got {feature}")
         order = int(np.searchsorted(self._firsts, feature, side="right"))
         number = feature - int(self._firsts[order - 1])
         reverse = []
@@ -118,15 +103,21 @@ class NgramIndex:
 
     def text(self, feature: int) -> str:
         """Return the n-gram of column `feature` of `count_matrix`, its tokens joined by spaces."""
-        return " ".join(self.tokens(feature))
+        return " ".join(self._vocabulary.decode(self.token_ids(feature)))
 
-    def _ids_up_to(self, corpus: Corpus, max_order: int) -> Ids:
-        _check_vocabulary(corpus, self._vocabulary)
-        ids = np.zeros((max_order + 1, len(corpus.tokens)), dtype=np.int32)  # row 0: the empty n-gram, id 0 everywhere
-        for order in range(1, max_order + 1):
-            level = self._orders[order - 1]
-            _look_up(corpus.tokens, corpus.offsets, ids[order - 1], ids[order], order, level.keys, level.values)
-        return ids[1:]
+
+def mark_ends(corpus: Corpus) -> Corpus:
+    """Return `corpus` with each text between a start and an end token."""
+    n = len(corpus)
+    offsets = corpus.offsets + 2 * np.arange(n + 1)
+    tokens = np.empty(len(corpus.tokens) + 2 * n, dtype=np.int32)
+    inner = np.ones(len(tokens), dtype=bool)
+    inner[offsets[:-1]] = False
+    inner[offsets[1:] - 1] = False
+    tokens[offsets[:-1]] = SOS
+    tokens[offsets[1:] - 1] = EOS
+    tokens[inner] = corpus.tokens
+    return Corpus(tokens, offsets, corpus.vocabulary, corpus.texts, tokenizer=corpus.tokenizer)
 
 
 def _check_vocabulary(corpus: Corpus, vocabulary: Vocabulary) -> None:

@@ -1,4 +1,4 @@
-"""Interpolated Kneser-Ney n-gram models of any order, with exact counts.
+"""Interpolated Kneser-Ney n-gram models of any order, with exact counts, also without each group of texts.
 
 Source: Chen, Goodman, "An Empirical Study of Smoothing Techniques for Language Modeling", Harvard TR-10-98, 1998
 (interpolated and modified Kneser-Ney; discounts from counts of counts).
@@ -7,7 +7,7 @@ counts at every order, because nothing can precede them (as in SRILM and KenLM);
 uniform distribution over all predictable tokens, so no text has probability 0.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
-from textassay.errors import OptionError
-from textassay.ngram.backoff import BackoffModel
+from textassay.errors import EmptyCorpusError, TooFewSentencesError
+from textassay.execution.threads import parallel_map
+from textassay.ngram.backoff import BackoffModel, Trace, with_ends
 
 DiscountKind = Literal["modified", "single"]
 FloatArray = npt.NDArray[np.float64]
@@ -26,6 +28,8 @@ IntArray = npt.NDArray[np.int64]
 TokenArray = npt.NDArray[np.int32]
 
 FALLBACK_DISCOUNT = 0.5  # ours, for levels without n-grams seen once or without n-grams seen twice
+
+MAX_ORDER = 5  # ten thousand sentences support no longer context
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,6 @@ class NgramCounts:
     ) -> tuple[BackoffModel, tuple[Discounts, ...]]:
         """Return the model of all texts but the groups `without`, and the discounts of its levels, unigrams first."""
         order = self.order if order is None else order
-        if not 1 <= order <= self.order:
-            raise OptionError(f"order must be between 1 and {self.order}, got {order}")
         levels = self.levels[:order]
         counts = [_counts_without(level, without) for level in levels]
         probs: list[FloatArray] = []
@@ -256,3 +258,95 @@ def _trie(levels: Sequence[_Level], order: int, n_types: int) -> BackoffModel:
         probs=np.empty(0),
         backoffs=np.empty(0),
     )
+
+
+@dataclass(frozen=True)
+class OrderChoice:
+    """The `order` chosen, and the cross-entropy of each order on the validation text, nats per token, ends counted."""
+
+    order: int
+    nll_per_token: Mapping[int, float]
+
+
+def choose_order(counts: NgramCounts, valid: Corpus, *, without: Collection[int] = ()) -> OrderChoice:
+    """Return the order, from 1 to that of `counts`, with the smallest cross-entropy; of equals the lowest."""
+    if len(valid) == 0:
+        raise EmptyCorpusError("the order of an n-gram model is chosen on validation text, which has no sentence")
+    text, offsets = with_ends(valid.tokens, valid.offsets)
+    nll_per_token = {}
+    for order in range(1, counts.order + 1):
+        model, _ = counts.fit(order, without=without)
+        nll_per_token[order] = -float(model.traced_log_probs(model.trace(text, offsets)).mean())
+    return OrderChoice(min(nll_per_token, key=lambda order: (nll_per_token[order], order)), nll_per_token)
+
+
+@dataclass(frozen=True)
+class LeaveOutModels:
+    """Interpolated modified Kneser-Ney models of one corpus: of all of it, and without each group.
+
+    Those without a group say two things: what a sentence costs under a model that never saw it (cross-fitting), and how
+    much a score would change with another training text (delete-a-group jackknife). Text is counted once; a model
+    without a group is a matter of subtraction, and a text is looked up in the trie once for all of them.
+    """
+
+    train: Corpus
+    groups: IntArray  # group of each sentence, shape (N,), from 0, none left out
+    counts: NgramCounts
+    choice: OrderChoice  # the order of all models
+    model: BackoffModel  # of the whole corpus
+    discounts: tuple[Discounts, ...]  # of `model`
+
+    @classmethod
+    def fit(cls, train: Corpus, groups: IntArray, *, valid: Corpus | None = None) -> "LeaveOutModels":
+        """Return the models of `train`.
+
+        `groups`: group of each sentence, shape (N,), from 0, none left out.
+        """
+        n_groups = int(groups.max()) + 1
+        if n_groups < 2:
+            raise TooFewSentencesError("a language model needs at least two sentences of different groups to be tested")
+        n_types = len(train.vocabulary)
+        counts = count_ngrams(train.tokens, train.offsets, order=MAX_ORDER, n_types=n_types, groups=groups)
+        if valid is None:
+            kept_apart = range(max(1, n_groups // 10))
+            choice = choose_order(counts, train.take(np.flatnonzero(groups < len(kept_apart))), without=kept_apart)
+        else:
+            choice = choose_order(counts, valid)
+        return cls(train, groups, counts, choice, *counts.fit(choice.order))
+
+    def nll(self, corpus: Corpus) -> FloatArray:
+        """Return what each sentence costs under the model of the whole corpus, in nats, its end included: (N,)."""
+        trace, offsets = self._trace(corpus)
+        return sentence_nll(self.model.traced_log_probs(trace), offsets)
+
+    def nll_without(self, corpus: Corpus) -> FloatArray:
+        """Return what all of `corpus` costs in nats under the model without each group: shape (G,)."""
+        trace, _ = self._trace(corpus)
+        return np.array(parallel_map(lambda group: -self._without(group).traced_log_probs(trace).sum(), self._all()))
+
+    def nll_held_out(self) -> FloatArray:
+        """Return what each training sentence costs, in nats, under the model without its group: shape (N,)."""
+
+        def score(group: int) -> FloatArray:
+            trace, offsets = self._trace(self.train.take(np.flatnonzero(self.groups == group)))
+            return sentence_nll(self._without(group).traced_log_probs(trace), offsets)
+
+        nll = np.empty(len(self.train))
+        for group, group_nll in enumerate(parallel_map(score, self._all())):
+            nll[self.groups == group] = group_nll
+        return nll
+
+    def _all(self) -> range:
+        return range(self.counts.n_groups)
+
+    def _without(self, group: int) -> BackoffModel:
+        return self.counts.fit(self.choice.order, without=(group,))[0]
+
+    def _trace(self, corpus: Corpus) -> tuple[Trace, IntArray]:
+        text, offsets = with_ends(corpus.tokens, corpus.offsets)
+        return self.model.trace(text, offsets), offsets
+
+
+def sentence_nll(log_probs: FloatArray, offsets: IntArray) -> FloatArray:
+    """Return the sums of ``-log_probs``, shape (T,), over sentences that each have at least one: shape (N,)."""
+    return -np.add.reduceat(log_probs, offsets[:-1])

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
 
 IntArray = npt.NDArray[np.int64]
@@ -30,7 +29,6 @@ T = TypeVar("T")
 
 _LOW = np.int64(0xFFFFFFFF)
 _NONE = np.int64(-1)
-_MAX_GROUPS = 254  # so that a mark fits a byte
 _PART_POSITIONS = 1 << 22  # in each part, about: a first token is never divided
 _MAX_PARTS = 16  # each reads all tokens once
 _MIN_PARTS, _PART_TOKENS = 4, 50_000  # so that threads have some parts; with fewer tokens one is fastest
@@ -49,14 +47,10 @@ class Matches:
 def match_references(hypotheses: Corpus, references: Corpus, *, max_order: int, groups: IntArray) -> Matches:
     """Return the n-gram matches of each hypothesis with the references.
 
-    `groups`: jackknife group of each reference, shape (n_references,), numbers from 0 to 253.
+    `groups`: jackknife group of each reference, shape (n_references,), from 0 to 253, so that a mark fits a byte.
     """
-    if hypotheses.vocabulary is not references.vocabulary:
-        raise OptionError(
-            "n-gram matches: the corpora have different vocabularies; build them with one call of corpora_from_texts"
-        )
     no_groups = np.zeros(len(hypotheses), dtype=np.uint8)
-    return _match([hypotheses, references], max_order, np.concatenate((no_groups, _checked(groups, references))))
+    return _match([hypotheses, references], max_order, np.concatenate((no_groups, groups.astype(np.uint8))))
 
 
 def match_each_other(corpus: Corpus, *, max_order: int, groups: IntArray) -> Matches:
@@ -64,11 +58,10 @@ def match_each_other(corpus: Corpus, *, max_order: int, groups: IntArray) -> Mat
 
     `groups`: jackknife group of each text, shape (N,), numbers from 0 to 253.
     """
-    return _match([corpus], max_order, _checked(groups, corpus))
+    return _match([corpus], max_order, groups.astype(np.uint8))
 
 
 def _match(corpora: list[Corpus], max_order: int, groups: Numbers) -> Matches:
-    _check_order(max_order)
     marks = np.zeros((len(corpora[0].tokens), max_order), dtype=np.uint8)
     n_types, n_hypotheses = len(corpora[0].vocabulary), len(corpora[0])
 
@@ -86,8 +79,7 @@ def count_distinct(corpus: Corpus, *, max_order: int, groups: IntArray) -> tuple
 
     Shapes (max_order,) and (max_order, n_groups).
     """
-    _check_order(max_order)
-    of_text, n_types = _checked(groups, corpus), len(corpus.vocabulary)
+    of_text, n_types = groups.astype(np.uint8), len(corpus.vocabulary)
     n_distinct = np.zeros(max_order, dtype=np.int64)
     n_sole = np.zeros((max_order, int(groups.max(initial=-1)) + 1), dtype=np.int64)
     longest = max(1, int(corpus.lengths.max(initial=0)))  # no n-gram is longer
@@ -101,17 +93,6 @@ def count_distinct(corpus: Corpus, *, max_order: int, groups: IntArray) -> tuple
         n_distinct[:longest] += distinct
         n_sole[:longest] += sole
     return n_distinct, n_sole
-
-
-def _check_order(max_order: int) -> None:
-    if max_order < 1:
-        raise OptionError(f"max_order must be at least 1, got {max_order}")
-
-
-def _checked(groups: IntArray, corpus: Corpus) -> Numbers:
-    if len(groups) != len(corpus) or groups.min(initial=0) < 0 or groups.max(initial=0) >= _MAX_GROUPS:
-        raise OptionError(f"groups must have one number from 0 to {_MAX_GROUPS - 1} per text")
-    return groups.astype(np.uint8)
 
 
 def each_part(corpora: list[Corpus], of_part: Callable[[npt.NDArray[np.int32], IntArray, IntArray], T]) -> list[T]:

@@ -17,8 +17,8 @@ from textassay.corpus.limits import MAX_ORDER, MAX_TOKENS
 from textassay.errors import OptionError, check_range, check_type
 from textassay.execution.tasks import map_in_order
 from textassay.execution.threads import parallel_map
-from textassay.ngram.backoff import BackoffModel, Tempered
-from textassay.ngram.kneser_ney import DiscountKind, Discounts, fit_kneser_ney
+from textassay.ngram.backoff import BackoffModel, Tempered, with_ends
+from textassay.ngram.kneser_ney import DiscountKind, fit_kneser_ney
 from textassay.ngram.language_model import (
     check_counted,
     check_sample,
@@ -31,7 +31,6 @@ from textassay.ngram.language_model import (
     tokens_in,
     training_record,
 )
-from textassay.ngram.sentence_ends import with_ends
 from textassay.seeding import stream, uniforms
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,7 +46,6 @@ class NgramModel:
 
     Every sentence over the vocabulary of the training corpus, the empty one and ``<unk>`` included, has a probability
     above 0, and these sum to 1. So a sample may hold words of that vocabulary which no training sentence holds.
-
     """
 
     kind: ClassVar[str] = "ngram"
@@ -60,13 +58,12 @@ class NgramModel:
         self.order = order
         self.discounts: DiscountKind = discounts
         self.max_length = max_length
-        self._fitted: tuple[Corpus, BackoffModel, tuple[Discounts, ...]] | None = None
+        self._fitted: tuple[Corpus, BackoffModel] | None = None
         self._fingerprint = ""
         self._tempered: Tempered | None = None
 
     @property
     def name(self) -> str:
-        """Canonical name, such as ``ngram(order=3)``."""
         return f"ngram(order={self.order})"
 
     @property
@@ -76,38 +73,27 @@ class NgramModel:
 
     @property
     def train(self) -> Corpus:
-        """The corpus it was fitted to."""
         return self._require()[0]
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Vocabulary of the training text."""
         return self.train.vocabulary
 
     @property
     def tokenizer(self) -> str:
-        """Name of the tokeniser of the training text."""
         return self.train.tokenizer
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
         return {"order": self.order, "discounts": self.discounts, "max_length": self.max_length}
 
     @property
     def record(self) -> dict[str, Any]:
-        """Record of the training text."""
         return training_record(self.train, self._fingerprint)
 
     @property
     def model(self) -> BackoffModel:
-        """The fitted probabilities."""
         return self._require()[1]
-
-    @property
-    def discounts_used(self) -> tuple[Discounts, ...]:
-        """Discounts of the counts of each level, unigrams first."""
-        return self._require()[2]
 
     @property
     def n_parameters(self) -> int:
@@ -117,10 +103,10 @@ class NgramModel:
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:
         """Count `train` and return itself; `valid` is not used, since nothing is chosen."""
         check_train(train, generator=self.name)
-        model, used = fit_kneser_ney(
+        model, _ = fit_kneser_ney(
             train.tokens, train.offsets, order=self.order, n_types=len(train.vocabulary), discounts=self.discounts
         )
-        self._fitted = (train, model, used)
+        self._fitted = (train, model)
         self._fingerprint = train.fingerprint
         self._tempered = None
         return self
@@ -162,7 +148,7 @@ class NgramModel:
         """Return `n` sentences; see `Generator.sample`. It takes no `top_k`, `top_p` and `context`."""
         check_sample(n, seed=seed, temperature=temperature, prefix=prefix, context=context, generator=self.name)
         refuse(self.name, top_k=top_k, top_p=top_p)
-        train, model, _ = self._require()
+        train, model = self._require()
         tempered = self._at(temperature)
         key = self._key(seed, temperature)
         if prefix is None:
@@ -196,7 +182,7 @@ class NgramModel:
 
     def token_log_probs(self, corpus: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token and of each end, shape (T + N,); see `LanguageModel`."""
-        train, model, _ = self._require()
+        train, model = self._require()
         tempered = self._at(temperature)
         tokens = tokens_in(train.vocabulary, corpus, generator=self.name)
         text, offsets = with_ends(tokens, corpus.offsets)
@@ -210,14 +196,14 @@ class NgramModel:
 
     def next_log_probs(self, prefixes: Corpus, *, temperature: float = 1.0) -> FloatArray:
         """Return the log-probability of each token after each prefix, shape (B, V); see `LanguageModel`."""
-        train, model, _ = self._require()
+        train, model = self._require()
         tempered = self._at(temperature)
         tokens = tokens_in(train.vocabulary, prefixes, generator=self.name)
         probs = model.next_probs(model.advance(tokens, prefixes.offsets), tempered)
         with np.errstate(divide="ignore"):
             return np.log(probs)
 
-    def _require(self) -> tuple[Corpus, BackoffModel, tuple[Discounts, ...]]:
+    def _require(self) -> tuple[Corpus, BackoffModel]:
         if self._fitted is None:
             raise not_fitted(self.name)
         return self._fitted

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import EmptyCorpusError, OptionError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.matches import each_part, lay_out
 
@@ -50,9 +49,6 @@ class SuffixArray:
 
     @classmethod
     def build(cls, corpus: Corpus) -> "SuffixArray":
-        """Return the suffix array of `corpus`, at least one text."""
-        if len(corpus) == 0:
-            raise EmptyCorpusError("a suffix array needs at least one text, got 0")
         n_bits = len(corpus.vocabulary).bit_length()  # of a token's number plus 1; 0 is the end of a text
         n_packed = max(1, 63 // n_bits)
 
@@ -75,12 +71,6 @@ class SuffixArray:
 
     def nearest(self, corpus: Corpus, *, n_candidates: int = 20) -> Nearest:
         """Return the longest shared n-gram and the most similar texts of the collection for each text of `corpus`."""
-        if corpus.vocabulary is not self._corpus.vocabulary:
-            raise OptionError(
-                "suffix array: the corpora have different vocabularies; build them with one call of corpora_from_texts"
-            )
-        if n_candidates < 1:
-            raise OptionError(f"n_candidates must be at least 1, got {n_candidates}")
 
         def look_up(start: int) -> tuple[IntArray, IntArray]:
             offsets = corpus.offsets[start : start + _BLOCK + 1]
@@ -103,12 +93,6 @@ def match_pairs(hypotheses: Corpus, references: Corpus, pairs: IntArray, *, max_
     Shape (N, k, max_order), int32: an n-gram that occurs c times in the hypothesis and m times in the reference counts
     min(c, m).
     """
-    if max_order < 1:
-        raise OptionError(f"max_order must be at least 1, got {max_order}")
-    if hypotheses.vocabulary is not references.vocabulary:
-        raise OptionError(
-            "n-gram matches: the corpora have different vocabularies; build them with one call of corpora_from_texts"
-        )
     counts = np.zeros((*pairs.shape, max_order), dtype=np.int32)
 
     def match(start: int) -> None:

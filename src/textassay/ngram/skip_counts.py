@@ -4,7 +4,7 @@ A model with a short context gets adjacent words right, but not pairs of words w
 `PATTERNS` a token is predicted from the tokens at these distances before it, on the real, the generated and the pooled
 side, with absolute discounting towards the frequency of the token.
 
-All texts are numbered once (`SkipTexts`), of which any are counted. As in `textassay.ngram.ngram_texts`, what occurs
+All texts are numbered once (`SkipTexts`), of which any are counted. As in `textassay.ngram.side_counts`, what occurs
 once in all texts needs no row of its own: a text that is described has not been counted, and nobody else has it.
 
 Sources: Guthrie et al., "A Closer Look at Skip-gram Modelling", LREC 2006; discounting and leaving out as in
@@ -81,7 +81,6 @@ class SkipTexts:
 
     @property
     def n_types(self) -> int:
-        """Size of the vocabulary."""
         return len(self.texts.vocabulary)
 
 
@@ -128,7 +127,6 @@ class SkipCounts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the features."""
         kinds = ("real", "generated", "pooled", "shrunk_ratio")
         return tuple(f"skip_{kind}[{','.join(map(str, places))}]" for places in PATTERNS for kind in kinds)
 

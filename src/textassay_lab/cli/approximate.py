@@ -50,7 +50,7 @@ class Approximate(Files, Computing):
 
     def run(self) -> int:
         """Average the generator's output along the text, print and write what the text costs, and return 0."""
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay_lab.approximation.approximate import approximate
         from textassay_lab.approximation.document import approximation_document
         from textassay_lab.cli.models import open_generator

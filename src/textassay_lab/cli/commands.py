@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from textassay.cli.groups import Group, Places
+from textassay.cli.adapter import Group, Places
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Which metric to trust": {

@@ -61,7 +61,7 @@ class Exposure(Files, Computing):
 
     def run(self) -> int:
         """Measure, print what came of it, write it where asked, and return 0."""
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay_lab.cli.models import open_model
         from textassay_lab.exposure.document import exposure_document
         from textassay_lab.exposure.exposure_bias import exposure_bias

@@ -74,7 +74,7 @@ class Study(Computing, Clustered):
 
     def run(self) -> int:
         """Compute what is missing of the study, print and write what it found, and return 0."""
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay.report.reproduction import reproduction_document
         from textassay_lab.papers.dd.published import SCALES
         from textassay_lab.papers.presets import scale_named

@@ -252,7 +252,7 @@ class Train(Files, Computing):
 
         `fit` takes a checkpoint to go on from, and a function that is told of progress.
         """
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay_lab.cli.trained_folder import CHECKPOINT, begun
         from textassay_lab.cli.training_progress import tell_step
 
@@ -648,7 +648,7 @@ class Rounds(Monitors, Windows):
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
         """Train, write all files, the model last, and return what is reported."""
-        from textassay.cli.progress import show_progress
+        from textassay.cli.messages import show_progress
         from textassay_lab.adversarial.document import AdversarialTraining
         from textassay_lab.cli.trained_folder import (
             CHECKPOINT,

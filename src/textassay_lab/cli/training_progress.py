@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from textassay.cli.progress import duration
+from textassay.cli.messages import duration
 from textassay_lab.training.history import Step
 
 

@@ -151,7 +151,7 @@ class Translate(Files, Computing):
         translated: "dict[str, tuple[Translations, Corpus | None]]",
         references: Sequence[str] | None,
     ) -> "Estimate | None":
-        from textassay.metric.translation_bleu import translation_bleu
+        from textassay_lab.exposure.translation_bleu import translation_bleu
 
         if references is None or _NORMAL not in translated:
             return None

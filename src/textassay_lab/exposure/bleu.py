@@ -24,7 +24,7 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Interval, json_ready
 from textassay.execution.threads import parallel_map
 from textassay.metric.base import check_level
-from textassay.metric.sentence_bleu import score_sentences
+from textassay.metric.bleu import score_sentences
 from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.matches import match_references
 from textassay.seeding import stream

@@ -27,13 +27,13 @@ from textassay.ngram.language_model import (
     check_temperature,
     check_train,
     drawn_corpus,
+    perplexity,
     prefix_of_each,
     refuse,
     sentence_sums,
     tokens_in,
     training_record,
 )
-from textassay.ngram.likelihood import perplexity
 from textassay.seeding import stream
 from textassay_lab.generator.fitted_network import TrainedNetwork
 from textassay_lab.generator.lessons import Lessons, sentence_lessons

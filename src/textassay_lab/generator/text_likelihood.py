@@ -3,7 +3,7 @@
 Values per token and per character are ratios of sums over sentences; intervals linearise the ratio. The model is held
 fixed.
 
-Source: as `textassay.ngram.likelihood`; Cochran, "Sampling Techniques", 1977, chapter 6 (ratio estimates).
+Source: as `textassay.ngram.language_model`; Cochran, "Sampling Techniques", 1977, chapter 6 (ratio estimates).
 Departs from the first: characters are those of the text as it was read, whatever the tokens are, so that models with
 different tokens can be compared; one is added for each end of a sentence.
 """
@@ -21,7 +21,7 @@ from textassay.corpus.encoding import UNK
 from textassay.display import Displayed
 from textassay.errors import EmptyCorpusError, OptionError
 from textassay.estimate import Interval, json_ready
-from textassay.ngram.likelihood import bits, perplexity
+from textassay.ngram.language_model import bits, perplexity
 from textassay.resampling.jackknife import terms_interval
 from textassay_lab.generator.scored import ScoredGenerator
 

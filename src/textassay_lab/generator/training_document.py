@@ -7,7 +7,7 @@ from typing import Any, Self
 from textassay.corpus.documents import parse_json
 from textassay.errors import InputError
 from textassay.estimate import json_ready
-from textassay.ngram.likelihood import perplexity
+from textassay.ngram.language_model import perplexity
 from textassay.report.document import Document, Figure, notes, section, sections
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.table import Cell, Column, Row, Table, as_is, count_cell, number_cell, numbers, text_cell

@@ -60,12 +60,10 @@ class CnnDiscriminator(WordNetworkDiscriminator):
 
     @property
     def network(self) -> str:
-        """The layers."""
         filters = ", ".join(f"{count} filters of {window}" for window, count in FILTERS.items())
         return f"{DIMENSION}-d, {filters}, highway, dropout {DROPOUT}, L2 {L2}"
 
     def new_network(self, encoder: WordRows) -> "CnnNetwork":
-        """Return the network."""
         from textassay_lab.judges.networks import CnnNetwork
 
         return CnnNetwork(encoder.n_rows, dimension=DIMENSION, filters=FILTERS, dropout=DROPOUT)
@@ -75,5 +73,4 @@ class CnnDiscriminator(WordNetworkDiscriminator):
         return balanced_accuracy(real_scores, generated_scores)
 
     def valid_history(self, history: History) -> dict[str, Any]:
-        """Return the validation accuracies."""
         return {"valid_accuracies": [epoch.score for epoch in history.epochs]}

@@ -275,12 +275,11 @@ def meta_evaluate_parts(
     generated: Mapping[str, Parts],
     *,
     individual: bool = False,
-    balance: Balance = "equal",
     level: float = 0.95,
     seed: int = 0,
 ) -> MetaEvaluation:
     """Return what judges say of the test parts, fitted on the training parts and chosen by the validation parts."""
-    judges = _Judges(discriminator, tuple(generated), individual, balance, level, seed)
+    judges = _Judges(discriminator, tuple(generated), individual, "equal", level, seed)
     writers = [real, *generated.values()]
     texts = [corpus for parts in writers for corpus in (parts.train, parts.valid, parts.test)]
     clusters = text_clusters(texts)

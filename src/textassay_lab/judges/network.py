@@ -90,12 +90,10 @@ class Sentences:
 
     @classmethod
     def concatenate(cls, parts: Sequence["Sentences"]) -> "Sentences":
-        """Return the sentences of all `parts`, at least one, in order."""
         lengths = np.concatenate([np.diff(part.offsets) for part in parts])
         return cls(np.concatenate([part.words for part in parts]), np.concatenate(([0], np.cumsum(lengths))))
 
     def take(self, rows: IntArray) -> "Sentences":
-        """Return the sentences numbered `rows`, in that order."""
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
@@ -181,7 +179,6 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
 
     @property
     def features(self) -> str:
-        """The network and how it is trained."""
         recipe = self.recipe
         patience = "" if recipe.patience is None else f" or {recipe.patience} without gain"
         return (
@@ -220,7 +217,6 @@ class NetworkDiscriminator(BaseDiscriminator, Generic[Rows]):
             return self._train(train, valid)
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
         model: _Fitted[Rows] = self.model
         if model.network is None:
             model.network = self._opened(model)

@@ -60,7 +60,6 @@ class CnnNetwork(JudgeNetwork):
         self.counts, self.dropout = dict(filters), dropout
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
 
         def normal(layer: Any) -> None:
             nn.init.trunc_normal_(layer.weight, std=0.1, a=-0.2, b=0.2, generator=rng)
@@ -153,7 +152,6 @@ class RecurrentNetwork(JudgeNetwork):
         self.width, self.dropout, self.pooling = width, dropout, pooling
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         self.words.weight.normal_(std=0.3, generator=rng)
         for weight in (self.lstm.weight_ih, self.lstm.weight_hh):
             _even(weight, rng)
@@ -282,7 +280,6 @@ class NgramNetwork(JudgeNetwork):
         self.word_width, self.dropout = word_width, dropout
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         if self.words is not None:
             self.words.weight.normal_(std=0.1, generator=rng)
         layers: list[Any] = [self.token, self.window, self.deeper, self.sentence, self.head]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.base import Pair, setting
-from textassay.ngram.sentence_ends import mark_ends
+from textassay.ngram.index import mark_ends
 from textassay.ngram.side_counts import SideCounts
 from textassay.resampling.permutation import joint_groups
 from textassay_lab.judges.network import N_PADS, NetworkDiscriminator, Sentences, WordRows
@@ -60,7 +60,6 @@ class CountedSentences:
 
     @classmethod
     def concatenate(cls, parts: Sequence["CountedSentences"]) -> "CountedSentences":
-        """Return the sentences of all `parts`, at least one, in order."""
         return cls(
             Sentences.concatenate([part.sentences for part in parts]),
             np.concatenate([part.counts for part in parts]),
@@ -68,7 +67,6 @@ class CountedSentences:
         )
 
     def take(self, rows: IntArray) -> "CountedSentences":
-        """Return the sentences numbered `rows`, in that order."""
         taken = self.sentences.take(rows)
         lengths = np.diff(taken.offsets)
         positions = np.arange(taken.offsets[-1]) + np.repeat(self.sentences.offsets[rows] - taken.offsets[:-1], lengths)
@@ -94,12 +92,10 @@ class CountRows:
 
     @property
     def n_rows(self) -> int:
-        """How many word vectors there are."""
         return self.words.n_rows
 
     @property
     def n_numbers(self) -> int:
-        """How many numbers a sentence has."""
         return len(self.center)
 
     @classmethod
@@ -167,7 +163,6 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
 
     @property
     def network(self) -> str:
-        """The layers."""
         return (
             f"{self.word_width}-d, counts of 1-{self.max_order}-grams on both sides, "
             f"sums as in a stack of 1-{_LONGEST}-grams, {_WIDTH} wide, window {_WINDOW}, sum, mean and maximum, "
@@ -188,7 +183,6 @@ class NgramNetworkDiscriminator(NetworkDiscriminator[CountedSentences]):
         return rows, sides, (rows.encode(valid[0]), rows.encode(valid[1]))
 
     def new_network(self, encoder: CountRows) -> "NgramNetwork":
-        """Return the network."""
         from textassay_lab.judges.networks import NgramNetwork
 
         sizes = {"max_order": self.max_order, "word_width": self.word_width, "width": _WIDTH}

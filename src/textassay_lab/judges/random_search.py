@@ -30,10 +30,12 @@ from textassay.discriminator.base import (
     balanced_cross_entropy,
     validation_scores,
 )
-from textassay.discriminator.naive_bayes import NaiveBayesDiscriminator
-from textassay.discriminator.random_forest import RandomForestDiscriminator
-from textassay.discriminator.svm import SvmDiscriminator
-from textassay.discriminator.xgboost_trees import XgboostDiscriminator
+from textassay.discriminator.ngram_classifiers import (
+    NaiveBayesDiscriminator,
+    RandomForestDiscriminator,
+    SvmDiscriminator,
+    XgboostDiscriminator,
+)
 from textassay.errors import OptionError, unknown_name
 from textassay.execution.threads import parallel_map
 from textassay.seeding import stream
@@ -56,7 +58,6 @@ class OneOf:
         return "/".join(map(str, self.values))
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """Return one of them."""
         return self.values[int(rng.integers(len(self.values)))]
 
 
@@ -178,19 +179,16 @@ class Trial:
 
 
 class RandomSearchDiscriminator:
-    """The best of several settings of one discriminator on validation text.
+    """The best of several settings of one discriminator, drawn from ``SPACES[name]``, on validation text."""
 
-    `space`: what is searched instead of ``SPACES[name]``.
-    """
-
-    def __init__(self, name: str, *, n_trials: int = 20, space: SearchSpace | None = None, seed: int = 0) -> None:
+    def __init__(self, name: str, *, n_trials: int = 20, seed: int = 0) -> None:
         if n_trials < 1:
             raise OptionError(f"n_trials must be at least 1, got {n_trials}")
-        if space is None and name not in SPACES:
+        if name not in SPACES:
             raise unknown_name("discriminator to search", name, SPACES)
         self.kind = name
         self.n_trials = n_trials
-        self.space = SPACES[name] if space is None else space
+        self.space = SPACES[name]
         self.seed = seed
         self.trials: tuple[Trial, ...] = ()
         self.best: Discriminator | None = None
@@ -198,7 +196,6 @@ class RandomSearchDiscriminator:
 
     @property
     def name(self) -> str:
-        """Of the discriminator, with ``-search``."""
         return f"{self.kind}-search"
 
     @property
@@ -250,7 +247,6 @@ class RandomSearchDiscriminator:
         return fitted
 
     def prob_real(self, corpus: Corpus) -> FloatArray:
-        """Return the probability that each sentence is real, shape (N,)."""
         if self.best is None:
             raise OptionError(f"a {self.name} discriminator must be fitted before it scores texts")
         return self.best.prob_real(corpus)

@@ -48,13 +48,11 @@ class RecurrentDiscriminator(WordNetworkDiscriminator):
 
     @property
     def network(self) -> str:
-        """The layers."""
         pooling = f"maximum of {self.pooling}, " if self.pooling > 1 else ""
         convolution = f"{self.width} filters of {_WINDOW}, {pooling}" if self.convolution else ""
         return f"{self.width}-d, {convolution}LSTM {self.width}, mean, maximum and last, dropout {self.dropout}"
 
     def new_network(self, encoder: WordRows) -> "RecurrentNetwork":
-        """Return the network."""
         from textassay_lab.judges.networks import RecurrentNetwork
 
         settings = {"width": self.width, "dropout": self.dropout}

@@ -41,7 +41,6 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
 
     @property
     def name(self) -> str:
-        """``transformer``, or ``transformer-pretrained``."""
         return "transformer" if self.pretraining is None else "transformer-pretrained"
 
     @property
@@ -52,7 +51,6 @@ class TransformerDiscriminator(WordNetworkDiscriminator):
         return f"{_WIDTH}-d, {_LAYERS} layers of {_HEADS} heads, dropout {_DROPOUT}{pretrained}"
 
     def new_network(self, encoder: WordRows) -> "TransformerNetwork":
-        """Return the network."""
         from textassay_lab.judges.networks import TransformerNetwork
 
         return TransformerNetwork(

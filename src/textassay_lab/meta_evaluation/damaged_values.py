@@ -18,8 +18,7 @@ from textassay.embedding.store import feature_store
 from textassay.errors import InputError
 from textassay.estimate import Better, Estimate
 from textassay.execution.tasks import map_tasks
-from textassay.metric.base import Metric
-from textassay.metric.sharing import Shared
+from textassay.metric.base import Metric, Shared
 from textassay.seeding import stream
 from textassay_lab.meta_evaluation.damage import DAMAGES, damage, obstacle
 

@@ -12,8 +12,7 @@ from textassay.errors import TextassayError
 from textassay.estimate import Estimate
 from textassay.inspection.dependence import Examined
 from textassay.inspection.within import examine_real
-from textassay.metric.base import Metric
-from textassay.metric.sharing import Shared
+from textassay.metric.base import Metric, Shared
 from textassay_lab.monitoring.open_vocabulary import OpenVocabulary
 
 _ROOM = 1 << 16  # new tokens in one sample; with more, the real text is prepared again

@@ -15,9 +15,8 @@ from textassay.comparison.measure import EstimateStore
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Evidence, Interval
-from textassay.metric.base import Metric, make_signature
+from textassay.metric.base import Metric, Shared, make_signature
 from textassay.metric.catalog import parse_metric
-from textassay.metric.sharing import Shared
 from textassay.ngram.language_model import LanguageModel
 from textassay.resampling.jackknife import terms_interval
 from textassay_lab.generator.as_drawn import AsDrawn

@@ -8,11 +8,9 @@ import pytest
 from made_up import sentences
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError
-from textassay.ngram.kneser_ney import count_ngrams
-from textassay.ngram.leave_out import LeaveOutModels, sentence_nll
-from textassay.ngram.likelihood import Likelihood, bits, likelihood, n_characters, perplexity
+from textassay.ngram.kneser_ney import LeaveOutModels, choose_order, count_ngrams, sentence_nll
+from textassay.ngram.language_model import Likelihood, bits, likelihood, n_characters, perplexity
 from textassay.ngram.model import NgramModel
-from textassay.ngram.order import choose_order
 
 
 def _uniform() -> NgramModel:

@@ -12,7 +12,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import PAD, SOS, UNK, Vocabulary
 from textassay.errors import EmptyCorpusError, InputError, MissingExtraError, OptionError
 from textassay.execution.threads import parallel_map, workers
-from textassay.ngram.likelihood import likelihood
+from textassay.ngram.language_model import likelihood
 from textassay_lab.generator import scoring
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.network import NetworkLanguageModel

@@ -151,10 +151,6 @@ def test_it_is_a_language_model() -> None:
     assert model.name == "ngram(order=2)"
 
 
-def test_discounts_are_reported() -> None:
-    assert [found.kind for found in _fitted(2).discounts_used] == ["single", "fixed"]  # all counts are multiples of 3
-
-
 def test_higher_orders_and_modified_discounts_predict_unseen_text_better(data_dir: Path) -> None:
     texts = {
         name: (data_dir / "yelp" / f"{name}.txt").read_text("utf-8").splitlines()[:30_000] for name in ("train", "test")

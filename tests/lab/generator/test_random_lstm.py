@@ -10,7 +10,7 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.ngram.likelihood import likelihood
+from textassay.ngram.language_model import likelihood
 from textassay.ngram.model import NgramModel
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.random_lstm import RandomLstm

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from textassay.corpus.corpus import Corpus
+from textassay.metric.bleu import self_bleu
 from textassay.metric.diversity import distinct_n
-from textassay.metric.self_bleu import self_bleu
 from textassay_lab.generator.catalog import make_generator
 
 pytest.importorskip("torch")

@@ -12,7 +12,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.parallel import ParallelText
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
-from textassay.metric.translation_bleu import translation_bleu
+from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.module import begun
 from textassay_lab.generator.saved import load_model, save_model

@@ -28,9 +28,9 @@ from textassay.corpus.text_form import TextForm
 from textassay.errors import EmptyCorpusError, TooFewSentencesError
 from textassay.estimate import Estimate
 from textassay.metric.catalog import parse_metric
-from textassay.metric.held_out_discrepancy import held_out_dd
 from textassay.seeding import stream
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
+from textassay_lab.papers.dd.held_out import held_out_dd
 from textassay_lab.papers.dd.published import KINDS, TEMPERATURES, Scale, generator_name
 from textassay_lab.papers.draws import as_written
 from textassay_lab.papers.measures import (

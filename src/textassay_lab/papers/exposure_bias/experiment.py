@@ -28,13 +28,13 @@ from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile, read_texts
 from textassay.errors import InputError, TooFewSentencesError
-from textassay.metric.translation_bleu import translation_bleu
 from textassay.report.text import join_words
 from textassay_lab.exposure.bleu import measure_bleu_run
 from textassay_lab.exposure.discrepancy import eb_dd
 from textassay_lab.exposure.runs import measure_run
 from textassay_lab.exposure.switching import switch_prefixes
 from textassay_lab.exposure.translation import translation_eb_c
+from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.generator.next_words import as_corpus, model_vocabulary
 from textassay_lab.generator.prefixes import blocks, model_prefixes, unseen_halves

@@ -23,8 +23,8 @@ from textassay.discriminator.catalog import make_discriminator
 from textassay.discriminator.text_folds import stratified_folds, text_clusters
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
+from textassay.metric.base import Shared
 from textassay.metric.catalog import parse_metric
-from textassay.metric.sharing import Shared
 from textassay.seeding import stream
 from textassay_lab.human.judgements import Judgements
 from textassay_lab.judges.meta_evaluator import Parts, meta_evaluate, meta_evaluate_parts

@@ -16,11 +16,11 @@ from made_up import sentences
 from textassay.corpus.corpus import Corpus
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.estimate import Estimate
-from textassay.metric.held_out_discrepancy import held_out_dd
 from textassay.ngram.model import NgramModel
 from textassay_lab.papers import network_stages as dd_generators
 from textassay_lab.papers.dd import experiment
 from textassay_lab.papers.dd.experiment import split_text
+from textassay_lab.papers.dd.held_out import held_out_dd
 from textassay_lab.papers.dd.published import TEMPERATURES, Scale
 from textassay_lab.papers.dd.results import STUDIES, DdStudy, gather, measured_values
 from textassay_lab.papers.draws import load_draws

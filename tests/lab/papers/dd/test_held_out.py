@@ -10,7 +10,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.base import Pair
 from textassay.discriminator.catalog import make_discriminator
 from textassay.errors import EmptyCorpusError, InputError, OptionError
-from textassay.metric.held_out_discrepancy import held_out_dd
+from textassay_lab.papers.dd.held_out import held_out_dd
 
 
 class ByFirstWord:

@@ -18,7 +18,7 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay.estimate import Estimate, Evidence
 from textassay.metric.base import check_level, make_signature
 from textassay.metric.blindness import alike_share, guessing_variance
-from textassay.metric.discrepancy_details import fitted_to
+from textassay.metric.discrepancy import fitted_to
 from textassay.metric.discrepancy_interval import at_least_guessing
 from textassay.resampling.proportions import certified_lower_bound, newcombe_interval
 

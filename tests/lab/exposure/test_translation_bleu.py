@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import EmptyCorpusError, InputError
-from textassay.metric.translation_bleu import translation_bleu
+from textassay_lab.exposure.translation_bleu import translation_bleu
 
 sacrebleu = pytest.importorskip("sacrebleu")
 
