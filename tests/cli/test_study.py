@@ -11,21 +11,20 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences
-from textassay_lab.papers.dd.published import SCALES, Scale
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.dd.experiment import DD_PAPER
+from textassay_lab.papers.paper import Network
 
 Command = Callable[..., "object"]
 
-MICRO = Scale(
-    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True, fractions=(0.5, 1.0),
-    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
-    networks_unseen=False, reverse_network=False, min_count=1, initialisations=1,
+MICRO = DD_PAPER.scales["tiny"].but(
+    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, fractions=(0.5, 1.0),
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"), min_count=1,
 )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def micro(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setitem(SCALES, "micro", MICRO)
+    monkeypatch.setitem(DD_PAPER.scales, "micro", MICRO)
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
 
 
@@ -33,7 +32,7 @@ def test_list_tells_the_studies_and_the_scales(run) -> None:  # type: ignore[no-
     outcome = run("study", "list")
     assert outcome.status == 0
     assert all(word in outcome.stdout for word in ("dd-real", "dd-synthetic", "tiny", "laptop", "paper"))
-    assert json.loads(run("study", "list", "--json").stdout)["scales"] == ["tiny", "laptop", "paper", "micro"]
+    assert json.loads(run("study", "list", "--json").stdout)["scales"] == ["tiny", "laptop", "paper"]
 
 
 def test_some_stages_alone_then_nothing_more(run, folder: Path) -> None:  # type: ignore[no-untyped-def]
@@ -76,7 +75,6 @@ def test_some_stages_alone_then_nothing_more(run, folder: Path) -> None:  # type
         (("dd-real", "--real", "text.txt", "--out", "out", "--seed", "-1"), "--seed must be at least 0, got -1"),
         (("dd-real", "--real", "text.txt", "--out", "out", "--workers", "0"), "--workers must be between 1 and 1024"),
         (("dd-real", "--real", "text.txt", "--out", "out", "--device", "tpu"), "device must be"),
-        (("dd-real", "--real", "text.txt", "--out", "out", "--positives", "half"), "everything, fraction"),
         (
             ("dd-real", "--real", "text.txt", "--scale", "micro", "--out", "out", "--only", "trian"),
             "unknown stage 'trian': did you mean train",

@@ -1,16 +1,13 @@
 """The command ``study exposure-bias``: what it refuses, and one text alone."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from made_up import sentences
-from textassay_lab.papers.exposure_bias import published as exposure_scales
-from textassay_lab.papers.exposure_bias.measures import TEXTS
-from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
-from textassay_lab.papers.presets import Contest, Network
+from textassay_lab.papers.exposure_bias.experiment import EXPOSURE_PAPER, TEXTS
+from textassay_lab.papers.paper import Contest, Network
 
 NAME = ("study", "exposure-bias")
 
@@ -19,12 +16,12 @@ NAME = ("study", "exposure-bias")
 def texts(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Write reviews, and make the tiny scale smaller."""
     small = Network("tiny", {"max_epochs": 1, "width": 8})
-    micro = replace(
-        EXPOSURE_SCALES["tiny"], lstm=dict.fromkeys(TEXTS, small), lstm_32=small, n_random=40, n_sequences=20,
+    micro = EXPOSURE_PAPER.scales["tiny"].but(
+        lstm=small, lstm_32=small, n_random=40, n_sequences=20,
         n_damaged=10, n_compared=10, n_fresh=20, rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 0}),
         runs=2, bleu_runs=2, n_bleu=dict.fromkeys(TEXTS, 20), precision="float32",
     )  # fmt: skip
-    monkeypatch.setitem(exposure_scales.EXPOSURE_SCALES, "tiny", micro)
+    monkeypatch.setitem(EXPOSURE_PAPER.scales, "tiny", micro)
     words = " ".join(sentences(300, 1)).split()
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = [" ".join(words[12 * k : 12 * (k + 1)]) for k in range(120)]

@@ -7,20 +7,14 @@ from pathlib import Path
 import pytest
 
 from made_up import sentences, shuffled
-from textassay_lab.papers.judges import results as judges_study
-from textassay_lab.papers.judges.experiment import JudgesScale
-
-
-class _Few(JudgesScale):
-    @property
-    def classifiers(self) -> tuple[str, ...]:
-        return ("SVM", "NB")
+from textassay_lab.papers.judges.findings import JUDGES_PAPER
 
 
 @pytest.fixture(autouse=True)
 def judged(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     """Write judgements of 40 texts of each of three writers, and leave two classifiers."""
-    monkeypatch.setitem(judges_study.JUDGES_SCALES, "tiny", _Few(networks=False, partitions=1))
+    few = JUDGES_PAPER.scales["tiny"].but(classifiers=("SVM", "NB"))
+    monkeypatch.setitem(JUDGES_PAPER.scales, "tiny", few)
     texts = {"": sentences(40, 1), "SS": sentences(40, 2, shift=0.4), "gan": shuffled(sentences(40, 3), 0)}
     path = folder / "judged.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -50,7 +44,7 @@ def test_from_a_file_of_judgements_to_the_report(run, folder: Path) -> None:  # 
         if cell["column"] == "H1" and cell["ours"] is not None
     }
     assert h1 == pytest.approx({"Scheduled Sampling": 50, "gan": 75, "(real)": 25})
-    for name in ("study.md", "study.csv", "study.json", "figures/figure-5.svg"):
+    for name in ("study.md", "study.csv", "study.json"):
         assert (folder / "out" / name).stat().st_size > 0
     again = run(*command)
     assert "0 stages computed" in again.stderr

@@ -62,14 +62,13 @@ def _prepare(command: str) -> None:
         module = next(name for name in TIMED if command in name)
         import_module(module).time = _StoppedClock  # type: ignore[attr-defined]
     if command == "study":
-        from textassay_lab.papers.dd.published import SCALES, Scale
-        from textassay_lab.papers.presets import Network
+        from textassay_lab.papers.dd.experiment import DD_PAPER
+        from textassay_lab.papers.paper import Network
 
         tiny = Network("tiny")
-        SCALES["micro"] = Scale(  # type: ignore[index]
-            name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True,
-            fractions=(0.5, 1.0), networks={"LSTM": tiny, "GPT-2": tiny}, original=tiny, reverse_network=False,
-            min_count=1, initialisations=1,
+        DD_PAPER.scales["micro"] = DD_PAPER.scales["tiny"].but(
+            name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, fractions=(0.5, 1.0),
+            networks={"LSTM": tiny, "GPT-2": tiny}, original=tiny, min_count=1,
         )  # fmt: skip
 
 

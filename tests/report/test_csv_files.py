@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 
 from made_up_comparisons import FEW_METRICS, make_comparison, make_texts
+from made_up_exposure import make_exposure_results, reproduction
 from made_up_judgements import from_table
-from made_up_reproductions import make_reproduction
 from textassay.cli.main import main
 from textassay.comparison.document import write_report
 from textassay.comparison.sentence_scores import open_sentences
 from textassay.corpus.contexts import contexts_text, read_contexts
 from textassay.corpus.texts import read_texts
 from textassay.report.files import document_files
-from textassay.report.reproduction import reproduction_document
 from textassay.storage import write_files
 from textassay_lab.cli.human_study import Export, Import
 from textassay_lab.human.analysis import analyse
@@ -27,6 +26,7 @@ from textassay_lab.human.document import analysis_document
 from textassay_lab.human.judgements import Comment
 from textassay_lab.human.ratings_file import ratings_csv, read_ratings
 from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study
+from textassay_lab.papers.document import reproduction_document
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")
 TEXTS = ("a\rb", "=1+1", "-2+3", "\t=1", "\r=1", "+x", "@y", '"=z"', "a,b;c", "line\nbreak", "\0zero", "- dash", "'")
@@ -69,7 +69,7 @@ def _contexts(folder: Path) -> None:
 
 
 def _study_of_a_paper(folder: Path) -> None:
-    write_files(folder, document_files(reproduction_document(make_reproduction()), stem="study"))
+    write_files(folder, document_files(reproduction_document(reproduction(make_exposure_results())), stem="study"))
 
 
 @pytest.mark.parametrize("write", [_report, _analysis, _study_files, _contexts, _study_of_a_paper])

@@ -5,7 +5,7 @@ import re
 from textassay.report.document import Figure
 from textassay.report.drawing import draw_svg
 from textassay.report.plots import Axis, Curves, Forest, ForestRow, Mark, Point, Series
-from textassay_lab.exposure.by_length import Curve, CurvePoint, lengths_figure
+from textassay_lab.exposure.by_length import Curve, lengths_figure
 
 
 def _texts(svg: str) -> list[str]:
@@ -13,7 +13,7 @@ def _texts(svg: str) -> list[str]:
 
 
 def _curve(name: str, family: str = "") -> Curve:
-    return Curve("by length", name, family, "words", "value", (CurvePoint(None, 1, 0.5), CurvePoint(None, 2, 0.6)), "T")
+    return Curve("T", name, family, "words", "value", (Point(1, 0.5), Point(2, 0.6)))
 
 
 def test_names_that_would_be_cut_alike_are_cut_less() -> None:

@@ -13,9 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from made_up_comparisons import MANY_METRICS, REVIEWS, make_comparison, make_explanation
-from made_up_exposure import make_bleu_runs
+from made_up_exposure import make_bleu_runs, make_exposure_results, reproduction
 from made_up_judgements import simulate
-from made_up_reproductions import make_reproduction
 from textassay.comparison.comparison import Comparison, Rank
 from textassay.comparison.document import comparison_document, screen_document
 from textassay.comparison.explanation_document import explanation_document
@@ -23,7 +22,6 @@ from textassay.comparison.plan_document import plan_document
 from textassay.comparison.planning import Pilot, PilotCurve, PilotGenerator, plan
 from textassay.estimate import Interval
 from textassay.report import terminal
-from textassay.report.reproduction import reproduction_document
 from textassay.report.terminal import print_document, print_table
 from textassay_lab.adversarial.document import AdversarialTraining, adversarial_training_document
 from textassay_lab.adversarial.rounds import Round, RoundsHistory
@@ -51,6 +49,7 @@ from textassay_lab.meta_evaluation.known_truth import KnownTruth
 from textassay_lab.meta_evaluation.model_discrepancy import ModelDiscrepancy, Side
 from textassay_lab.meta_evaluation.stress import Stress
 from textassay_lab.meta_evaluation.stress_document import stress_document
+from textassay_lab.papers.document import reproduction_document
 from textassay_lab.training.history import Epoch, Reading
 
 WIDTHS = (40, 60, 80, 100, 200)
@@ -173,6 +172,11 @@ def _plan() -> Report:
     return lambda console: print_document(plan_document(plan(pilot=pilot, folds=1)), console)
 
 
+def _study() -> Report:
+    document = reproduction_document(reproduction(make_exposure_results()))
+    return lambda console: print_document(document, console)
+
+
 def _power() -> Report:
     rows = [
         {"judges": k, "texts": 10**7 + k, "judgements": 10**8, "design_effect": 1.25, "power": 0.8,
@@ -223,7 +227,7 @@ REPORTS: dict[str, Callable[[], Report]] = {
     "train seqgan": _adversarial,
     "discrepancy": _discrepancy,
     "human analyse": lambda: lambda console: print_document(analysis_document(analyse(STUDY)), console),
-    "study": lambda: lambda console: print_document(reproduction_document(make_reproduction()), console),
+    "study": _study,
     "human power": _power,
     "human exposure": _next_words,
 }

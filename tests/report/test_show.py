@@ -24,7 +24,6 @@ from made_up_comparisons import (
     make_findings,
 )
 from made_up_judgements import simulate
-from made_up_reproductions import make_reproduction
 from textassay.comparison.document import read_comparison
 from textassay.comparison.planning import plan
 from textassay.comparison.run import compare
@@ -65,7 +64,6 @@ RESULTS: dict[str, Callable[[], Displayed]] = {
         ("dd",), (DAMAGE,), (0.1, 0.8), 2000, 5, 0.95, 0, {"real": 10_000},
     ),
     "analysis": lambda: analyse(simulate(np.random.default_rng(0), generators={"(real)": 1.5, "lstm": 0.5})),
-    "reproduction": make_reproduction,
 }  # fmt: skip
 
 

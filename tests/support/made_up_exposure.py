@@ -1,7 +1,6 @@
 """Made-up results of the study of exposure bias: what each run would find is drawn around values that are known."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +8,15 @@ import numpy as np
 from made_up import sentences
 from textassay.estimate import Estimate, Interval, Signature
 from textassay_lab.exposure.bleu import BleuRun
-from textassay_lab.exposure.discrepancy import EbDd
 from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.exposure.runs import PrefixRun, summarised
 from textassay_lab.exposure.switching import SwitchedSample
 from textassay_lab.exposure.translation import TranslationCurve
 from textassay_lab.generator.text_likelihood import Quantity
-from textassay_lab.human.acceptance import collect
-from textassay_lab.human.next_word import Prefix, build_next_word
-from textassay_lab.human.next_word_score import score_next_word
-from textassay_lab.human.simulated_raters import simulate_raters
-from textassay_lab.papers.exposure_bias.experiment import FILES
-from textassay_lab.papers.exposure_bias.measures import (
+from textassay_lab.papers.exposure_bias.experiment import (
     DATA_MODEL,
+    EXPOSURE_PAPER,
+    FILES,
     FRESH_SAMPLES,
     RANDOM_LSTM,
     RANDOM_ORACLE,
@@ -29,26 +24,27 @@ from textassay_lab.papers.exposure_bias.measures import (
     TEST_SET,
     TEXTS,
     ExposureResults,
-    SimulatedTask,
     TranslationResults,
 )
-from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES, NEXT_WORD
-from textassay_lab.papers.presets import Contest, Network
+from textassay_lab.papers.exposure_bias.findings import check_findings, check_published
+from textassay_lab.papers.exposure_bias.results import exposure_figures, exposure_tables
+from textassay_lab.papers.paper import Contest, Network
+from textassay_lab.papers.reproduction import Reproduction
 
 LENGTHS = (5, 10, 15, 20, 25, 30)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.5)
 _SMALL = {"max_epochs": 1, "width": 8}
 _SHORT = {"rounds": 1, "iterations": 2, "batch_size": 8}
-MICRO = replace(
-    EXPOSURE_SCALES["tiny"], name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
-    lstm=dict.fromkeys(TEXTS, Network("tiny", _SMALL)), transformer_xl=Network("tiny", _SMALL),
+MICRO = EXPOSURE_PAPER.scales["tiny"].but(
+    name="micro", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1),
+    lstm=Network("tiny", _SMALL), transformer_xl=Network("tiny", _SMALL),
     data_model=Network("exposure-512", _SMALL), lstm_512=Network("exposure-512", _SMALL),
     lstm_32=Network("exposure-32", _SMALL), n_bleu=dict.fromkeys(TEXTS, 20), bleu_runs=2, n_drawn=60, n_random=60,
-    n_sequences=30, n_damaged=20, runs=2, n_dd=60, n_compared=20,
+    n_sequences=30, n_damaged=20, runs=2, n_compared=20,
     scratchgan=Contest("tiny", {"width": 8}, _SHORT), cot=Contest("tiny", {"width": 8}, _SHORT),
     rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 1, "negatives": 20, "roll_outs": 1}),
     n_fresh=60, translation=Network("tiny", {"max_epochs": 1}),
-    byte_pairs=300, n_held_back=40, n_prefixes=10, n_raters=5, precision="float32",
+    byte_pairs=300, n_held_back=40, precision="float32",
 )  # fmt: skip
 
 
@@ -136,9 +132,6 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         for model, value in zip((DATA_MODEL, *SYNTHETIC_MODELS), (55.0, 80.0, 120.0), strict=True)
     }
     held_out = {text: {model: quantity(100.0) for model in models} for text, models in bleu.items()}
-    switching = {"LSTM on wikitext2": tuple(
-        SwitchedSample(kind, f"the {kind} prefix", f" goes on {k}") for kind in ("data", "random") for k in range(2)
-    )}  # fmt: skip
     forced = (
         SwitchedSample("source", "", "ein Hund"), SwitchedSample("reference", "", "a dog"),
         *(
@@ -154,32 +147,20 @@ def make_exposure_results(*, seed: int = 0) -> ExposureResults:
         synthetic=synthetic,
         perplexity=perplexity,
         held_out_perplexity=held_out,
-        eb_dd={"LSTM-512 against the data model": make_eb_dd()},
         translation=TranslationResults(
             estimate("translation_bleu", 0.25),
             {name: make_translation_curve(name) for name in ("tv", "js", "greedy")},
             forced,
         ),
-        switching=switching,
-        sizes={"wikitext2": {"train blocks": 100, "unseen blocks": 90}},
-        seconds={"train": 12.0, "measure": 3.5},
-        settings={"scale": "none", "seed": seed},
-        missing=("emnlp_news",),
-        notes=("Nothing here was measured.",),
         others=others,
         oracle_costs=costs,
-        stopped={"ScratchGAN": "Made up."},
-        next_word={NEXT_WORD[0]: {10: make_simulated_task(seed)}},
     )
 
 
-def make_simulated_task(seed: int) -> SimulatedTask:
-    """Return what raters who choose the first word in 40 and 30 of 100 cases gave back."""
-    sides = ([Prefix(f"{side} {k}", tuple("abcde")) for k in range(50)] for side in ("data", "model"))
-    study = build_next_word(*sides, judgements_per_page=5, seed=seed)
-    answers = simulate_raters(study, after_data=0.4, after_own=0.3, n_raters=10, seed=seed)
-    items = tuple(SwitchedSample(kind, "", "a") for kind in ("written by", "answer 0"))
-    return SimulatedTask((0.6, 0.7), score_next_word(collect(study, answers)), len(study.pages), 0.25, items)
+def reproduction(results: ExposureResults) -> Reproduction:
+    """Return the tables, findings and figures of results."""
+    findings = (*check_findings(results), *check_published())
+    return Reproduction("Study", {}, exposure_tables(results), findings, figures=tuple(exposure_figures(results)))
 
 
 def quantity(value: float) -> Quantity:
@@ -191,12 +172,6 @@ def estimate(name: str, value: float) -> Estimate:
     """Return an estimate with an interval of 0.02."""
     interval = Interval(value - 0.02, value + 0.02, 0.95, "made up")
     return Estimate(name, value, interval, "fraction", "neither", {"n": 100}, Signature({"metric": name}))
-
-
-def make_eb_dd() -> EbDd:
-    """Return dd that is 0.05 more after own prefixes."""
-    interval = Interval(0.01, 0.09, 0.95, "made up")
-    return EbDd(10, estimate("dd", 0.2), estimate("dd", 0.25), 0.05, interval, True, 1000)
 
 
 def make_translation_curve(distance: str, rate: float = 1.02, error: float = 0.005) -> TranslationCurve:

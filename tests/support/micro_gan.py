@@ -1,18 +1,16 @@
 """The study ``gan-as-lm`` at a size that takes seconds, and text for it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from made_up import sentences
-from textassay_lab.papers.gan_as_lm.published import GAN_SCALES, GanScale
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.gan_as_lm.experiment import GAN_PAPER
+from textassay_lab.papers.paper import Contest, Network, Scale
 
 
-def micro_scale() -> GanScale:
+def micro_scale() -> Scale:
     """Return the scale."""
-    tiny = GAN_SCALES["tiny"]
-    return replace(
-        tiny,
+    small = {"width": 8, "goal": 4, "memory": 2, "feature_width": 4, "feature_filters": ((1, 4), (2, 4))}
+    return GAN_PAPER.scales["tiny"].but(
         name="micro",
         n_train=6000,
         n_valid=500,
@@ -21,20 +19,15 @@ def micro_scale() -> GanScale:
         lstm_length=14,
         generator=Network("tiny", {"width": 8, "max_epochs": 1}),
         length=7,
-        seqgan=replace(
-            tiny.seqgan,
-            rounds=2,
-            pretraining_rounds=1,
-            negatives=20,
-            adversarial_batch_size=8,
-            discriminator_filters={1: 4, 2: 4},
-        ),
-        leakgan_network={"width": 8, "goal": 4, "memory": 2, "feature_width": 4, "feature_filters": ((1, 4), (2, 4))},
-        leakgan=replace(tiny.leakgan, rounds=2, cycles=1, epochs=1, mle_every=2, negatives=20),
+        seqgan=Contest("tiny", {}, {"adversarial_learning_rate": 1e-3, "rounds": 2, "pretraining_rounds": 1,
+                                    "negatives": 20, "adversarial_batch_size": 8, "discriminator_filters": {1: 4, 2:
+                                    4}}),
+        leakgan=Contest("tiny", small, {"rounds": 2, "cycles": 1, "epochs": 1, "mle_every": 2,
+                                        "negatives": 20}),
         leakgan_runs=2,
         runs=2,
-        wgan_width=8,
-        wgan=replace(tiny.wgan, length=2, rounds=1, iterations=1, critic_width=8, batch_size=8),
+        wgan=Contest("tiny", {"width": 8}, {"length": 2, "rounds": 1, "iterations": 1, "critic_width": 8,
+                                            "batch_size": 8}),
         window=50,
         n_noise=280,
         n_windows=280,
@@ -45,7 +38,7 @@ def micro_scale() -> GanScale:
         rule_samples=100,
         rule_rows=2,
         rule_parts=2,
-    )
+    )  # fmt: skip
 
 
 def write_characters(folder: Path) -> Path:

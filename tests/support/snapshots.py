@@ -21,7 +21,7 @@ import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -173,39 +173,36 @@ def _write_judgements(path: Path) -> None:
 
 @contextlib.contextmanager
 def _dd_study(folder: Path) -> Iterator[None]:
-    from textassay_lab.papers.dd.published import SCALES, Scale
-    from textassay_lab.papers.presets import Network
+    from textassay_lab.papers.dd.experiment import DD_PAPER
+    from textassay_lab.papers.paper import Network
 
     (folder / "text.txt").write_text("".join(f"{line}\n" for line in sentences(340, 1)), encoding="utf-8")
-    micro = Scale(
-        name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, unseen=True,
-        fractions=(0.5, 1.0), networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
-        networks_unseen=False, reverse_network=False,
-        min_count=1, initialisations=1,
+    micro = DD_PAPER.scales["tiny"].but(
+        name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=40, fractions=(0.5, 1.0),
+        networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"), min_count=1,
     )  # fmt: skip
-    with mock.patch.dict(SCALES, {"micro": micro}):
+    with mock.patch.dict(DD_PAPER.scales, {"micro": micro}):
         yield
 
 
 @contextlib.contextmanager
 def _gan_study(folder: Path) -> Iterator[None]:
     from micro_gan import micro_scale, write_characters
-    from textassay_lab.papers.gan_as_lm.published import GAN_SCALES
+    from textassay_lab.papers.gan_as_lm.experiment import GAN_PAPER
 
     write_characters(folder / "text")
-    with mock.patch.dict(GAN_SCALES, {"tiny": micro_scale()}):
+    with mock.patch.dict(GAN_PAPER.scales, {"tiny": micro_scale()}):
         yield
 
 
 @contextlib.contextmanager
 def _exposure_study(folder: Path) -> Iterator[None]:
-    from textassay_lab.papers.exposure_bias.measures import TEXTS
-    from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
-    from textassay_lab.papers.presets import Contest, Network
+    from textassay_lab.papers.exposure_bias.experiment import EXPOSURE_PAPER, TEXTS
+    from textassay_lab.papers.paper import Contest, Network
 
     small = Network("tiny", {"max_epochs": 1, "width": 8})
-    micro = replace(
-        EXPOSURE_SCALES["tiny"], lstm=dict.fromkeys(TEXTS, small), lstm_32=small, n_random=40, n_sequences=20,
+    micro = EXPOSURE_PAPER.scales["tiny"].but(
+        lstm=small, lstm_32=small, n_random=40, n_sequences=20,
         n_damaged=10, n_compared=10, n_fresh=20, rankgan=Contest("tiny", {}, {"rounds": 1, "pretraining_rounds": 0}),
         runs=2, bleu_runs=2, n_bleu=dict.fromkeys(TEXTS, 20), precision="float32",
     )  # fmt: skip
@@ -213,34 +210,16 @@ def _exposure_study(folder: Path) -> Iterator[None]:
     (folder / "data" / "yelp").mkdir(parents=True)
     lines = [" ".join(words[12 * k : 12 * (k + 1)]) for k in range(120)]
     (folder / "data" / "yelp" / "train.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    with mock.patch.dict(EXPOSURE_SCALES, {"tiny": micro}):
+    with mock.patch.dict(EXPOSURE_PAPER.scales, {"tiny": micro}):
         yield
 
 
 @contextlib.contextmanager
 def _judges_study(folder: Path) -> Iterator[None]:
-    from textassay_lab.papers.judges import results as judges_study
-    from textassay_lab.papers.judges.experiment import JudgesScale
+    from textassay_lab.papers.judges.findings import JUDGES_PAPER
 
-    class Few(JudgesScale):
-        @property
-        def classifiers(self) -> tuple[str, ...]:
-            return ("SVM", "NB")
-
-    with mock.patch.dict(judges_study.JUDGES_SCALES, {"tiny": Few(networks=False, partitions=1)}):
-        yield
-
-
-@contextlib.contextmanager
-def _generators_study(folder: Path) -> Iterator[None]:
-    from made_up_generators import made_up_generators
-    from textassay_lab.papers.generators import results as generators_study
-
-    (folder / "data" / "yelp").mkdir(parents=True)
-    lines = "".join(f"{line}\n" for line in sentences(8000, 1))
-    for name in ("train", "valid"):
-        (folder / "data" / "yelp" / f"{name}.txt").write_text(lines, encoding="utf-8")
-    with mock.patch.object(generators_study, "build_generators", return_value=made_up_generators(60)):
+    few = JUDGES_PAPER.scales["tiny"].but(classifiers=("SVM", "NB"))
+    with mock.patch.dict(JUDGES_PAPER.scales, {"tiny": few}):
         yield
 
 
@@ -320,7 +299,6 @@ CASES = (
     Case("study-gan-as-lm", (f"study gan-as-lm --data text --seeds 1 --out out {QUIET}",), _gan_study),
     Case("study-exposure-bias", (f"study exposure-bias --data data --out out {QUIET}",), _exposure_study),
     Case("study-judges", (f"study judges --judgements judged.csv --out out {QUIET}",), _judges_study),
-    Case("study-generators", (f"study generators --data data --out out {QUIET}",), _generators_study),
 )  # fmt: skip
 
 

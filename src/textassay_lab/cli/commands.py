@@ -69,7 +69,6 @@ STUDIES: Mapping[str, str] = {
     "judges": "Texts that people judged: which evaluators agree with them?",
     "exposure-bias": "Language and translation models: are they worse after their own words than after real ones?",
     "gan-as-lm": "Character GANs and language models: how many bits per character, with a softmax and without?",
-    "generators": "Every generator of the paper trained on one text: how do evaluators rank them, and are they right?",
 }
 
 TRAIN = Group("train", "Train a generator on your own text.", "model", MODELS, "textassay_lab.cli.train")

@@ -9,25 +9,23 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from textassay.cli.adapter import Between, Command, option
 from textassay.cli.declarations import Clustered, Computing, Files, Json, Lowercase, MaxInput, MaxText, Seed, Tokenizer
 from textassay.cli.messages import print_json, print_line
 from textassay.cli.options import check_sources, check_writable
 from textassay.cli.results import print_and_save
-from textassay.errors import OptionError, unknown_name
+from textassay.errors import OptionError
 from textassay_lab.cli.commands import STUDIES
 
 if TYPE_CHECKING:
-    from textassay_lab.papers.staged_study import StagedStudy
+    from textassay_lab.papers.stages import Study as Reproduced
 
 Progress = Callable[[str, int, int], None]
 
 _MAX_SEEDS = 10_000  # each is many stages
-_POSITIVES = ("everything", "fraction")
 _DRAWS = Between(1, _MAX_SEEDS)
-_YELP = "A folder that holds yelp and, if you like, emnlp_news."
 _TEXTS = "A folder that holds wikitext2, emnlp_news, yelp and multi30k, or some of them."
 _CHARACTERS = "A folder of train.txt, valid.txt and test.txt, or one file of running text."
 
@@ -40,7 +38,7 @@ class ListStudies:
 
     def run(self) -> int:
         """Print them, and return 0."""
-        from textassay_lab.papers.dd.published import SCALES
+        from textassay_lab.papers.paper import SCALES
 
         if self.json:
             print_json({"studies": dict(STUDIES), "scales": list(SCALES)})
@@ -65,22 +63,15 @@ class Study(Computing, Clustered):
     max_input: MaxInput = "4GB"
     max_text: MaxText = 1_000_000
 
-    def make(self, progress: Progress | None) -> "StagedStudy":
+    def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study, its texts read."""
         raise NotImplementedError
-
-    def check(self) -> None:
-        """Raise for what is wrong with the study's own options."""
 
     def run(self) -> int:
         """Compute what is missing of the study, print and write what it found, and return 0."""
         from textassay.cli.messages import show_progress
-        from textassay.report.reproduction import reproduction_document
-        from textassay_lab.papers.dd.published import SCALES
-        from textassay_lab.papers.presets import scale_named
+        from textassay_lab.papers.document import reproduction_document
 
-        scale_named(SCALES, self.scale)
-        self.check()
         stopping = _stopping_at_once() if self.cluster is None else nullcontext()
         with stopping, show_progress(quiet=self.quiet) as progress, self.on_cluster(), self.computing():
             study = self.make(progress)
@@ -105,11 +96,6 @@ class Study(Computing, Clustered):
         for kind, seconds in times["seconds"].items():
             print(f"{kind:18}{seconds:10.1f} s")
 
-    def say_missing(self, data: Path, missing: tuple[str, ...]) -> None:
-        """Say which folders of texts are not there."""
-        if missing and not self.quiet:
-            print_line(f"{data} has no folder {', '.join(missing)}: what needs it is not measured")
-
 
 @dataclass(frozen=True, kw_only=True)
 class _DdStudy(Files, Study):
@@ -122,9 +108,6 @@ class _DdStudy(Files, Study):
     seeds: Annotated[int | None, option("Train each generator K times; as the scale says by default.", "K"), _DRAWS] = (
         None
     )
-    positives: Annotated[
-        str, option("Training text for classifiers: everything, or the fraction a generator saw.", "WHICH")
-    ] = "everything"
     tokenizer: Tokenizer = "whitespace"
     lowercase: Lowercase = False
 
@@ -132,34 +115,20 @@ class _DdStudy(Files, Study):
     def name(self) -> str:
         raise NotImplementedError
 
-    def check(self) -> None:
-        if self.positives not in _POSITIVES:
-            raise unknown_name("value of --positives", self.positives, _POSITIVES)
-
-    def make(self, progress: Progress | None) -> "StagedStudy":
-        from textassay_lab.papers.dd.experiment import split_text
-        from textassay_lab.papers.dd.published import SCALES
+    def make(self, progress: Progress | None) -> "Reproduced":
+        from textassay_lab.papers.dd.experiment import DD_PAPER, split_text
         from textassay_lab.papers.dd.results import STUDIES as KINDS
         from textassay_lab.papers.dd.results import DdStudy
-        from textassay_lab.papers.presets import scale_named
         from textassay_lab.training.backend import require_neural
 
+        scale = DD_PAPER.scale(self.scale)
         require_neural(f"the study {self.name}")
         check_writable(self.out)
-        scale = scale_named(SCALES, self.scale)
-        texts = self._read()
         unseen = KINDS[self.name] != "synthetic"
-        text = split_text(*texts, scale, tokenizer=self.tokenizer, lowercase=self.lowercase, needs_unseen=unseen)
+        text = split_text(*self._read(), scale, tokenizer=self.tokenizer, lowercase=self.lowercase, needs_unseen=unseen)
         return DdStudy(
-            self.name,
-            text,
-            scale,
-            self.out,
-            seed=self.seed,
-            initialisations=self.seeds,
-            positives=cast(Literal["everything", "fraction"], self.positives),
-            progress=progress,
-        )
+            self.name, text, scale, self.out, seed=self.seed, initialisations=self.seeds, progress=progress
+        )  # fmt: skip
 
     def _read(self) -> tuple[list[str], list[str] | None, list[str] | None]:
         """Return training, validation and test sentences; docstrings are shuffled, files stay in their order."""
@@ -203,41 +172,33 @@ class Judges(Files, Study):
     train: Annotated[str | None, option("The generators' training text, for BLEU against it.", "FILE")] = None
     seeds: Annotated[int | None, option("Deal the texts K times; as the scale says by default.", "K"), _DRAWS] = None
 
-    def check(self) -> None:
-        """Raise where only one side has other texts, or there is no such folder."""
+    def make(self, progress: Progress | None) -> "Reproduced":
+        """Return the study."""
+        from textassay_lab.human.files import read_judgements
+        from textassay_lab.papers.judges.experiment import other_texts
+        from textassay_lab.papers.judges.findings import CLASSIFIERS, JUDGES_PAPER
+        from textassay_lab.papers.judges.results import JudgesStudy
+        from textassay_lab.training.backend import require_neural
+
         if (self.generated is None) != (self.real is None):
             raise OptionError("--generated and --real go together: classifiers learn from both sides")
         if self.generated is not None and not self.generated.is_dir():
             raise OptionError(
                 f"--generated must be a folder of a file NAME.txt for each generator, got {self.generated}"
             )
-
-    def make(self, progress: Progress | None) -> "StagedStudy":
-        """Return the study; of Mechanical Turk, the report also tells what failed attention checks would change."""
-        from textassay_lab.human.files import read_judgements
-        from textassay_lab.human.mechanical_turk import is_batch, read_mechanical_turk
-        from textassay_lab.human.table_file import read_columns
-        from textassay_lab.papers.judges.experiment import other_texts
-        from textassay_lab.papers.judges.results import JUDGES_SCALES, JudgesStudy
-        from textassay_lab.training.backend import require_neural
-
+        scale = JUDGES_PAPER.scale(self.scale)
         check_writable(self.out)
         judgements = read_judgements(self.judgements)
-        unchecked = None
-        if ".json" not in self.judgements.suffixes and is_batch(read_columns(self.judgements)):
-            kept = read_mechanical_turk(self.judgements, attention_checks=False)
-            unchecked = kept if len(kept) != len(judgements) else None
         other = None
         if self.generated is not None and self.real is not None:
             files = {path.stem: self.read_file(str(path)).texts for path in sorted(self.generated.glob("*.txt"))}
             other = partial(other_texts, real=self.read_file(self.real).texts, generated=files)
-        size = JUDGES_SCALES[self.scale]
-        if size.networks:
+        if {*CLASSIFIERS[:3]} & {*scale.classifiers}:
             require_neural(f"the study judges at --scale {self.scale}")
+        train = () if self.train is None else self.read_file(self.train).texts
         return JudgesStudy(
-            judgements, size, self.out, unchecked=unchecked, other=other,
-            train=() if self.train is None else self.read_file(self.train).texts,
-            seed=self.seed, partitions=self.seeds, progress=progress,
+            judgements, scale, self.out, other=other, train=train, seed=self.seed, partitions=self.seeds,
+            progress=progress,
         )  # fmt: skip
 
 
@@ -252,20 +213,19 @@ class ExposureBias(Study):
         _DRAWS,
     ] = None
 
-    def make(self, progress: Progress | None) -> "StagedStudy":
+    def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study of a folder of texts; what one that is not there would give is not measured."""
-        from textassay_lab.papers.exposure_bias.experiment import read_exposure_texts
-        from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
+        from textassay_lab.papers.exposure_bias.experiment import EXPOSURE_PAPER, read_exposure_texts
         from textassay_lab.papers.exposure_bias.results import ExposureStudy
-        from textassay_lab.papers.presets import scale_named
         from textassay_lab.training.backend import require_neural
 
         check_writable(self.out)
         require_neural("the study exposure-bias")
-        size = scale_named(EXPOSURE_SCALES, self.scale)
-        texts = read_exposure_texts(self.data, size, seed=self.seed)
-        self.say_missing(self.data, tuple(texts.missing))
-        return ExposureStudy(texts, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
+        scale = EXPOSURE_PAPER.scale(self.scale)
+        texts = read_exposure_texts(self.data, scale, seed=self.seed)
+        if texts.missing and not self.quiet:
+            print_line(f"{self.data} has no folder {', '.join(texts.missing)}: what needs it is not measured")
+        return ExposureStudy(texts, scale, self.out, seed=self.seed, runs=self.seeds, progress=progress)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,40 +235,17 @@ class GanAsLm(Study):
     data: Annotated[Path, option(_CHARACTERS, "DIR")]
     seeds: Annotated[int | None, option("Train SeqGAN K times; as the scale says by default.", "K"), _DRAWS] = None
 
-    def make(self, progress: Progress | None) -> "StagedStudy":
+    def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study of a text."""
-        from textassay_lab.papers.gan_as_lm.experiment import read_gan_text
-        from textassay_lab.papers.gan_as_lm.published import GAN_SCALES
+        from textassay_lab.papers.gan_as_lm.experiment import GAN_PAPER, read_gan_text
         from textassay_lab.papers.gan_as_lm.results import GanStudy
-        from textassay_lab.papers.presets import scale_named
         from textassay_lab.training.backend import require_neural
 
         check_writable(self.out)
         require_neural("the study gan-as-lm")
-        size = scale_named(GAN_SCALES, self.scale)
-        text = read_gan_text(self.data, size)
-        return GanStudy(text, size, self.out, seed=self.seed, runs=self.seeds, progress=progress)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Generators(Study):
-    """Train every generator of the paper on one text, and let every evaluator judge them."""
-
-    data: Annotated[Path, option(_YELP, "DIR")]
-
-    def make(self, progress: Progress | None) -> "StagedStudy":
-        """Return the study of a folder of texts."""
-        from textassay_lab.papers.generators.results import GeneratorsStudy
-        from textassay_lab.papers.generators.texts import GENERATORS_SCALES, read_generators_texts
-        from textassay_lab.papers.presets import scale_named
-        from textassay_lab.training.backend import require_neural
-
-        check_writable(self.out)
-        require_neural("the study generators")
-        size = scale_named(GENERATORS_SCALES, self.scale)
-        texts = read_generators_texts(self.data, size)
-        self.say_missing(self.data, tuple(texts.missing))
-        return GeneratorsStudy(texts, size, self.out, seed=self.seed, progress=progress)
+        scale = GAN_PAPER.scale(self.scale)
+        text = read_gan_text(self.data, scale)
+        return GanStudy(text, scale, self.out, seed=self.seed, runs=self.seeds, progress=progress)
 
 
 _COMMANDS: Mapping[str, type[Command]] = {
@@ -317,7 +254,6 @@ _COMMANDS: Mapping[str, type[Command]] = {
     "judges": Judges,
     "exposure-bias": ExposureBias,
     "gan-as-lm": GanAsLm,
-    "generators": Generators,
     "list": ListStudies,
 }
 

@@ -20,38 +20,19 @@ _WITHOUT = {"EB-C": 1.0, "EB-bleu": 1.0, "share": 1.0, "excess error": 0.0}  # e
 
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """A point with its intervals; `at` is what varies along the curve, such as the temperature."""
-
-    at: float | None
-    x: float
-    y: float
-    x_low: float | None = None
-    x_high: float | None = None
-    y_low: float | None = None
-    y_high: float | None = None
-    label: str = ""
-
-
-@dataclass(frozen=True)
 class Curve:
     """One line of a figure."""
 
-    # Which figure it belongs to: "bleu" (x: BLEU-5, y: self-BLEU-5), "lm" (x: LM score, y: reverse LM score), "fed" (x:
-    # temperature), "estimate" (x: exact DD, y: what was found), "size" (x: training sentences, y: DD) or "by length"
-    # (x: words of a prefix; several figures, by `title`)
-    figure: Literal["bleu", "lm", "fed", "estimate", "size", "by length"]
-    # Such as "LSTM_0.2" and "LSTM"; curves of one family share their colour, or, by length, their panel
+    title: str  # of the figure
     name: str
-    family: str
-    # What the axes show
+    family: str  # curves of one family share a panel
+    # what the axes show
     x: str
     y: str
-    points: tuple[CurvePoint, ...]  # Along the line
-    title: str = ""  # Of the figure, where there are several of its kind
-    average: float | None = None  # Of its values, where the legend is to say it
-    log: Literal["", "x", "xy"] = ""  # Which axes of the figure are logarithmic, by length: none, ``x`` or ``xy``
-    level: float | None = None  # Value of y that a line marks, by length
+    points: tuple[Point, ...]  # along the line
+    average: float | None = None  # of its values, where the legend is to say it
+    log: Literal["", "x", "xy"] = ""  # which axes of the figure are logarithmic
+    level: float | None = None  # value of y that a line marks
 
 
 def lengths_figure(curves: Sequence[Curve], *, name: str = "") -> Figure:
@@ -69,7 +50,7 @@ def lengths_figure(curves: Sequence[Curve], *, name: str = "") -> Figure:
         series.append(
             Series(
                 curve.name if len(families) > 1 else _entry(curve),
-                tuple(Point(p.x, p.y, p.y_low, p.y_high) for p in points),
+                points,
                 colour=CYCLE[place % len(CYCLE)],
                 dashes=place + place // len(CYCLE) + own.index(curve.name),
                 dots=len(points) <= _MARKED,
@@ -80,7 +61,7 @@ def lengths_figure(curves: Sequence[Curve], *, name: str = "") -> Figure:
             )
         )
     without = next((level for start, level in _WITHOUT.items() if first.y.startswith(start)), first.level)
-    places = sorted({point.x for curve in curves for point in _shown(curve)})
+    places = sorted({point.x for curve in curves for point in _shown(curve) if point.x is not None})
     ticks = _round_ticks(places) if first.log else tuple(places) if len(places) <= _TICKS else ()
     plot = Curves(
         tuple(series),
@@ -104,8 +85,8 @@ def _group(name: str) -> str:
     return re.sub(r"\s[\d.]+$", "", name)
 
 
-def _shown(curve: Curve) -> list[CurvePoint]:
-    return [point for point in curve.points if math.isfinite(point.y)]
+def _shown(curve: Curve) -> tuple[Point, ...]:
+    return tuple(point for point in curve.points if point.y is not None and math.isfinite(point.y))
 
 
 def _round_ticks(places: Sequence[float]) -> tuple[float, ...]:

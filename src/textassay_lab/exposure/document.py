@@ -19,6 +19,7 @@ import numpy.typing as npt
 from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
 from textassay.report.document import Document, Figure, Section, Terms, items, notes, section, sections
+from textassay.report.plots import Point
 from textassay.report.table import (
     Cell,
     Column,
@@ -34,7 +35,7 @@ from textassay.report.table import (
 from textassay.report.text import count, counted, decimals, ends, level, number, places_for, slug, span
 from textassay_lab.exposure.bias import CgdCurve, EbC, ExcessError
 from textassay_lab.exposure.bleu import EbBleu
-from textassay_lab.exposure.by_length import Curve, CurvePoint, lengths_figure
+from textassay_lab.exposure.by_length import Curve, lengths_figure
 from textassay_lab.exposure.measurement import DATA, MODEL, Effect, Exposure
 from textassay_lab.exposure.switching import SwitchedSample
 
@@ -195,7 +196,7 @@ def _figure_of_rates(exposure: Exposure) -> Figure | None:
 
 def _figure(name: str, title: str, lines: Sequence[Curve]) -> Figure | None:
     """Return a figure; none where no line has a value."""
-    has_values = any(np.isfinite(point.y) for line in lines for point in line.points)
+    has_values = any(point.y is not None and np.isfinite(point.y) for line in lines for point in line.points)
     return lengths_figure([replace(line, title=title) for line in lines], name=name) if has_values else None
 
 
@@ -208,11 +209,11 @@ def _line(
     average: bool = False,
 ) -> Curve:
     points = tuple(
-        CurvePoint(length, length, value, y_low=low, y_high=high)
+        Point(length, value, low, high)
         for length, value, (low, high) in zip(of.lengths, of.values.tolist(), map(ends, of.intervals), strict=True)
     )
     name = name.replace(":", " ")
-    return Curve("by length", name, "", x, y, points, average=of.average if average else None)
+    return Curve("", name, "", x, y, points, average=of.average if average else None)
 
 
 def _by_length(

@@ -11,8 +11,9 @@ measurements of the same generators; around the true values, it has exactly thei
 Source of tau-b: Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,50 @@ import numpy.typing as npt
 from textassay.errors import InputError
 from textassay.seeding import stream
 from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.reproduction import Neighbours, TauDistribution
 
 FloatArray = npt.NDArray[np.float64]
 
 _DRAWS_FOR_QUANTILES = 50_000
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two neighbours of a gold order, and whether some values separate them."""
+
+    # generators, by the gold order
+    better: str
+    worse: str
+    by: str  # source of the values: a metric, or the gold itself
+    # by how much `better` is better in these values (below 0: it is worse), with an interval that holds for all
+    # neighbours together
+    difference: float
+    low: float
+    high: float
+    separated: bool  # whether the interval leaves out 0
+
+
+@dataclass(frozen=True)
+class TauDistribution:
+    """Kendall's tau-b of a metric with a gold order, and its distribution."""
+
+    # such as "our DD", "5 LSTM" and "exact DD"
+    metric: str
+    group: str
+    gold: str
+    value: float | None  # of the values as measured, averaged over training seeds; None where a side is constant
+    # of tau over the draws
+    mean: float
+    low: float
+    high: float
+    # distinct taus of the draws, ascending, and the share of draws of each
+    values: tuple[float, ...]
+    shares: tuple[float, ...]
+    by_seed: tuple[float | None, ...]  # tau of each training seed by itself; one where there is one
+    neighbours: tuple[Neighbours, ...] = ()  # by the gold and by the metric
+
+    def share_at_least(self, tau: float) -> float:
+        """Return the share of draws in which tau is at least `tau`."""
+        return math.fsum(share for value, share in zip(self.values, self.shares, strict=True) if value >= tau - 1e-9)
 
 
 def agreement(
@@ -32,7 +72,6 @@ def agreement(
     gold: Sequence[MetricValues],
     *,
     group: str,
-    published: float | None = None,
     level: float = 0.95,
     n_draws: int = 10_000,
     seed: int = 0,
@@ -64,11 +103,9 @@ def agreement(
         group=group,
         gold=means[1].metric,
         value=None if np.isnan(value) else value,
-        published=published,
         mean=float(drawn.mean()),
         low=float(np.quantile(drawn, tail, method="inverted_cdf")),
         high=float(np.quantile(drawn, 1 - tail, method="inverted_cdf")),
-        level=level,
         values=tuple(taus.tolist()),
         shares=tuple((counts / n_draws).tolist()),
         by_seed=tuple(
@@ -76,7 +113,6 @@ def agreement(
             for m, g in zip(metric, golds, strict=True)
             for tau in tau_b(m.goodness[None], g.goodness[None])
         ),
-        n_draws=n_draws,
         neighbours=tuple(
             pair for values in (means[1], means[0]) for pair in _neighbours(values, order, level=level, seed=seed)
         ),

@@ -1,36 +1,45 @@
-"""Findings of papers and their verdicts.
+"""Verdicts on the findings of a paper, each a row of its ``paper.yaml``; on published values or on ours.
 
-What a finding says is checked in one of two ways: by conditions, numbers with errors that should lie between two bounds
-(`check_conditions`), or by parts that are true or false of each of many draws (`verdict_of_chances`). A `Rule` is a
-finding with the arithmetic that checks it.
+The function that a row names computes what is looked at, which is one of three things:
+
+- `Condition`: numbers with errors, that should lie between the bounds of the row;
+- parts that are true or false of each of many draws: they hold where the chances, over draws, that a part fails sum to
+  at most 1 - level, and do not where a part fails with a chance of at least 1 - (1 - level) / parts. Values without
+  draws, such as published ones, count as exact;
+- a verdict by a rule of its own.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from textassay_lab.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
+from textassay.estimate import Interval
+from textassay_lab.papers.paper import Finding, Number
+from textassay_lab.papers.reproduction import CheckedFinding, Verdict
 
+LEVEL = 0.95
+UNSURE: Verdict = "not separated at this size"
 _MOST_NUMBERS = 6  # of a finding
-_HOW = (
-    "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for how many "
-    "there are, lies wholly outside."
-)
-BY_CHANCES = (
+_BY_CHANCES = (
     "Holds where the chances, over {draws}, that a part {of_it}fails sum to at most 1 - level; does not where a part "
     "fails with a chance of at least 1 - (1 - level) / parts."
 )
-BY_DRAWS = BY_CHANCES.format(draws="draws of texts", of_it="")
-UNSURE: Verdict = "not separated at this size"
+RULES: Mapping[str, str] = {
+    "interval": "Holds where the {level:g} % interval of each number lies there; does not hold where one, widened for "
+    "how many there are, lies wholly outside.",
+    "draws": _BY_CHANCES.format(draws="draws of texts", of_it=""),
+    "taus": _BY_CHANCES.format(draws="draws", of_it="of it "),
+    "order": "Holds where all simultaneous intervals lie above 0, does not where one lies below 0.",
+    "exact": "",
+}
 
-Parts = Mapping[str, npt.NDArray[np.bool_]]  # whether each part holds, by name: as measured, then in each draw
-Outcome = tuple[Verdict | Parts, Mapping[str, Number]]
+BoolArray = npt.NDArray[np.bool_]
+Numbers = Mapping[str, Number]
 
 
 @dataclass(frozen=True)
@@ -58,25 +67,63 @@ class Condition:
         return room / self.error if self.error > 0 else math.copysign(math.inf, room)
 
 
-def difference(
-    name: str, first: Condition, second: Condition, *, lower: float = -math.inf, upper: float = math.inf
-) -> Condition:  # fmt: skip
-    """Return a condition about the first less the second, which are independent; Welch's degrees of freedom."""
-    parts = [(one.error**2, one.degrees) for one in (first, second)]
-    spread = sum(variance**2 / degrees for variance, degrees in parts if degrees > 0)
-    variance = sum(variance for variance, _ in parts)
-    degrees = variance**2 / spread if spread > 0 else math.inf
-    return Condition(name, first.value - second.value, math.sqrt(variance), degrees, lower, upper)
+@dataclass(frozen=True)
+class Outcome:
+    """What the function of a finding computed about something, and numbers to report."""
+
+    about: str
+    basis: Sequence[Condition] | Mapping[str, BoolArray] | Verdict  # parts by name: as measured, then in each draw
+    numbers: Numbers
 
 
-def check_conditions(conditions: Iterable[Condition], level: float) -> tuple[Verdict, dict[str, Number]]:
+class Quantities(dict[str, Callable[..., Iterable[Outcome]]]):
+    """The functions that findings name; each is decorated with the collection."""
+
+    def __call__(self, function: Callable[..., Iterable[Outcome]]) -> Callable[..., Iterable[Outcome]]:
+        """Add a function under its name."""
+        self[function.__name__] = function
+        return function
+
+
+def numbers_of(about: str, *numbers: Condition) -> Outcome:
+    """Return numbers that should lie between bounds as an outcome."""
+    return Outcome(about, numbers, {})
+
+
+def check(
+    findings: Iterable[Finding],
+    compute: Callable[[Finding], Iterable[Outcome]],
+    *,
+    whose: str = "",
+    level: float = LEVEL,
+) -> tuple[CheckedFinding, ...]:
+    """Return the verdict on every finding, once for each outcome that it is about.
+
+    `compute` calls the function that a finding names; it raises KeyError where values are missing. `whose` the values
+    are is said before what they are about. A finding without an outcome is not measured; where nothing says whose the
+    values are, it is left out.
+    """
+    checked = []
+    for finding in findings:
+        try:
+            outcomes = [one for one in compute(finding) if not finding.about or one.about in finding.about]
+        except KeyError:
+            outcomes = []
+        if not outcomes and whose:
+            outcomes = [Outcome("", "not measured", {})]
+        for outcome in outcomes:
+            about = ", ".join(filter(None, (whose, outcome.about)))
+            checked.append(_checked(finding, replace(outcome, about=about), level))
+    return tuple(checked)
+
+
+def check_conditions(parts: Sequence[Condition], level: float) -> tuple[Verdict, dict[str, Number]]:
     """Return the joint verdict on conditions, and the numbers behind it.
 
     They hold where every interval lies between its bounds; they do not where an interval of level
     ``1 - (1 - level) / n`` lies wholly outside; else they are not separated. With an undefined value nothing is
     measured. Where there are many, those nearest to their bounds come first.
     """
-    parts = list(conditions)
     if not parts:
         return "not measured", {}
     listed = parts if len(parts) <= _MOST_NUMBERS else sorted(parts, key=lambda one: one.margin)
@@ -103,51 +150,54 @@ def verdict_of_chances(fails: Collection[float], level: float) -> Verdict:
     return "holds" if math.fsum(fails) <= 1 - level else UNSURE
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A finding of a paper: id, statement, published numbers, and where the numbers should lie."""
-
-    id: str
-    statement: str
-    published: str
-    where: str
-
-    def checked(self, about: str, conditions: Iterable[Condition], level: float) -> CheckedFinding:
-        """Return the verdict on conditions."""
-        verdict, numbers = check_conditions(conditions, level)
-        rule = f"{self.where} {_HOW.format(level=100 * level)}"
-        return CheckedFinding(self.id, self.statement, about, verdict, rule, self.published, numbers)
-
-    def with_verdict(self, about: str, verdict: Verdict, numbers: Mapping[str, Number]) -> CheckedFinding:
-        """Return the finding with a verdict that needs no interval."""
-        return CheckedFinding(self.id, self.statement, about, verdict, self.where, self.published, numbers)
+def difference(name: str, first: Condition, second: Condition) -> Condition:
+    """Return a condition about the first less the second, which are independent; Welch's degrees of freedom."""
+    parts = [(one.error**2, one.degrees) for one in (first, second)]
+    spread = sum(variance**2 / degrees for variance, degrees in parts if degrees > 0)
+    variance = sum(variance for variance, _ in parts)
+    degrees = variance**2 / spread if spread > 0 else math.inf
+    return Condition(name, first.value - second.value, math.sqrt(variance), degrees)
 
 
-@dataclass(frozen=True)
-class Rule(Finding):
-    """A finding and the arithmetic that checks it; `where` and `how` say what it asks for."""
+def mean_interval(values: Sequence[float], shared_error: float, *, own_error: float = 0.0) -> Interval:
+    """Return the interval of a mean over trainings, of which there are at least two.
 
-    # of the values of a study: returns a verdict, or the parts it follows from, and numbers to report; raises KeyError
-    # where values are missing
-    check: Callable[[Any], Outcome]
-    how: str = BY_DRAWS
-    about: str = ""  # which of the values it is about, where a study has several
-
-    def checked_on(self, values: Any, about: str, level: float) -> CheckedFinding:
-        """Return the verdict on values."""
-        try:
-            outcome, numbers = self.check(values)
-        except KeyError:
-            outcome, numbers = "not measured", {}
-        if not isinstance(outcome, str):
-            outcome, chances = _verdict_of_parts(outcome, level)
-            numbers = {**chances, **numbers}
-        rule = " ".join(filter(None, (self.where, self.how)))
-        return CheckedFinding(self.id, self.statement, about, outcome, rule, self.published, numbers)
+    Student's over their spread, no narrower than `own_error`, the standard error of one training's value from its own
+    texts, allows; and normal for `shared_error`, that from the texts that all are measured on.
+    """
+    n, middle = len(values), float(np.mean(values))
+    student, normal = stats.t.ppf((1 + LEVEL) / 2, n - 1), stats.norm.ppf((1 + LEVEL) / 2)
+    own = max(student * np.std(values, ddof=1), normal * own_error) / np.sqrt(n)
+    arm = float(np.hypot(own, normal * shared_error))
+    return Interval(middle - arm, middle + arm, LEVEL, "t: trainings; normal: common text")
 
 
-def _verdict_of_parts(parts: Parts, level: float) -> tuple[Verdict, dict[str, Number]]:
-    """Return the verdict, and the part that fails most; what was measured without draws counts as exact."""
+def _checked(finding: Finding, outcome: Outcome, level: float) -> CheckedFinding:
+    basis, numbers = outcome.basis, outcome.numbers
+    rule = RULES[finding.rule].format(level=100 * level)
+    if isinstance(basis, str):
+        verdict = basis
+    elif isinstance(basis, Mapping):
+        verdict, chances = _verdict_of_parts(basis, level)
+        numbers = {**chances, **numbers}
+    else:
+        verdict, numbers = check_conditions([_bounded(one, finding) for one in basis], level)
+    return CheckedFinding(
+        finding.id, finding.statement, outcome.about, verdict, finding.where, rule, finding.paper, numbers
+    )
+
+
+def _bounded(condition: Condition, finding: Finding) -> Condition:
+    """Return a condition with the bounds of its finding, where that has any for it."""
+    by_name = (ends for begin, ends in finding.bounds.items() if condition.name.startswith(begin))
+    lower, upper = next(by_name, (finding.above, finding.below))
+    if lower is None and upper is None:
+        return condition
+    return replace(condition, lower=-math.inf if lower is None else lower, upper=math.inf if upper is None else upper)
+
+
+def _verdict_of_parts(parts: Mapping[str, BoolArray], level: float) -> tuple[Verdict, dict[str, Number]]:
+    """Return the verdict, and the part that fails most."""
     fails = {name: float(np.mean(~(holds if len(holds) == 1 else holds[1:]))) for name, holds in parts.items()}
     worst = max(fails, key=lambda name: fails[name])
     numbers: dict[str, Number] = {"parts": len(parts), "parts that hold": sum(bool(p[0]) for p in parts.values())}

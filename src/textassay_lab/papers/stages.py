@@ -1,4 +1,4 @@
-"""Stages of a study: each computed once and kept in a folder named by its settings.
+"""A study as a graph of stages: each computed once and kept in a folder named by its settings.
 
 The key of a stage is a hash of its kind, name, settings, input stages and the version of the software, so all keys are
 known before anything runs. A run computes the missing stages of its targets, those of a level in parallel. A stage is
@@ -9,6 +9,8 @@ checkpoint a training resumes.
 import json
 import time
 import warnings
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -20,9 +22,11 @@ from typing import Any
 
 from textassay.comparison.measure import estimate_key
 from textassay.corpus.documents import parse_json, read_document
-from textassay.errors import OutputError
+from textassay.errors import OutputError, unknown_name
 from textassay.execution.tasks import map_tasks
 from textassay.storage import atomic_write, remove_stale_drafts
+from textassay_lab.papers.paper import Scale
+from textassay_lab.papers.reproduction import Reproduction
 
 Progress = Callable[[str, int, int], None]
 
@@ -60,8 +64,6 @@ class Stage:
     # computes it and returns a JSON-ready result; other results are files in the folder, written atomically
     run: Callable[[Work], Any] = field(repr=False)
     inputs: tuple["Stage", ...] = ()
-    # rough relative duration: the longest stages of a level begin first; has no effect on results
-    cost: float = 1.0
 
     @property
     def label(self) -> str:
@@ -90,6 +92,15 @@ def with_inputs(targets: Sequence[Stage], wanted: Callable[[Stage], bool] = lamb
             by_key[stage.key] = stage
             waiting.extend(stage.inputs)
     return list(by_key.values())
+
+
+def leaves(tree: Any) -> Iterator[Stage]:
+    """Yield the stages at any depth of mappings and tuples."""
+    if isinstance(tree, Stage):
+        yield tree
+        return
+    for one in tree.values() if isinstance(tree, Mapping) else tree:
+        yield from leaves(one)
 
 
 class Stages:
@@ -126,7 +137,7 @@ class Stages:
     def missing(self, targets: Sequence[Stage]) -> list[Stage]:
         """Return the missing stages for `targets`, inputs first."""
         wanted = with_inputs(targets, lambda stage: self.done(stage) is None)
-        return sorted(wanted, key=lambda stage: (stage.level, -stage.cost, stage.label))
+        return sorted(wanted, key=lambda stage: (stage.level, stage.label))
 
     def compute(self, targets: Sequence[Stage]) -> int:
         """Compute the missing stages for `targets`, and return their number."""
@@ -160,6 +171,90 @@ class Stages:
     def _tell(self, label: str, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(label, done, total)
+
+
+class Study(ABC):
+    """A study; subclasses define the stages and the result, and say their name, scale and seed."""
+
+    name: str
+
+    def __init__(self, folder: Path, scale: Scale, *, seed: int = 0, progress: Progress | None = None) -> None:
+        self.scale, self.seed = scale, seed
+        self.stages = Stages(folder / "stages", progress)
+
+    @property
+    @abstractmethod
+    def targets(self) -> Sequence[Stage]:
+        """The stages that the result is read from."""
+
+    @abstractmethod
+    def result(self) -> Reproduction:
+        """Return the results beside the published ones; all stages must be done."""
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of stages, in the order in which they are computed."""
+        return list(dict.fromkeys(stage.kind for stage in self.all_stages()))
+
+    def all_stages(self) -> list[Stage]:
+        """Return all stages, each after those it builds on."""
+        return sorted(with_inputs(self.targets), key=lambda stage: stage.level)
+
+    def compute(self, only: Sequence[str] = ()) -> int:
+        """Compute the missing stages, and return their number."""
+        for kind in only:
+            if kind not in self.kinds:
+                raise unknown_name("stage", kind, self.kinds)
+        return self.stages.compute(
+            [stage for stage in self.all_stages() if stage.kind in only] if only else self.targets
+        )
+
+    def seconds(self) -> dict[str, float]:
+        """Return the total seconds of the stages of each kind when they were computed."""
+        spent: dict[str, float] = {}
+        for stage, done in self._all_done():
+            spent[stage.kind] = spent.get(stage.kind, 0.0) + done.seconds
+        return spent
+
+    def warning_notes(self) -> list[str]:
+        """Return the warnings of stages, each with their kind and number."""
+        warned = Counter(f"{stage.kind}: {message}" for stage, done in self._all_done() for message in done.warnings)
+        return [f"{message} ({count} stages)" for message, count in warned.items()]
+
+    def settings(self, **chosen: Any) -> dict[str, Any]:
+        """Return the settings of every study, with those of this one before seed and version."""
+        return {
+            "study": self.name,
+            "scale": self.scale.name,
+            **self.scale.in_words(),
+            **chosen,
+            "seed": self.seed,
+            "version": version("textassay"),
+        }
+
+    def _all_done(self) -> Iterator[tuple[Stage, Done]]:
+        for stage in self.all_stages():
+            done = self.stages.done(stage)
+            if done is not None:
+                yield stage, done
+
+    def done(self, stage: Stage) -> Done:
+        """Return a stage that is done."""
+        done = self.stages.done(stage)
+        assert done is not None, f"{stage.label} is not done"
+        return done
+
+    def read(self, tree: Any, read: Callable[[Any], Any]) -> Any:
+        """Return nested mappings and tuples of stages with what `read` makes of the result of each.
+
+        What is None is left out of mappings.
+        """
+        if isinstance(tree, Stage):
+            return read(self.done(tree).result)
+        if isinstance(tree, tuple):
+            return tuple(self.read(one, read) for one in tree)
+        values = {name: self.read(one, read) for name, one in tree.items()}
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,8 @@ from textassay_lab.adversarial.seqgan import SeqGan
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.saved import load_model
-from textassay_lab.papers.adversarial_stages import adversarial_stage
-from textassay_lab.papers.draws import as_written
-from textassay_lab.papers.network_stages import MODEL, Part, fitted
 from textassay_lab.papers.stages import Stage, Stages, Work
+from textassay_lab.papers.training import MODEL, Part, adversarial_stage, as_written, fitted
 
 LINES = [line for line in sentences(200, 1) if len(line.split()) >= 4]
 FORM = TextForm.learn(LINES)
@@ -38,7 +36,7 @@ SEQGAN = replace(
 def leakgan(**more: Any) -> Stage:
     settings = {"network": SMALL, "train": Part(TEXT).settings}
     return adversarial_stage(
-        "train", "LeakGAN", "leakgan", SMALL, LEAKGAN, Part(TEXT), FORM, settings=settings, seed=0, cost=1.0, longest=4,
+        "train", "LeakGAN", "leakgan", SMALL, LEAKGAN, Part(TEXT), FORM, settings=settings, seed=0, longest=4,
         **more,
     )  # fmt: skip
 
@@ -89,12 +87,10 @@ def test_a_killed_training_resumes_and_ends_with_the_same_weights(tmp_path: Path
 
 
 @pytest.mark.parametrize("length", [None, 4])
-def test_rounds_after_another_stage_begin_with_its_weights_and_count_its_seconds(
-    tmp_path: Path, length: int | None
-) -> None:
+def test_rounds_after_another_stage_begin_with_its_weights(tmp_path: Path, length: int | None) -> None:
     def learn(work: Work) -> dict[str, Any]:
         model = make_generator("lstm", preset="tiny", width=8, max_epochs=1, max_length=4, seed=1)
-        return {**fitted(work, model, TEXT, TEXT, FORM), "seconds": 1000.0}
+        return fitted(work, model, TEXT, TEXT, FORM)
 
     before = Stage("train", "MLE", {}, learn)
     asked = []
@@ -104,12 +100,11 @@ def test_rounds_after_another_stage_begin_with_its_weights_and_count_its_seconds
         return lambda history: {"rounds in all": history.kept}
 
     stage = adversarial_stage(
-        "rounds", "SeqGAN", "seqgan", before, SEQGAN, Part(TEXT), FORM, settings={}, inputs=(before,), seed=0, cost=1.0,
+        "rounds", "SeqGAN", "seqgan", before, SEQGAN, Part(TEXT), FORM, settings={}, inputs=(before,), seed=0,
         length=length, keep_every=2, watch=watch,
     )  # fmt: skip
     folder, result = computed(tmp_path, stage)
     assert (result["kept"], result["rounds in all"]) == (2, 3)
-    assert 1000 < result["seconds"] < 1100
     stages = Stages(tmp_path)
     done = stages.done(before)
     assert done is not None
@@ -127,7 +122,7 @@ def test_a_training_that_collapses_ends_early_and_says_why(tmp_path: Path) -> No
     network, recipe = CoT.presets["tiny"]
     recipe = replace(recipe, rounds=9, iterations=20, learning_rate=100.0)
     stage = adversarial_stage(
-        "train", "CoT", "cot", {**network, "width": 8}, recipe, Part(TEXT), FORM, settings={}, seed=0, cost=1.0,
+        "train", "CoT", "cot", {**network, "width": 8}, recipe, Part(TEXT), FORM, settings={}, seed=0,
         longest=4,
     )  # fmt: skip
     folder, result = computed(tmp_path, stage)

@@ -71,7 +71,7 @@ def test_another_setting_computes_only_what_depends_on_it(tmp_path: Path) -> Non
 def test_a_key_holds_all_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     def stage(kind: str = "k", name: str = "n", by: int = 2, base: int = 1) -> Stage:
         first = Stage("first", "n", {"base": base}, lambda work: None)
-        return Stage(kind, name, {"by": by}, lambda work: None, (first,), cost=float(by))
+        return Stage(kind, name, {"by": by}, lambda work: None, (first,))
 
     stages = [stage(), stage(kind="other"), stage(name="m"), stage(by=3), stage(base=2)]
     keys = [each.key for each in stages]

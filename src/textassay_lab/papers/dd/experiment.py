@@ -11,64 +11,200 @@ generated text.
 Source: Cai et al., "Distributional Discrepancy: A Metric for Unconditional Text Generation", sections 4 to 6, and its
 code (vocabulary of the training text alone; validation text from the end of the file; longer sentences cut to the
 longest of the training text).
-Departs from it: classifiers also read text that no generator saw; the language model score is that of a model of
-the generator's architecture, trained on all of the real text from another seed (the generator's own stands beside it);
-below scale ``paper`` the reverse language model score is that of n-gram models.
+Departs from it: our classifier reads text that no generator saw, where there is some; the language model score is that
+of a model of the generator's architecture, trained on all of the real text from another seed (the generator's own
+stands beside it); below scale ``paper`` the reverse language model score is that of n-gram models.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from textassay.comparison.measure import EstimateStore
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
-from textassay.errors import EmptyCorpusError, TooFewSentencesError
-from textassay.estimate import Estimate
+from textassay.errors import EmptyCorpusError, InputError, TooFewSentencesError
+from textassay.estimate import Estimate, Evidence
+from textassay.metric.base import Metric, Shared, make_signature
 from textassay.metric.catalog import parse_metric
+from textassay.ngram.language_model import LanguageModel
+from textassay.resampling.jackknife import terms_interval
 from textassay.seeding import stream
+from textassay_lab.generator.as_drawn import AsDrawn
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
+from textassay_lab.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
+from textassay_lab.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT
 from textassay_lab.papers.dd.held_out import held_out_dd
-from textassay_lab.papers.dd.published import KINDS, TEMPERATURES, Scale, generator_name
-from textassay_lab.papers.draws import as_written
-from textassay_lab.papers.measures import (
-    EXACT,
-    LEVEL,
-    LM,
-    LM_SELF,
-    OVERLAP,
-    REVERSE,
-    exact_estimate,
-    measured,
-    model_cost,
-    overlap_metrics,
-    save_estimates,
-)
-from textassay_lab.papers.network_stages import Part, first_share, opened, sampling, seed_for, training
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.findings import LEVEL
+from textassay_lab.papers.paper import Network, Scale, read_paper
 from textassay_lab.papers.stages import Stage, Work
+from textassay_lab.papers.training import Part, as_written, first_share, opened, sampling, seed_for, training
 
+ORDERS = (2, 3, 4, 5)
+
+LM = "LM score"
+LM_SELF = "LM score (own model)"
+REVERSE = "reverse LM score"
+REVERSE_NGRAM = "reverse LM score (n-gram)"
+EXACT = "exact DD"
+OVERLAP = (*(f"BLEU-{order}" for order in ORDERS), *(f"self-BLEU-{order}" for order in ORDERS), "FED", REVERSE_NGRAM)
+
+
+def overlap_metrics() -> dict[str, Metric]:
+    """Return the metrics that need no trained model, by their names in tables."""
+    names = {
+        **{f"BLEU-{order}": f"bleu(order={order})" for order in ORDERS},
+        **{f"self-BLEU-{order}": f"self-bleu(order={order})" for order in ORDERS},
+        "FED": "fed(encoder=lsa)",  # of which the pages of the study are
+        REVERSE_NGRAM: "reverse-lm-score",
+    }
+    return {label: parse_metric(name, level=LEVEL) for label, name in names.items()}
+
+
+def measured(metrics: Mapping[str, Metric], generated: Corpus, real: Corpus, *, seed: int) -> dict[str, Estimate]:
+    """Return the estimate of each metric; those that share work do it once."""
+    with Shared().used():
+        return {name: metric.estimate(generated, real, seed=seed) for name, metric in metrics.items()}
+
+
+def model_cost(
+    metric: str, model: LanguageModel, scored: Corpus, other: Corpus, *, longest: int, scores_real: bool, seed: int
+) -> Estimate:
+    """Return the mean cost of a token of `scored` under a model that is held fixed, in nats."""
+    costs = -AsDrawn(model, scored.vocabulary, max_length=longest).log_prob(scored)
+    if not np.isfinite(costs).all():
+        raise InputError(f"{metric}: {model.name} gives a sentence probability 0")
+    counted = np.minimum(scored.lengths + 1, longest)
+    value = float(costs.sum() / counted.sum())
+    terms = value + (costs - value * counted) / counted.mean()
+    real, generated = (scored, other) if scores_real else (other, scored)
+    per_sentence = costs / np.maximum(counted, 1)
+    return Estimate(
+        metric=metric,
+        value=value,
+        interval=terms_interval(value, [terms], level=LEVEL, method="t: sentences; language model fixed", low=0.0),
+        unit="nats per token",
+        better="lower" if scores_real else "closer",
+        sizes={"n_generated": len(generated), "n_real": len(real), "n_tokens": int(counted.sum())},
+        signature=make_signature(metric, generated, real, seed=seed, model=model.name, ends="counted where drawn"),
+        evidence=Evidence(terms, None, per_sentence, None)
+        if scores_real
+        else Evidence(None, terms, None, per_sentence),
+    )
+
+
+def exact_estimate(
+    original: LanguageModel, model: LanguageModel, real: Corpus, generated: Corpus, *, longest: int, seed: int
+) -> tuple[Estimate, KnownTruth]:
+    """Return the discrepancy of two models from their own probabilities, as an estimate, and with all its checks."""
+    sides = [AsDrawn(each, real.vocabulary, max_length=longest) for each in (original, model)]
+    ratios = [log_ratios(sides[0], sides[1], corpus) for corpus in (real, generated)]
+    truth = truth_from_log_ratios(*ratios, level=LEVEL)
+    if truth.disagreement > MOST_DISAGREEMENT:
+        warnings.warn(
+            f"exact discrepancy of {model.name}: its estimators are {truth.disagreement:.1f} standard errors apart, so "
+            "a log-probability is not that of what was drawn",
+            stacklevel=2,
+        )
+    halves = [np.abs(np.tanh(ratio / 2)) / 2 for ratio in ratios]
+    estimate = Estimate(
+        metric=EXACT,
+        value=truth.value,
+        interval=truth.interval,
+        unit="fraction",
+        better="lower",
+        sizes={"n_generated": len(generated), "n_real": len(real)},
+        signature=make_signature(EXACT, generated, real, seed=seed, p=original.name, q=model.name, by="tanh"),
+        details={
+            "sign": truth.sign,
+            "sign_low": truth.sign_interval.low,
+            "sign_high": truth.sign_interval.high,
+            "ratio": truth.ratio,
+            "ratio_low": truth.ratio_interval.low,
+            "ratio_high": truth.ratio_interval.high,
+            "disagreement": truth.disagreement,
+        },
+        evidence=Evidence(halves[0] + halves[1].mean(), halves[1] + halves[0].mean()),
+    )
+    return estimate, truth
+
+
+def save_estimates(folder: Path, estimates: Mapping[str, Estimate]) -> None:
+    """Keep estimates with their evidence in `folder`."""
+    store = EstimateStore(folder)
+    for name, estimate in estimates.items():
+        store.save(_file(name), estimate)
+
+
+def load_estimates(folder: Path, names: Sequence[str] | Iterable[str]) -> dict[str, Estimate]:
+    """Return the estimates of `save_estimates`."""
+    store = EstimateStore(folder)
+    estimates = {}
+    for name in names:
+        kept = store.load(_file(name))
+        if kept is None:
+            raise InputError(f"{folder} is damaged: delete it, and its estimates are computed again")
+        estimates[name] = kept[0]
+    return estimates
+
+
+def _file(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)
+
+
+DD_PAPER = read_paper("textassay_lab.papers.dd")
+KINDS: Mapping[str, str] = {"LSTM": "lstm", "GPT-2": "gpt2"}  # as the tables call them, and as the catalogue does
+TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2)
+REAL = "(real)"
+ESTIMATES = "estimates"
+DD, VALID_DD = "DD", "valid DD"
+OUR_DD, OUR_DD_SEEN = "our DD, unseen text", "our DD, training text"
+ORIGINAL = "GPT-2"  # the family of the model that writes synthetic text
 _AT_LEAST = 20  # sentences in the smallest part
 
 
 @dataclass(frozen=True)
-class StudyText:
-    """Real text, split."""
+class Texts:
+    """The sentences of a study, given or drawn."""
 
-    form: TextForm  # How all text of the study is written
-    longest: int  # Tokens of the longest training sentence; no sentence has more
-    # For generators, and for classifiers
-    train: Corpus
-    valid: Corpus
-    test: Corpus
-    # Real text that no generator saw, for classifiers, and as much again, which stands for a perfect generator; none
-    # where the scale asks for none
-    unseen: Corpus | None
-    more: Corpus | None
-    unk_rates: tuple[float, float]  # Share of unknown tokens in the training and in the test text
-    n_cut: int  # Sentences of other parts that were longer than the longest of the training text
+    form: TextForm  # how all text of the study is written
+    longest: int  # tokens of the longest training sentence; no sentence has more
+    # of generators and classifiers
+    train: Part
+    valid: Part
+    test: Part
+    # what no generator saw, for our classifier, and as much again, which stands for a perfect generator; None where the
+    # scale asks for none
+    unseen: Part | None
+    more: Part | None
+    n_train: int  # sentences of `train`
+    unk_rates: tuple[float, float]  # share of unknown tokens in the training and in the test text
+    n_cut: int  # sentences of other parts that were longer than the longest of the training text
+    original: Stage | None = None  # the stage that trained the model that writes the text; None where people did
+
+    def network(
+        self, name: str, family: str, network: Network, text: Part, scale: Scale, *, seed: int,
+        stage_kind: str = "train",
+    ) -> Stage:  # fmt: skip
+        """Return the stage that trains a network on `text`."""
+        return training(
+            name, KINDS[family], network, text, self.valid, self.form, longest=self.longest, seed=seed,
+            precision=scale.precision, stage_kind=stage_kind,
+        )  # fmt: skip
+
+
+def n_judged(scale: Scale, n_train: int) -> int:
+    """Return how many sentences a side our classifier judges, where there are `n_train` to train generators on.
+
+    Those that other classifiers learn from, and the test text, up to ``most_judged``.
+    """
+    n = (n_train if scale.n_class is None else scale.n_class) + scale.n_test
+    return int(n if scale.most_judged is None else min(n, scale.most_judged))
 
 
 def split_text(
@@ -80,12 +216,12 @@ def split_text(
     tokenizer: str = "whitespace",
     lowercase: bool = False,
     needs_unseen: bool = True,
-) -> StudyText:
+) -> Texts:
     """Return the parts of a corpus."""
-    n_judged = scale.n_judged(scale.n_train or 0) if scale.unseen and needs_unseen else 0
+    n_unseen = n_judged(scale, scale.n_train or 0) if scale.unseen and needs_unseen else 0
     taken = {
-        "unseen": n_judged,
-        "more": n_judged,
+        "unseen": n_unseen,
+        "more": n_unseen,
         "test": scale.n_test if test is None else 0,
         "valid": scale.n_valid if valid is None else 0,
     }
@@ -118,97 +254,33 @@ def split_text(
     if longest == 0:
         raise EmptyCorpusError(f"the training text has no token in its {n_train} sentences")
     written = {name: as_written(corpus, form, longest) for name, corpus in corpora.items()}
-    return StudyText(
+    parts = {name: Part(corpus) for name, corpus in written.items()}
+    return Texts(
         form=form,
         longest=longest,
-        train=written["train"],
-        valid=written["valid"],
-        test=written["test"],
-        unseen=written.get("unseen"),
-        more=written.get("more"),
+        train=parts["train"],
+        valid=parts["valid"],
+        test=parts["test"],
+        unseen=parts.get("unseen"),
+        more=parts.get("more"),
+        n_train=n_train,
         unk_rates=(written["train"].unk_rate, written["test"].unk_rate),
         n_cut=sum(int(np.count_nonzero(corpus.lengths > longest)) for corpus in corpora.values()),
     )
 
 
-REAL = "(real)"
-ESTIMATES = "estimates"
-CNN, OURS = "DD (paper's classifier)", "DD (ours)"
-SEEN, UNSEEN = "training text", "unseen text"  # what classifiers are given
-ORIGINAL = "GPT-2"  # the family of the model that writes synthetic text
-
-
-@dataclass(frozen=True)
-class Texts:
-    """The sentences of a study, given or drawn."""
-
-    form: TextForm
-    longest: int
-    # Of generators and classifiers
-    train: Part
-    valid: Part
-    test: Part
-    # What no generator saw, and as much again; none where there is none
-    unseen: Part | None
-    more: Part | None
-    n_train: int  # Sentences of `train`
-    original: Stage | None = None  # The stage that trained the model that writes the text; none where people did
-
-    def network(
-        self,
-        name: str,
-        family: str,
-        network: Network,
-        text: Part,
-        scale: Scale,
-        *,
-        seed: int,
-        cost: int,
-        stage_kind: str = "train",
-    ) -> Stage:
-        """Return the stage that trains a network on `text`."""
-        return training(
-            name,
-            KINDS[family],
-            preset=network.preset,
-            changes=network.changes,
-            precision=scale.precision,
-            text=text,
-            valid=self.valid,
-            form=self.form,
-            longest=self.longest,
-            seed=seed,
-            cost=float(cost),
-            stage_kind=stage_kind,
-        )
-
-
-def real_texts(text: StudyText) -> Texts:
-    """Return the parts of the real text as the study reads them."""
-    return Texts(
-        form=text.form,
-        longest=text.longest,
-        train=Part(text.train),
-        valid=Part(text.valid),
-        test=Part(text.test),
-        unseen=None if text.unseen is None else Part(text.unseen),
-        more=None if text.more is None else Part(text.more),
-        n_train=len(text.train),
-    )
-
-
-def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
-    """Return the parts that the original model writes, each a set of its own."""
-    real, n_judged = real_texts(text), scale.n_judged(scale.n_drawn_train)
+def synthetic_texts(real: Texts, scale: Scale, *, seed: int) -> Texts:
+    """Return the parts that the original model writes, each a set of its own, after it learnt real text."""
+    n_unseen = n_judged(scale, scale.n_drawn_train)
     original = real.network(
-        "original", ORIGINAL, scale.original, real.train, scale, seed=seed_for(seed, "original"), cost=real.n_train,
+        "original", ORIGINAL, scale.original, real.train, scale, seed=seed_for(seed, "original"),
         stage_kind="train-original",
     )  # fmt: skip
 
     def drawn(file: str, count: int) -> Part:
         stage = sampling(
             f"original {file}", original, {file: count}, seed=seed_for(seed, "sample", "original"),
-            longest=text.longest, stage_kind="sample-original",
+            stage_kind="sample-original",
         )  # fmt: skip
         return Part(stage=stage, file=file)
 
@@ -217,14 +289,13 @@ def synthetic_texts(text: StudyText, scale: Scale, *, seed: int) -> Texts:
         train=drawn("train", scale.n_drawn_train),
         valid=drawn("valid", scale.n_valid),
         test=drawn("test", scale.n_test),
-        unseen=drawn("unseen", n_judged),
-        more=drawn("more", n_judged),
+        unseen=drawn("unseen", n_unseen),
+        more=drawn("more", n_unseen),
         n_train=scale.n_drawn_train,
         original=original,
     )
 
 
-Positives = Literal["everything", "fraction"]
 Load = Callable[[Any], Any]  # returns the sentences of a `Part`, or the model that a `Stage` trained
 
 
@@ -235,12 +306,11 @@ class Judging:
     texts: Texts
     scale: Scale
     seed: int
-    positives: Positives
 
     @property
     def n_class(self) -> int:
         """Sentences a side that classifiers learn from."""
-        return self.texts.n_train if self.scale.n_class is None else self.scale.n_class
+        return int(self.texts.n_train if self.scale.n_class is None else self.scale.n_class)
 
     def overlap(self, label: str, generated: Part) -> Stage:
         """Return BLEU, self-BLEU, FED and the n-gram reverse score of test sentences."""
@@ -266,7 +336,7 @@ class Judging:
         generated = Part(stage=sample, file="class")
         model = self.texts.network(
             f"{name} reverse", family, self.scale.networks[family], generated, self.scale,
-            seed=seed_for(self.seed, name, "reverse"), cost=self.n_class, stage_kind="train-reverse",
+            seed=seed_for(self.seed, name, "reverse"), stage_kind="train-reverse",
         )  # fmt: skip
 
         def compute(load: Load) -> dict[str, Estimate]:
@@ -286,50 +356,43 @@ class Judging:
 
         return self._stage("exact", name, (EXACT,), compute, generated, test, original, model)
 
-    def discrepancies(self, name: str, sample: Stage, n_seen: int, number: int) -> list[Stage]:
-        """Return the discrepancy by the paper's classifier and by ours, on training text and on unseen text.
+    def cnn(self, name: str, sample: Stage, number: int) -> Stage:
+        """Return the discrepancy by the paper's classifier, on fixed parts and the training text.
 
-        `number`: that of the initialisation; the paper's classifier begins anew for each, too.
+        `number`: that of the initialisation; the classifier begins anew for each, too.
         """
-        stages = []
-        for positives in (SEEN, UNSEEN) if self.texts.unseen is not None else (SEEN,):
-            if positives == SEEN or self.scale.networks_unseen:
-                stages.append(self.cnn(name, sample, positives, n_seen, number))
-            stages.append(self.ours(name, sample, positives, n_seen))
-        return stages
-
-    def cnn(self, name: str, sample: Stage, positives: str, n_seen: int, number: int) -> Stage:
-        """Return the discrepancy by the paper's classifier, on fixed parts."""
-        label, valid, test = f"{CNN}, {positives}", self.texts.valid, self.texts.test
+        train, valid, test = self.texts.train, self.texts.valid, self.texts.test
         judge = CnnDiscriminator(PAPER, seed=self.seed + number)
-        part, of = self._positives(positives, n_seen)
 
         def compute(load: Load) -> dict[str, Estimate]:
-            real = self._at_most(load(part), self.n_class, positives)
+            real = self._at_most(load(train), self.n_class)
             drawn = {file: load(Part(stage=sample, file=file)) for file in ("class", "valid", "test")}
             generated = drawn["class"].take(np.arange(min(len(real), len(drawn["class"]))))
             parts = (real, generated), (load(valid), drawn["valid"]), (load(test), drawn["test"])
-            return {label: held_out_dd(judge, *parts, level=LEVEL, seed=self.seed)}
+            return {DD: held_out_dd(judge, *parts, level=LEVEL, seed=self.seed)}
 
-        settings = {"positives": positives, "n": self.n_class, "judge": judge.features, **of}
-        parts = (part, valid, test, Part(stage=sample))
-        return self._stage("cnn", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e6)
+        settings = {"n": self.n_class, "judge": judge.features}
+        parts = (train, valid, test, Part(stage=sample))
+        return self._stage("cnn", name, (DD,), compute, *parts, settings=settings)
 
-    def ours(self, name: str, sample: Stage, positives: str, n_seen: int) -> Stage:
-        """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it."""
-        label, metric = f"{OURS}, {positives}", parse_metric("dd", level=LEVEL)
-        n = self.scale.n_judged(self.texts.n_train)
-        part, of = self._positives(positives, n_seen)
+    def ours(self, name: str, sample: Stage) -> Stage:
+        """Return the discrepancy by our classifier, cross-fitted over all sentences, as a user would run it.
+
+        From text that no generator saw; from the training text where there is none.
+        """
+        label, part = (OUR_DD_SEEN, self.texts.train) if self.texts.unseen is None else (OUR_DD, self.texts.unseen)
+        metric, n = parse_metric("dd", level=LEVEL), n_judged(self.scale, self.texts.n_train)
 
         def compute(load: Load) -> dict[str, Estimate]:
-            real = self._at_most(load(part), n, positives)
+            real = load(part)
+            real = self._at_most(real, n) if label == OUR_DD_SEEN else real.take(np.arange(min(n, len(real))))
             drawn = [load(Part(stage=sample, file=file)) for file in ("class", "test")]
             generated = Corpus.concatenate(drawn).take(np.arange(min(len(real), sum(map(len, drawn)))))
             return measured({label: metric}, generated, real, seed=self.seed)
 
-        settings = {"positives": positives, "n": n, "metric": metric.key, **of}
+        settings = {"n": n, "metric": metric.key}
         parts = (part, Part(stage=sample))
-        return self._stage("dd", f"{name} {positives}", (label,), compute, *parts, settings=settings, cost=1e5)
+        return self._stage("dd", name, (label,), compute, *parts, settings=settings)
 
     def real(self, judges: Mapping[str, Stage]) -> tuple[Stage, ...]:
         """Return what real text itself scores, by our classifier as by the rest."""
@@ -338,37 +401,26 @@ class Judging:
         costs = [self.cost(f"{REAL} {family}", other, judge, None) for family, judge in judges.items()]
         stages = [self.overlap(REAL, other), *costs]
         if more is not None and unseen is not None:
-            label, metric = f"{OURS}, {UNSEEN}", parse_metric("dd", level=LEVEL)
+            metric = parse_metric("dd", level=LEVEL)
 
             def compute(load: Load) -> dict[str, Estimate]:
-                return measured({label: metric}, load(more), load(unseen), seed=self.seed)
+                return measured({OUR_DD: metric}, load(more), load(unseen), seed=self.seed)
 
             settings = {"metric": metric.key}
-            stages.append(self._stage("dd", REAL, (label,), compute, more, unseen, settings=settings, cost=1e5))
+            stages.append(self._stage("dd", REAL, (OUR_DD,), compute, more, unseen, settings=settings))
         return tuple(stages)
 
     def _cost(self, name: str, model: Any, scored: Corpus, other: Corpus, *, scores_real: bool) -> Estimate:
         longest = self.texts.longest
         return model_cost(name, model, scored, other, longest=longest, scores_real=scores_real, seed=self.seed)
 
-    def _positives(self, positives: str, n_seen: int) -> tuple[Part, dict[str, Any]]:
-        """Return the real sentences for classifiers, and what settings say of them."""
-        if positives == UNSEEN:
-            assert self.texts.unseen is not None
-            return self.texts.unseen, {}
-        if self.positives == "everything":
-            return self.texts.train, {"of": "everything"}
-        return replace(self.texts.train, first=n_seen), {"of": n_seen}
+    def _at_most(self, corpus: Corpus, n: int) -> Corpus:
+        """Return `n` sentences of the training text, drawn at random, or all where there are fewer.
 
-    def _at_most(self, corpus: Corpus, n: int, positives: str) -> Corpus:
-        """Return `n` real sentences or, where there are fewer, all.
-
-        Of the training text they are drawn at random, so that a generator of a fraction saw its share of them.
+        So a generator of a fraction saw its share of them.
         """
         if len(corpus) <= n:
             return corpus
-        if positives == UNSEEN:
-            return corpus.take(np.arange(n))
         return corpus.take(np.sort(stream(self.seed, "study", "positives").permutation(len(corpus))[:n]))
 
     def _stage(
@@ -379,7 +431,6 @@ class Judging:
         compute: Callable[[Load], dict[str, Estimate]],
         *built_on: Part | Stage,
         settings: Mapping[str, Any] | None = None,
-        cost: float = 1.0,
     ) -> Stage:
         """Return the stage that keeps what `compute` returns, estimates by these names."""
         form = self.texts.form
@@ -404,42 +455,34 @@ class Judging:
             "form": form.hash,
             **(settings or {}),
         }
-        return Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)), cost)
+        return Stage(kind, label, decides, run, tuple(dict.fromkeys(stages)))
 
 
 class Experiment:
-    """All stages of a study; nothing is computed yet.
+    """All stages of a study; nothing is computed yet."""
 
-    `positives`: which of the training text classifiers are given; with "fraction", each generator is judged by real
-    text of its own.
-    """
-
-    def __init__(
-        self, texts: Texts, scale: Scale, *, seed: int, initialisations: int, positives: Positives = "everything"
-    ) -> None:
-        plan = Judging(texts, scale, seed, positives)
-        self.networks, self.positives = scale.networks, positives
-        self.generators: dict[str, int] = {}  # Name to training sentences, families one after the other, rising
-        self.families: dict[str, tuple[str, ...]] = {}  # Family to its generators, rising
-        # Name to the stage that trained the first initialisation, and to that which drew its sentences
+    def __init__(self, texts: Texts, scale: Scale, *, seed: int, initialisations: int) -> None:
+        plan = Judging(texts, scale, seed)
+        self.generators: dict[str, int] = {}  # name to training sentences, families one after the other, rising
+        self.families: dict[str, tuple[str, ...]] = {}  # family to its generators, rising
+        # name to the stage that trained the first initialisation
         self.trained: dict[str, Stage] = {}
-        self.drawn: dict[str, Stage] = {}
         # (generator or `REAL`, initialisation, temperature) to the stages that measured it
         self.measuring: dict[tuple[str, int, float], tuple[Stage, ...]] = {}
         temperatures = (1.0, *(temperature for temperature in TEMPERATURES if temperature != 1))
         judges = {
             family: texts.network(
                 f"{family} judge", family, scale.networks[family], texts.train, scale,
-                seed=seed_for(seed, family, "judge"), cost=texts.n_train,
+                seed=seed_for(seed, family, "judge"),
             )
             for family in KINDS
         }  # fmt: skip
         for family, fraction, number in product(KINDS, scale.fractions, range(initialisations)):
-            name, n = generator_name(family, fraction), first_share(texts.n_train, fraction)
+            name, n = f"{family}_{fraction:.1f}", first_share(texts.n_train, fraction)
             label = name if number == 0 else f"{name} initialisation {number + 1}"
             model = texts.network(
                 label, family, scale.networks[family], replace(texts.train, first=n), scale,
-                seed=seed_for(seed, name, number), cost=n,
+                seed=seed_for(seed, name, number),
             )  # fmt: skip
             draw_seed = seed_for(seed, "sample", name, *([number] if number else []))
             if number == 0:
@@ -450,12 +493,11 @@ class Experiment:
                 counts = {"class": plan.n_class, "valid": scale.n_valid, "test": scale.n_test}
                 if temperature != 1:
                     counts = {"test": scale.n_test, **({"class": plan.n_class} if scale.reverse_network else {})}
-                sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature, longest=texts.longest)
+                sample = sampling(at, model, counts, seed=draw_seed, temperature=temperature)
                 test = Part(stage=sample, file="test")
                 group = [plan.overlap(at, test), plan.cost(at, test, judges[family], model)]
                 if temperature == 1:
-                    self.drawn.setdefault(name, sample)
-                    group += plan.discrepancies(label, sample, n, number)
+                    group += [plan.cnn(label, sample, number), plan.ours(label, sample)]
                     group += [plan.exact(label, test, model)] if texts.original is not None else []
                 if scale.reverse_network and number == 0:
                     group.append(plan.reverse(at, family, sample))

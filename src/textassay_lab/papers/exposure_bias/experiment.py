@@ -8,12 +8,14 @@ Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2
 equations (7) and (8).
 Departs from it: WikiText is parted by document, and both halves are cut into blocks of running text, which are the
 sentences; sentences of other texts are cut at one length (but those that the data model learns from). In translation
-people choose the next word there; here a known model does.
+people choose the next word there; here a known model does. CoT, for which the paper has no result, is added. RankGAN
+begins with the weights of the model trained by maximum likelihood, with sentences of the oracle's length, without ends,
+as wherever EB-C is measured.
 """
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -28,45 +30,159 @@ from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile, read_texts
 from textassay.errors import InputError, TooFewSentencesError
+from textassay.estimate import Estimate, Interval
+from textassay.ngram.language_model import LanguageModel
 from textassay.report.text import join_words
-from textassay_lab.exposure.bleu import measure_bleu_run
-from textassay_lab.exposure.discrepancy import eb_dd
-from textassay_lab.exposure.runs import measure_run
-from textassay_lab.exposure.switching import switch_prefixes
-from textassay_lab.exposure.translation import translation_eb_c
+from textassay.resampling.jackknife import terms_interval
+from textassay_lab.adversarial.cot import CoT
+from textassay_lab.adversarial.rankgan import RankGan
+from textassay_lab.adversarial.rounds import RoundsHistory
+from textassay_lab.adversarial.scratchgan import ScratchGan
+from textassay_lab.adversarial.system import Rounds
+from textassay_lab.exposure.bleu import BleuRun, measure_bleu_run
+from textassay_lab.exposure.distance import Distance
+from textassay_lab.exposure.runs import PrefixRun, measure_run
+from textassay_lab.exposure.switching import SwitchedSample, switch_prefixes
+from textassay_lab.exposure.translation import TranslationCurve, translation_eb_c
 from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator, presets_of
-from textassay_lab.generator.next_words import as_corpus, model_vocabulary
-from textassay_lab.generator.prefixes import blocks, model_prefixes, unseen_halves
-from textassay_lab.generator.text_likelihood import text_likelihood
+from textassay_lab.generator.position_unigram_model import PositionUnigram
+from textassay_lab.generator.prefixes import blocks, unseen_halves
+from textassay_lab.generator.random_lstm import RandomLstm
+from textassay_lab.generator.saved import load_model, save_model
+from textassay_lab.generator.text_likelihood import Quantity, text_likelihood
 from textassay_lab.generator.translation_decoding import BEAM, translate
 from textassay_lab.generator.translation_model import TranslationModel
 from textassay_lab.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
-from textassay_lab.papers.draws import as_written, load_draws, save_draws
-from textassay_lab.papers.exposure_bias.adversarial import from_scratch_stage, rankgan_stage
-from textassay_lab.papers.exposure_bias.measures import (
-    BLEU_KINDS,
-    BLEU_MODELS,
-    COT,
-    DATA_MODEL,
-    FRESH_SAMPLES,
-    RANDOM_LSTM,
-    RANDOM_ORACLE,
-    RANKGAN,
-    SCRATCHGAN,
-    SYNTHETIC_MODELS,
-    TEST_SET,
-    TEXTS,
-    TRANSLATION,
-    Subject,
-    quantity_to_dict,
-    random_oracle,
+from textassay_lab.papers.paper import Contest, Network, Scale, read_paper
+from textassay_lab.papers.stages import Stage, Work, leaves
+from textassay_lab.papers.training import (
+    MODEL,
+    Part,
+    adversarial_stage,
+    as_written,
+    fitted,
+    load_draws,
+    numbered,
+    of_contest,
+    opened,
+    sampling,
+    save_draws,
+    seed_for,
+    training,
 )
-from textassay_lab.papers.exposure_bias.next_word import next_word_stages
-from textassay_lab.papers.exposure_bias.published import CORRUPTION, NEXT_WORD, ExposureScale
-from textassay_lab.papers.network_stages import Part, fitted, numbered, opened, sampling, seed_for, training
-from textassay_lab.papers.presets import Network
-from textassay_lab.papers.stages import Stage, Work
+
+EXPOSURE_PAPER = read_paper("textassay_lab.papers.exposure_bias")
+DISTANCES: Mapping[Distance, str] = {"tv": "total variation", "js": "Jensen-Shannon", "greedy": "greedy"}
+CORRUPTION = (0.05, 0.1, 0.2, 0.3, 0.5)  # rates of figure 3; the paper does not say which it has
+TEXTS = ("wikitext2", "emnlp_news", "yelp")
+BLEU_MODELS = ("LSTM", "Transformer-XL", "position unigram")
+SYNTHETIC_MODELS = ("LSTM-512", "LSTM-32")  # trained on samples of the data model
+RANDOM_ORACLE = "LSTM-32 (random oracle)"  # trained on samples of a random LSTM
+DATA_MODEL, RANDOM_LSTM = "data model", "random LSTM"
+SCRATCHGAN, COT, RANKGAN = "ScratchGAN", "CoT", "RankGAN"
+OTHERS: Mapping[str, str] = {  # not trained by maximum likelihood alone, and the model that was
+    SCRATCHGAN: "LSTM-512",
+    COT: "LSTM-32",
+    RANKGAN: RANDOM_ORACLE,
+}
+TEST_SET, FRESH_SAMPLES = "EMNLP test set", "samples of the data model"
+TRANSLATION = "multi30k"
+
+
+@dataclass(frozen=True)
+class TranslationResults:
+    """Results on translation.
+
+    P_D is a translation model trained on the pairs; the model under test is trained on samples of P_D for their
+    sources, and the reference of a held-back source is another sample of P_D: its next words are known exactly.
+    """
+
+    bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
+    curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
+    # Of P_D, for the first sentences of the test set: source, reference, then each of
+    # `textassay_lab.generator.translation_prefixes.PREFIX_MODES`: what was forced, and what beam search made after it
+    samples: tuple[SwitchedSample, ...]
+
+
+@dataclass(frozen=True)
+class ExposureResults:
+    """All measurements; those of missing texts are left out of the mappings."""
+
+    # text (of `TEXTS`) to model (of `BLEU_MODELS`; the Transformer-XL on ``wikitext2`` alone) to runs, each with the
+    # kinds ``data``, ``model``, ``shuffled`` and ``random``
+    bleu: Mapping[str, Mapping[str, tuple[BleuRun, ...]]]
+    # model to kind of prefixes (``data``, ``model``, ``corrupted:RATE``, ``shuffled``, ``random``) to runs, as many of
+    # each kind, with lengths 0, 1, 2, ... . `SYNTHETIC_MODELS` against the data model, `RANDOM_ORACLE` against the
+    # random LSTM. ``corrupted`` of LSTM-512 alone.
+    synthetic: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]]
+    others: Mapping[str, Mapping[str, tuple[PrefixRun, ...]]]  # model of `OTHERS` to the same of ``data``, ``model``
+    # table 7: `DATA_MODEL`, `SYNTHETIC_MODELS`, `SCRATCHGAN` and `COT` to `TEST_SET` and `FRESH_SAMPLES`;
+    # `RANDOM_ORACLE` and `RANKGAN` to `FRESH_SAMPLES`, which are the random LSTM's there
+    perplexity: Mapping[str, Mapping[str, Quantity]]
+    # text to model, as in `bleu`, to its perplexity on the text that prefixes and references come from
+    held_out_perplexity: Mapping[str, Mapping[str, Quantity]]
+    translation: TranslationResults | None  # None without ``multi30k``
+    # `RANDOM_LSTM`, `RANDOM_ORACLE` and `RANKGAN` to the nats per token of what they draw under the random LSTM
+    oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
+    retrained: bool = False  # whether each run trained models of its own
+
+
+BLEU_KINDS = ("model", "shuffled", "random")  # beside those of data
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted model under test."""
+
+    title: str  # its name in the study
+    stage: Stage | None = None  # the stage that trained it; None for a position unigram
+    counted: Corpus | None = field(default=None, repr=False)  # training text of a position unigram
+    precision: str = "float32"
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """The stages it depends on."""
+        return () if self.stage is None else (self.stage,)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its settings, beside `inputs`."""
+        counted = {} if self.counted is None else {"counted": self.counted.fingerprint}
+        return {"model": self.title, "precision": self.precision, **counted}
+
+    def open(self, work: Work) -> LanguageModel:
+        """Return the fitted model."""
+        if self.stage is not None:
+            return opened(work, self.stage, precision=self.precision)
+        assert self.counted is not None
+        return PositionUnigram().fit(self.counted)
+
+
+def random_oracle(title: str, *, seed: int) -> tuple[Stage, TextForm]:
+    """Return the stage that keeps a random LSTM, and the form of what it writes."""
+    model = RandomLstm(seed=seed)
+
+    def run(work: Work) -> dict[str, Any]:
+        save_model(model, work.folder / MODEL, form=model.form)
+        return {"model": model.name}
+
+    return Stage("train", title, {"model": model.settings}, run), model.form
+
+
+def quantity_from_dict(data: Mapping[str, Any]) -> Quantity:
+    """Return the quantity that a stage kept as `data`."""
+    interval = None if data["interval"] is None else Interval(**data["interval"])
+    return Quantity(math.inf if data["value"] is None else data["value"], interval)
+
+
+def quantity_to_dict(quantity: Quantity) -> dict[str, Any]:
+    """Return what a stage keeps of a quantity."""
+    return {
+        "value": quantity.value if math.isfinite(quantity.value) else None,
+        "interval": None if quantity.interval is None else dict(quantity.interval.__dict__),
+    }
+
 
 IntArray = npt.NDArray[np.int64]
 
@@ -132,7 +248,7 @@ class ExposureTexts:
     missing: tuple[str, ...]
 
 
-def read_exposure_texts(folder: Path, scale: ExposureScale, *, seed: int) -> ExposureTexts:
+def read_exposure_texts(folder: Path, scale: Scale, *, seed: int) -> ExposureTexts:
     """Return the texts of the study.
 
     `folder`: holds a folder for each text; see `FILES`. A ``train.txt`` beside those of ``wikitext2`` or ``emnlp_news``
@@ -155,7 +271,7 @@ def read_exposure_texts(folder: Path, scale: ExposureScale, *, seed: int) -> Exp
     return ExposureTexts(free, pairs, tuple(name for name in FILES if name not in there))
 
 
-def _wikitext(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+def _wikitext(folder: Path, scale: Scale, seed: int) -> FreeText:
     """Return blocks of documents; headings and empty lines are left out, so that no two documents share a line."""
     names = [name for name in ("train.txt", "valid.txt", "test.txt") if (folder / name).is_file()]
     lines = [line for name in names for line in _lines(folder / name)][: scale.most["wikitext2"]]
@@ -179,12 +295,10 @@ def _wikitext(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     parts = [seen.take(np.flatnonzero(~valid)), seen.take(np.flatnonzero(valid)), unseen]
     form = TextForm.learn(parts[0].texts, min_count=scale.min_count["wikitext2"])
     train, choosing, far = (blocks(_in_form(part, form), scale.sentence_length["wikitext2"]) for part in parts)
-    return FreeText(
-        form, train, choosing, far, {"documents": n_documents, "lines left out": len(lines) - len(kept)}
-    )  # fmt: skip
+    return FreeText(form, train, choosing, far, {"documents": n_documents, "lines left out": len(lines) - len(kept)})
 
 
-def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+def _news(folder: Path, scale: Scale, seed: int) -> FreeText:
     """Return whole sentences to learn from, and the test set without sentences that stand there."""
     name = "train.txt" if (folder / "train.txt").is_file() else "valid.txt"
     most = scale.most["emnlp_news"]
@@ -201,7 +315,7 @@ def _news(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     return FreeText(form, train, valid, far, {"test sentences left out: trained on": len(test) - len(far)})
 
 
-def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
+def _reviews(folder: Path, scale: Scale, seed: int) -> FreeText:
     """Return the beginnings of all sentences that are long enough, cut at one length."""
     lines = _lines(folder / "train.txt")[: scale.most["yelp"]]
     length = scale.sentence_length["yelp"]
@@ -215,7 +329,7 @@ def _reviews(folder: Path, scale: ExposureScale, seed: int) -> FreeText:
     return FreeText(form, train, valid, far, {"sentences left out: too short": len(lines) - len(beginnings)})
 
 
-def _pairs(folder: Path, scale: ExposureScale, seed: int) -> PairTexts:
+def _pairs(folder: Path, scale: Scale, seed: int) -> PairTexts:
     most = scale.most[TRANSLATION]
     read = {part: [_lines(folder / f"{part}.{side}")[:most] for side in ("de", "en")] for part in _PARTS}
     for part, (source, target) in read.items():
@@ -260,9 +374,6 @@ def _in_form(corpus: Corpus, form: TextForm) -> Corpus:
     )
 
 
-_COST = 30.0  # of a pair in training, beside a sentence elsewhere
-_CHECKPOINT = "training.safetensors"
-_DISTANCES = ("tv", "js", "greedy")
 _FEWEST = 30  # pairs that a length is measured on
 _LSTM, _TRANSFORMER, _UNIGRAM = BLEU_MODELS
 _ORACLE_LENGTH = 20  # tokens that the random LSTM writes
@@ -273,81 +384,61 @@ _SWITCHED: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def trainings(scale: Scale) -> int:
+    """Return how often the models are trained whose EB-bleu is measured."""
+    return int(min(scale.runs, scale.bleu_runs)) if scale.retrained else 1
+
+
 @dataclass
 class ExposureExperiment:
-    """All stages of the study; names as in `ExposureResults`."""
-
-    bleu: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)  # Text to model to runs
-    # Model to kind of prefixes to runs
-    synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    # Model to text, and text to model, to trainings
-    perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    held_out_perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
-    # Model of `others` to where it is trained, first of several
-    adversarial: dict[str, Stage] = field(default_factory=dict)
-    # By title
-    eb_dd: dict[str, Stage] = field(default_factory=dict)
-    switching: dict[str, Stage] = field(default_factory=dict)
-    # Task of `NEXT_WORD` to prefix length
-    next_word: dict[str, dict[int, Stage]] = field(default_factory=dict)
-    # ``quality``: BLEU and samples of the first model; ``bias``: exposure bias of the second; none without pairs
-    translation: dict[str, Stage] = field(default_factory=dict)
-
-    @property
-    def targets(self) -> list[Stage]:
-        """The stages that a report needs."""
-        return list(_flat(vars(self)))
-
-
-def _flat(part: Any) -> Iterator[Stage]:
-    """Yield the stages at any depth of mappings and tuples."""
-    if isinstance(part, Stage):
-        yield part
-    else:
-        for one in part.values() if isinstance(part, Mapping) else part:
-            yield from _flat(one)
-
-
-def build_exposure(texts: ExposureTexts, scale: ExposureScale, *, precision: str, seed: int) -> ExposureExperiment:
-    """Return the stages of the study; nothing is computed yet.
+    """All stages of the study, named as in `ExposureResults`; nothing is computed yet.
 
     `precision`: ``float32`` or ``bfloat16``: in which models draw and are measured; perplexities are measured in
     float32.
     """
-    plan = _Plan(scale, precision, seed, ExposureExperiment())
-    for name, text in texts.free.items():
-        plan.free_text(name, text)
-    plan.random_setting()
-    if texts.pairs is not None:
-        _Translation(plan, texts.pairs).add()
-    return plan.experiment
 
-
-@dataclass(frozen=True)
-class _Plan:
-    """Settings of the study, and the experiment to which its parts add their stages."""
-
-    scale: ExposureScale
+    texts: ExposureTexts
+    scale: Scale
     precision: str
     seed: int
-    experiment: ExposureExperiment
+    bleu: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    synthetic: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    others: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    # of each training
+    perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    held_out_perplexity: dict[str, dict[str, tuple[Stage, ...]]] = field(default_factory=dict)
+    adversarial: dict[str, Stage] = field(default_factory=dict)  # model of `others` to its first training
+    switching: dict[str, Stage] = field(default_factory=dict)  # by title
+    # ``quality``: BLEU and samples of the first model; ``bias``: exposure bias of the second; none without pairs
+    translation: dict[str, Stage] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, text in self.texts.free.items():
+            self.free_text(name, text)
+        self.random_setting()
+        if self.texts.pairs is not None:
+            _Translation(self, self.texts.pairs).add()
+
+    @property
+    def targets(self) -> list[Stage]:
+        """The stages that a report needs."""
+        trees = (self.bleu, self.synthetic, self.others, self.perplexity, self.held_out_perplexity, self.adversarial)
+        return list(leaves((*trees, self.switching, self.translation)))
 
     def free_text(self, name: str, text: FreeText) -> None:
         """Add what is measured on one text without an oracle and, on news, against the data model."""
         scale = self.scale
-        lstm = scale.data_model if name == "emnlp_news" else scale.lstm[name]
+        lstm = scale.data_model if name == "emnlp_news" else scale.lstm
         subjects = {_LSTM: self._trained(f"{name} {_LSTM}", "lstm", lstm, text)}
         if name == "wikitext2":
             own = self._trained(f"{name} {_TRANSFORMER}", "transformer-xl", scale.transformer_xl, text)
             subjects[_TRANSFORMER] = own
-            self.next_word(NEXT_WORD[0], own[0], text.unseen, scale.next_word_lengths)
         subjects[_UNIGRAM] = [Subject(f"{name} {_UNIGRAM}", counted=text.train)]
-        self.experiment.bleu[name] = {
+        self.bleu[name] = {
             model: tuple(self._bleu(name, text, trained[run % len(trained)], run) for run in range(scale.bleu_runs))
             for model, trained in subjects.items()
         }
-        self.experiment.held_out_perplexity[name] = {
+        self.held_out_perplexity[name] = {
             model: self._perplexity(trained, "unseen text", Part(text.unseen), text.form)
             for model, trained in subjects.items()
         }
@@ -362,24 +453,23 @@ class _Plan:
         scale, title = self.scale, RANDOM_LSTM
         stage, form = random_oracle(title, seed=seed_for(self.seed, title))
         oracle = Subject(title, stage, precision=self.precision)
-        draws = self._drawn(title, stage, scale.n_random, _ORACLE_LENGTH, fresh=0)
+        draws = self._drawn(title, stage, scale.n_random, fresh=0)
         models = self._learners(RANDOM_ORACLE, scale.lstm_32, draws, form, _ORACLE_LENGTH)
         self._deviations(models, oracle, _ORACLE_LENGTH, corrupted=False)
         ranked = [
-            rankgan_stage(
+            _rankgan_stage(
                 numbered(RANKGAN, number), before.inputs[0], stage, scale.rankgan, Part(stage=drawn, file="train"),
                 form, n=scale.n_fresh, length=_ORACLE_LENGTH, seed=seed_for(self.seed, RANKGAN, number),
-                cost=float(scale.n_random * _ORACLE_LENGTH),
             )
             for number, (before, drawn) in enumerate(zip(models, draws, strict=True))
         ]  # fmt: skip
         after = self._compared(RANKGAN, ranked, oracle, _ORACLE_LENGTH)
         drawn = sampling(
             f"{title} fresh", stage, {"fresh": scale.n_fresh}, seed=seed_for(self.seed, title, "fresh"),
-            longest=_ORACLE_LENGTH, precision=self.precision,
+            precision=self.precision,
         )  # fmt: skip
         fresh = Part(stage=drawn, file="fresh")
-        self.experiment.perplexity |= {
+        self.perplexity |= {
             trained[0].title: {FRESH_SAMPLES: self._perplexity(trained, FRESH_SAMPLES, fresh, form)}
             for trained in (models, after)
         }
@@ -387,67 +477,63 @@ class _Plan:
     def _synthetic(self, text: FreeText, oracle: Subject) -> None:
         """Add what is measured of models that learnt from samples of the data model."""
         scale, length = self.scale, self.scale.sentence_length["emnlp_news"]
-        draws = self._drawn(DATA_MODEL, oracle.inputs[0], scale.n_drawn, text.longest, fresh=scale.n_fresh)
+        draws = self._drawn(DATA_MODEL, oracle.inputs[0], scale.n_drawn, fresh=scale.n_fresh)
         judged = {DATA_MODEL: [oracle]}
         for title, network in zip(SYNTHETIC_MODELS, (scale.lstm_512, scale.lstm_32), strict=True):
             judged[title] = self._learners(title, network, draws, text.form, text.longest)
             self._deviations(judged[title], oracle, length, corrupted=title == SYNTHETIC_MODELS[0])
-            self._eb_dd(f"{title} against the {DATA_MODEL}", judged[title][0], oracle)
-        self._eb_dd(f"{DATA_MODEL} against real text", oracle, text.unseen)
         for title, contest in ((SCRATCHGAN, scale.scratchgan), (COT, scale.cot)):
             stages = [
-                from_scratch_stage(
+                _from_scratch_stage(
                     numbered(title, number), title, contest, Part(stage=drawn, file="train"), text.form,
                     longest=text.longest, seed=seed_for(self.seed, title, number),
-                    cost=float(scale.n_drawn * text.longest),
                 )
                 for number, drawn in enumerate(draws)
             ]  # fmt: skip
             judged[title] = self._compared(title, stages, oracle, length)
         texts = {TEST_SET: Part(text.unseen), FRESH_SAMPLES: Part(stage=draws[0], file="fresh")}
-        self.experiment.perplexity |= {
+        self.perplexity |= {
             title: {name: self._perplexity(trained, name, part, text.form) for name, part in texts.items()}
             for title, trained in judged.items()
         }
 
     def _trained(self, title: str, kind: str, network: Network, text: FreeText) -> list[Subject]:
         """Return a network that learns from real text, each of its trainings."""
-        cost = float(len(text.train.tokens)) * (1 if kind == "lstm" else 3)
         parts = Part(text.train), Part(text.valid)
         return [
-            self._training(title, number, kind, network, *parts, text.form, text.longest, cost,
+            self._training(title, number, kind, network, *parts, text.form, text.longest,
                            seed=seed_for(self.seed, title, *([number] if number else [])))
-            for number in range(self.scale.trainings)
+            for number in range(trainings(self.scale))
         ]  # fmt: skip
 
     def _learners(
         self, title: str, network: Network, draws: list[Stage], form: TextForm, longest: int
-    ) -> list[Subject]:  # fmt: skip
+    ) -> list[Subject]:
         """Return the networks that learn from each of `draws`."""
         return [
             self._training(title, number, "lstm", network, Part(stage=drawn, file="train"),
-                           Part(stage=drawn, file="valid"), form, longest, float(self.scale.n_drawn * longest),
+                           Part(stage=drawn, file="valid"), form, longest,
                            seed=seed_for(self.seed, title, number))
             for number, drawn in enumerate(draws)
         ]  # fmt: skip
 
     def _training(
         self, title: str, number: int, kind: str, network: Network, text: Part, valid: Part, form: TextForm,
-        longest: int, cost: float, *, seed: int,
+        longest: int, *, seed: int,
     ) -> Subject:  # fmt: skip
         stage = training(
-            numbered(title, number), kind, preset=network.preset, changes=network.changes,
-            precision=self.scale.precision, text=text, valid=valid, form=form, longest=longest, seed=seed, cost=cost,
+            numbered(title, number), kind, network, text, valid, form, longest=longest, seed=seed,
+            precision=self.scale.precision,
         )  # fmt: skip
         return Subject(title, stage, precision=self.precision)
 
-    def _drawn(self, title: str, oracle: Stage, n: int, longest: int, *, fresh: int) -> list[Stage]:
+    def _drawn(self, title: str, oracle: Stage, n: int, *, fresh: int) -> list[Stage]:
         """Return what a model writes for others to learn from: once, or anew for each run."""
         counts = {"train": n, "valid": max(1, n // 10), **({"fresh": fresh} if fresh else {})}
         return [
             sampling(
                 numbered(title, number), oracle, counts, seed=seed_for(self.seed, "drawn", title, number),
-                longest=longest, precision=self.precision,
+                precision=self.precision,
             )
             for number in range(self.scale.runs if self.scale.retrained else 1)
         ]  # fmt: skip
@@ -456,15 +542,15 @@ class _Plan:
         """Add EB-C of a model that has two sides, trained once or anew for each run; return its trainings."""
         models = [Subject(title, stage, precision=self.precision) for stage in stages]
         counts = dict.fromkeys(("data", "model"), self.scale.n_compared)
-        self.experiment.adversarial[title] = stages[0]
-        self.experiment.others[title] = self._eb_c(counts, models, oracle, length)
+        self.adversarial[title] = stages[0]
+        self.others[title] = self._eb_c(counts, models, oracle, length)
         return models
 
     def _deviations(self, models: Sequence[Subject], oracle: Subject, length: int, *, corrupted: bool) -> None:
         """Add EB-C of a model trained by maximum likelihood, and CGD after damaged prefixes."""
         damaged = ("shuffled", "random", *(f"corrupted:{rate:g}" for rate in CORRUPTION if corrupted))
         counts = dict.fromkeys(("data", "model"), self.scale.n_sequences) | dict.fromkeys(damaged, self.scale.n_damaged)
-        self.experiment.synthetic[models[0].title] = self._eb_c(counts, models, oracle, length)
+        self.synthetic[models[0].title] = self._eb_c(counts, models, oracle, length)
 
     def _eb_c(
         self, counts: Mapping[str, int], models: Sequence[Subject], oracle: Subject, length: int
@@ -480,8 +566,13 @@ class _Plan:
 
             settings = {"kind": kind, "lengths": lengths, "n": n, "seed": own}
             settings |= {"model": subject.settings, "oracle": oracle.settings}
-            inputs, cost = (*subject.inputs, *oracle.inputs), float(n * (5 if kind == "shuffled" else 1))
-            return Stage("eb-c", f"{subject.title} after {kind} run {run + 1}", settings, measure, inputs, cost)
+            return Stage(
+                "eb-c",
+                f"{subject.title} after {kind} run {run + 1}",
+                settings,
+                measure,
+                (*subject.inputs, *oracle.inputs),
+            )
 
         return {kind: tuple(stage(kind, n, run) for run in range(self.scale.runs)) for kind, n in counts.items()}
 
@@ -498,7 +589,6 @@ class _Plan:
             {**options, **subject.settings, "text": text.unseen.fingerprint},
             lambda work: measure_bleu_run(subject.open(work), text.unseen, **options).to_dict(),
             subject.inputs,
-            float(n * len(lengths)) * (3 if _TRANSFORMER in subject.title else 1),
         )
 
     def _perplexity(self, trained: Sequence[Subject], title: str, part: Part, form: TextForm) -> tuple[Stage, ...]:
@@ -512,35 +602,10 @@ class _Plan:
                 return {**kept, "sentences": found.n_sentences}
 
             settings = {**subject.settings, **part.settings, "form": form.hash}
-            inputs, n = (*subject.inputs, *part.inputs), self.scale.n_fresh if part.corpus is None else len(part.corpus)
-            return Stage("perplexity", f"{subject.title} of {title}", settings, measure, inputs, float(n))
+            inputs = (*subject.inputs, *part.inputs)
+            return Stage("perplexity", f"{subject.title} of {title}", settings, measure, inputs)
 
         return tuple(stage(replace(one, precision="float32")) for one in trained)
-
-    def _eb_dd(self, title: str, subject: Subject, data: Subject | Corpus) -> None:
-        """Add EB-DD at half of a sentence, against real text or an oracle, which draws the data's prefixes, too."""
-        sentence_length, n = self.scale.sentence_length["emnlp_news"], self.scale.n_dd
-        oracle = data if isinstance(data, Subject) else None
-        own = seed_for(self.seed, "EB-DD", title)
-        options: dict[str, Any] = {
-            "length": sentence_length // 2, "sentence_length": sentence_length, "n": n, "seed": own,
-        }  # fmt: skip
-
-        def measure(work: Work) -> dict[str, Any]:
-            model, known, real = subject.open(work), None, data
-            if isinstance(data, Subject):
-                known = data.open(work)
-                rows = model_prefixes(known, sentence_length, 2 * n, seed=seed_for(own, "prefixes of data"))
-                real = as_corpus(rows, model_vocabulary(known))
-            assert isinstance(real, Corpus)
-            return eb_dd(model, real, oracle=known, **options).to_dict()
-
-        settings = {
-            **subject.settings, **options, "text": data.fingerprint if isinstance(data, Corpus) else None,
-            "oracle": None if oracle is None else oracle.settings,
-        }  # fmt: skip
-        inputs = tuple(dict.fromkeys((*subject.inputs, *(() if oracle is None else oracle.inputs))))
-        self.experiment.eb_dd[title] = Stage("eb-dd", title, settings, measure, inputs, float(10 * n))
 
     def _switching(self, title: str, subject: Subject, unseen: Corpus, kinds: tuple[str, ...]) -> None:
         """Add samples after prefixes of several kinds; nothing is chosen among them. See `switch_prefixes`."""
@@ -548,7 +613,7 @@ class _Plan:
             "kinds": kinds, "length": _PREFIX, "n_tokens": 2 * _PREFIX, "n": _SHOWN,
             "seed": seed_for(self.seed, "switching", title),
         }  # fmt: skip
-        self.experiment.switching[title] = Stage(
+        self.switching[title] = Stage(
             "switching",
             title,
             {**subject.settings, **options, "text": unseen.fingerprint},
@@ -556,16 +621,63 @@ class _Plan:
             subject.inputs,
         )
 
-    def next_word(self, task: str, subject: Subject, text: Corpus | ParallelText, lengths: Sequence[int]) -> None:
-        """Add the next-word task with simulated raters."""
-        self.experiment.next_word[task] = next_word_stages(task, subject, text, lengths, self.scale, seed=self.seed)
+
+_ADVERSARIAL = "two-sided"  # kind of the stages
+_FROM_SCRATCH: Mapping[str, Any] = {SCRATCHGAN: ScratchGan.presets, COT: CoT.presets}
+
+
+def _from_scratch_stage(
+    name: str, kind: str, contest: Contest, text: Part, form: TextForm, *, longest: int, seed: int,
+) -> Stage:  # fmt: skip
+    """Return the stage that trains and saves `SCRATCHGAN` or `COT`."""
+    network, recipe = of_contest(contest, _FROM_SCRATCH[kind])
+    return adversarial_stage(
+        _ADVERSARIAL, name, kind.lower(), network, recipe, text, form,
+        settings={"network": network, "longest": longest, "train": text.settings}, inputs=text.inputs, seed=seed,
+        longest=longest,
+    )  # fmt: skip
+
+
+def _rankgan_stage(
+    name: str, before: Stage, oracle: Stage, contest: Contest, text: Part, form: TextForm, *, n: int, length: int,
+    seed: int,
+) -> Stage:  # fmt: skip
+    """Return the stage of RankGAN's rounds on samples of a random LSTM, which writes `length` tokens.
+
+    Its result has also ``oracle``, the values of `ExposureResults.oracle_costs`.
+    """
+    _, recipe = of_contest(contest, RankGan.presets)
+
+    def ask_oracle(work: Work, rounds: Rounds) -> Any:
+        truth = load_model(work.inputs[oracle].folder / MODEL).model
+        costs = {RANDOM_LSTM: _cost(truth, truth.sample(n, seed=seed_for(seed, "own")))}
+        costs[RANDOM_ORACLE] = _cost(truth, rounds.sample(n, seed=seed_for(seed, "before")))
+
+        def after(history: RoundsHistory) -> dict[str, Any]:
+            costs[RANKGAN] = _cost(truth, rounds.sample(n, seed=seed_for(seed, "after")))
+            return {"oracle": {title: quantity_to_dict(cost) for title, cost in costs.items()}}
+
+        return after
+
+    return adversarial_stage(
+        _ADVERSARIAL, name, "rankgan", before, recipe, text, form, settings={"n": n, "train": text.settings},
+        inputs=tuple(dict.fromkeys((before, oracle, *text.inputs))), seed=seed, length=length,
+        watch=ask_oracle,
+    )  # fmt: skip
+
+
+def _cost(oracle: LanguageModel, drawn: Corpus) -> Quantity:
+    """Return the mean nats per token of sentences of one length under the oracle, with an interval over them."""
+    costs = -oracle.log_prob(drawn) / drawn.lengths
+    value = float(costs.mean())
+    return Quantity(value, terms_interval(value, [costs], level=0.95, method="t: sentences; model fixed", low=0.0))
 
 
 @dataclass(frozen=True)
 class _Translation:
     """Adds what is measured of translation to a plan."""
 
-    plan: _Plan
+    plan: ExposureExperiment
     texts: PairTexts
 
     def add(self) -> None:
@@ -575,9 +687,7 @@ class _Translation:
         pair_sets = {"train": texts.train, "valid": texts.valid, "held": texts.held}
         drawn = self._drawing(data, pair_sets)
         own = self._training("translation model", (drawn, pair_sets), seed=self._seed("model"))
-        plan.experiment.translation |= {"quality": self._quality(data), "bias": self._bias(own, data, drawn)}
-        subject = Subject(NEXT_WORD[1], data, precision=plan.precision)
-        plan.next_word(NEXT_WORD[1], subject, texts.held, plan.scale.translation_lengths)
+        plan.translation |= {"quality": self._quality(data), "bias": self._bias(own, data, drawn)}
 
     def _seed(self, purpose: str) -> int:
         return seed_for(self.plan.seed, "translation", purpose)
@@ -609,8 +719,7 @@ class _Translation:
             "precision": scale.precision, "seed": seed, "form": texts.form.hash,
             "pairs": [texts.train.fingerprint, texts.valid.fingerprint] if drawn is None else None,
         }  # fmt: skip
-        cost = _COST * (len(texts.train) if drawn is None else len(drawn[1]["train"]))
-        return Stage("train", name, settings, run, () if drawn is None else (drawn[0],), cost)
+        return Stage("train", name, settings, run, () if drawn is None else (drawn[0],))
 
     def _drawing(self, data: Stage, pair_sets: Mapping[str, ParallelText]) -> Stage:
         """Return what the data model answers to sources, one file a set."""
@@ -626,7 +735,7 @@ class _Translation:
 
         sources = {name: pairs.source.fingerprint for name, pairs in pair_sets.items()}
         settings = {"sources": sources, "precision": self.plan.precision, "seed": seed}
-        return Stage("sample", "translation data model", settings, run, (data,), float(len(pair_sets["train"])))
+        return Stage("sample", "translation data model", settings, run, (data,))
 
     def _quality(self, data: Stage) -> Stage:
         """Return BLEU of the test set, and translations of its first sentences with forced beginnings."""
@@ -654,7 +763,7 @@ class _Translation:
             "test": test.fingerprint, "form": texts.form.hash, "beam": BEAM, "shown": _SHOWN,
             "precision": self.plan.precision, "seed": seed,
         }  # fmt: skip
-        return Stage("translate", "multi30k", settings, run, (data,), float(len(test)))
+        return Stage("translate", "multi30k", settings, run, (data,))
 
     def _bias(self, own: Stage, data: Stage, drawn: Stage) -> Stage:
         """Return CGD and EB-C of translation on held-back sources."""
@@ -675,12 +784,12 @@ class _Translation:
                     stacklevel=2,
                 )
             curves = translation_eb_c(
-                model, oracle, pairs, enough or [0], distances=_DISTANCES, translations=translations
-            )  # fmt: skip
+                model, oracle, pairs, enough or [0], distances=tuple(DISTANCES), translations=translations
+            )
             return {name: curve.to_dict() for name, curve in curves.items()}
 
         settings = {
-            "held": held.source.fingerprint, "lengths": list(lengths), "distances": list(_DISTANCES), "beam": BEAM,
+            "held": held.source.fingerprint, "lengths": list(lengths), "distances": list(DISTANCES), "beam": BEAM,
             "fewest": _FEWEST, "precision": self.plan.precision,
         }  # fmt: skip
-        return Stage("eb-c", "translation", settings, run, (own, data, drawn), float(10 * len(held)))
+        return Stage("eb-c", "translation", settings, run, (own, data, drawn))

@@ -1,4 +1,4 @@
-"""The findings of the paper on exposure bias, checked on the published numbers and on ours.
+"""What the findings on exposure bias look at, in the published numbers and in ours.
 
 Source: He, Zhang, Zhou, Glass, "Quantifying Exposure Bias for Neural Language Generation", 2019, sections 4 and 5.
 Departs from it: a finding holds only beyond the error of the numbers. Each is a list of conditions, a number and where
@@ -11,8 +11,8 @@ are Student's. Published values are independent, with their published spreads.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,37 +22,40 @@ from scipy import stats
 from textassay.errors import InputError
 from textassay.estimate import Interval
 from textassay_lab.exposure.bleu import BleuRun
-from textassay_lab.exposure.distance import Distance
 from textassay_lab.exposure.kernel import COLUMNS, row_distances
 from textassay_lab.exposure.runs import PrefixRun, parse_kind
+from textassay_lab.exposure.translation import TranslationCurve
 from textassay_lab.generator.text_likelihood import Quantity
-from textassay_lab.meta_evaluation.reproduction import CheckedFinding, Number, Verdict
-from textassay_lab.papers.exposure_bias.measures import (
-    COT,
+from textassay_lab.papers.exposure_bias.experiment import (
+    BLEU_MODELS,
     DATA_MODEL,
-    FRESH_SAMPLES,
+    DISTANCES,
+    EXPOSURE_PAPER,
     OTHERS,
     RANDOM_ORACLE,
     RANKGAN,
-    SCRATCHGAN,
     SYNTHETIC_MODELS,
-    TEST_SET,
     ExposureResults,
 )
-from textassay_lab.papers.exposure_bias.published import (
-    LENGTHS,
-    bleu_row,
-    published_table,
-    ratio_row,
-    recomputed_ratios,
+from textassay_lab.papers.findings import (
+    LEVEL,
+    Condition,
+    Outcome,
+    Quantities,
+    check,
+    difference,
+    mean_interval,
+    numbers_of,
 )
-from textassay_lab.papers.findings import Condition, difference
-from textassay_lab.papers.findings import Finding as _Rule
-from textassay_lab.papers.measures import mean_interval
+from textassay_lab.papers.paper import Number
+from textassay_lab.papers.reproduction import CheckedFinding, Verdict
 
 FloatArray = npt.NDArray[np.float64]
 
+_SYMBOLS: Mapping[str, str] = {"LSTM": "LS", "Transformer-XL": "TF", "position unigram": "U"}
+_KINDS: Mapping[str, str] = {"data": "D", "shuffled": "D_shuf", "random": "random"}
 EB_C = "EB-C"
+_LSTM, _TF, _UNIGRAM = BLEU_MODELS
 _RUNS = 10  # of table 2
 _NONE = 1e-12  # a mean distance of no more than this is none
 
@@ -66,36 +69,43 @@ class LengthValues:
     covariance: FloatArray  # Of all values, in the order of their names, shape (m K, m K)
     degrees: float  # Of freedom of the covariance; infinite where it is known well
 
-    def condition(
-        self,
-        name: str,
-        weights: Mapping[str, FloatArray],
-        *,
-        less: float = 0.0,
-        lower: float = -math.inf,
-        upper: float = math.inf,
-    ) -> Condition:
-        """Return a condition about the sum of weighted values less a constant; weights are of shapes (K,)."""
+    def condition(self, name: str, weights: Mapping[str, FloatArray]) -> Condition:
+        """Return the sum of weighted values; weights are of shapes (K,)."""
         zeros = np.zeros(len(self.lengths))
         row = np.concatenate([weights.get(one, zeros) for one in self.values])
-        value = math.fsum(row * np.concatenate(list(self.values.values()))) - less
-        return Condition(
-            name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees, lower, upper
-        )
+        value = math.fsum(row * np.concatenate(list(self.values.values())))
+        return Condition(name, value, math.sqrt(max(0.0, float(row @ self.covariance @ row))), self.degrees)
 
-    def at_each(
-        self, name: str, weights: Mapping[str, float], *, lower: float = -math.inf, upper: float = math.inf
-    ) -> list[Condition]:
-        """Return a condition for each length about a sum of weighted values."""
+    def at_each(self, name: str, weights: Mapping[str, float]) -> list[Condition]:
+        """Return a sum of weighted values at each length."""
         return [
             self.condition(
                 f"l = {length}: {name}",
                 {one: weight * np.eye(len(self.lengths))[k] for one, weight in weights.items()},
-                lower=lower,
-                upper=upper,
             )
             for k, length in enumerate(self.lengths)
         ]
+
+    def mean(self, name: str, more: str, less: str | None = None) -> Condition:
+        """Return the mean over the lengths of a value, or of its difference to another one."""
+        weights = {more: mean_over(self.lengths)} | ({} if less is None else {less: -mean_over(self.lengths)})
+        return self.condition(name, weights)
+
+    def growth(self, name: str, of: str) -> Condition:
+        """Return the growth of a value from the first to the last length along the line of least squares."""
+        return self.condition(name, {of: trend_over(self.lengths)})
+
+
+def bleu_row(model: str, prefixes: str) -> str:
+    """Return what table 2 calls C-bleu of a model after prefixes of a kind, such as "C-bleu(TF|D)"."""
+    own = _SYMBOLS.get(model, model)
+    return f"C-bleu({own}|{own if prefixes == 'model' else _KINDS.get(prefixes, prefixes)})"
+
+
+def ratio_row(model: str, prefixes: str = "model") -> str:
+    """Return what table 2 calls EB-bleu of a model, such as "EB-bleu(TF|D_shuf)" of shuffled prefixes."""
+    own = _SYMBOLS.get(model, model)
+    return f"EB-bleu({own})" if prefixes == "model" else f"EB-bleu({own}|{_KINDS.get(prefixes, prefixes)})"
 
 
 def mean_over(lengths: Sequence[int]) -> FloatArray:
@@ -161,13 +171,11 @@ def mean_of_trainings(quantities: Sequence[Quantity]) -> Quantity:
 
 def published_bleu() -> LengthValues:
     """Return table 2; BLEU in percent."""
-    table = published_table("table 2")
-    assert table.spreads is not None
+    table = EXPOSURE_PAPER.tables["table 2"]
     spreads = np.array(table.spreads, dtype=np.float64)
-    values = {
-        row: np.array(row_values, dtype=np.float64) for row, row_values in zip(table.rows, table.values, strict=True)
-    }
-    return LengthValues(LENGTHS, values, np.diag(spreads.reshape(-1) ** 2 / _RUNS), _RUNS - 1)
+    values = {row: np.array(own, dtype=np.float64) for row, own in zip(table.rows, table.values, strict=True)}
+    lengths = tuple(map(int, table.columns))
+    return LengthValues(lengths, values, np.diag(spreads.reshape(-1) ** 2 / _RUNS), _RUNS - 1)
 
 
 def deviation_values(kinds: Mapping[str, Sequence[PrefixRun]], distance: str, *, retrained: bool) -> LengthValues:
@@ -214,251 +222,264 @@ def _over_runs(lengths: tuple[int, ...], tables: Mapping[str, FloatArray]) -> Le
     return LengthValues(lengths, {name: table.mean(axis=0) for name, table in tables.items()}, covariance, n_runs - 1)
 
 
-DISTANCE_NAMES: Mapping[Distance, str] = {
-    "tv": "total variation",
-    "js": "Jensen-Shannon",
-    "greedy": "greedy",
-}  # of figure 2
-_LSTM, _TF, _UNIGRAM = "LSTM", "Transformer-XL", "position unigram"
-_FLAT = 0.01  # of EB-bleu over the lengths: a third of the width of B1
-_SLOW = 0.05  # of EB-C over the lengths: half of what the acceptance allows
-_LITTLE = 1 / 0.9  # EB-bleu where a tenth of the quality is lost
-_LEVEL = 0.95
-
-Conditions = Iterable[Condition]
-
-_RULES = {
-    rule.id: rule
-    for rule in (
-        _Rule("B1", "EB-bleu lies between 1.00 and 1.03 at every length.", "1.009 to 1.023",
-              "EB-bleu at each length, between 1 and 1.03."),
-        _Rule("B1, mean", "EB-bleu is 1.01 to 1.02 on average.", "LSTM 1.020, Transformer-XL 1.012",
-              "The mean over the lengths, between 1.005 and 1.025."),
-        _Rule("B2", "EB-bleu does not grow with the length.",
-              "LSTM 1.023 at 5 and 1.016 at 30; Transformer-XL 1.009 and 1.013",
-              "Its growth from the first to the last length, by the slope over all, below 0.01."),
-        _Rule("B3", "EB-bleu of shuffled prefixes grows with the length, and is above that of real ones.",
-              "1.020 to 1.066", "Its growth, by the slope, above 0; its difference to EB-bleu at each length above 0."),
-        _Rule("B4", "The Transformer-XL is ahead of the LSTM at every length, after both kinds of prefixes.",
-              "by 17.0 to 21.0 points of BLEU", "Each difference of C-bleu above 0."),
-        _Rule("B5", "Even after shuffled prefixes the Transformer-XL is ahead of the LSTM after real ones.",
-              "by 15.8 to 17.5 points of BLEU", "Each difference of C-bleu above 0."),
-        _Rule("B6", "EB-C is 1.01 to 1.02 on average.", "1.01 to 1.02 with all three distances",
-              "The mean over the lengths, between 1.005 and 1.025, for each distance."),
-        _Rule("B6, trend", "EB-C rises slowly with the length.", "slowly rising curves",
-              "Its growth from the first to the last length, by the slope over all, between 0 and 0.05, for each "
-              "distance."),
-        _Rule("B7", "The model is worse after its own prefixes than after real ones, worse still after corrupted "
-              "ones, and the more corrupted, the worse.", "true, in a figure without numbers",
-              "Mean total variation over the lengths: each step above 0."),
-        _Rule("B8", "EB-C of ScratchGAN is mostly below 1.", "true, in a figure without numbers",
-              "The mean over the lengths, Jensen-Shannon, below 1."),
-        _Rule("B8, ScratchGAN", "EB-C of ScratchGAN is below that of maximum likelihood.",
-              "true, in a figure without numbers",
-              "The mean over the lengths, Jensen-Shannon, less that of LSTM-512, below 0."),
-        _Rule("B8, RankGAN", "EB-C of RankGAN lies between 1 and that of maximum likelihood.",
-              "true, in a figure without numbers", "The mean over the lengths, Jensen-Shannon, above 1; less that "
-              "of the model whose rounds they are, below 0."),
-        _Rule("B8, oracle", "The random LSTM finds what is drawn likelier after the rounds of RankGAN.",
-              "8.67 before, 8.55 after", "Nats per token after the rounds less those before, below 0."),
-        _Rule("B9", "With people for the data, EB-C is 1.016 to 1.029 for text and 0.992 to 0.999 for translation.",
-              "1.016 to 1.029; 0.992 to 0.999", "Needs people; of the printed numbers: each ratio as printed, within "
-              "what rounding allows."),
-        _Rule("B9, model", "EB-C of translation is near 1.", "0.992 to 0.999 with people for the data",
-              "With a model for the data: EB-C at each length and for each distance, between 0.95 and 1.05."),
-        _Rule("B10", "The models trained on samples have more perplexity than the data model, LSTM-32 more than "
-              "LSTM-512.", "55.85, 115.3 and 156.3", "Both differences of the logarithms above 0."),
-        _Rule("B11", "Example 1 of the paper has CGD 0.2 and 0.36 and EB-C 1.8.", "0.2, 0.36, 1.8",
-              "The three numbers, to 12 decimals."),
-        _Rule("B12", "EB-bleu of a model that looks at the position alone is 1.", "by argument",
-              "The mean over the lengths between 0.99 and 1.01, its growth between -0.02 and 0.02."),
-        _Rule("B13", "Continuations get only slightly worse from real prefixes to the model's own, to shuffled, to "
-              "random ones.", "true, in examples", "Mean EB-bleu over the lengths: above 1 for the model's own, and "
-              "each step to the next kind above 0; below 1.11 for all, which is a loss of a tenth."),
-        _Rule("D1", "Scaled down, EB-C is within 0.1 of 1.", "by the specification, not the paper",
-              "EB-C at each length and for each distance, between 0.9 and 1.1."),
-        _Rule("D2", "Scaled down, EB-bleu is between 0.97 and 1.06.", "by the specification, not the paper",
-              "EB-bleu at each length."),
-        _Rule("D3", "Scaled down, shuffled prefixes hurt more than the model's own, and more as they get longer.",
-              "by the specification, not the paper", "Growth of EB-bleu of shuffled prefixes, by the slope, above 0; "
-              "mean over the lengths of its difference to EB-bleu above 0."),
-        _Rule("D4", "EB-C of CoT is below that of maximum likelihood.", "CoT is named, without results",
-              "The mean over the lengths, Jensen-Shannon, less that of LSTM-32, below 0."),
-    )
+_RATIOS: Mapping[str, tuple[tuple[str, str, str], ...]] = {  # table 2: rows ratio, above, below; table 4: columns
+    "table 2": tuple((ratio_row(model, kind), bleu_row(model, "data"), bleu_row(model, kind))
+                     for model, kind in ((_LSTM, "model"), (_TF, "model"), (_TF, "shuffled"))),
+    "table 4": (("EB-C", "CGD(M|M)", "CGD(M|D)"),),
 }  # fmt: skip
 
 
-def check_findings(
-    results: ExposureResults, *, retrained: bool = False, level: float = _LEVEL
-) -> tuple[CheckedFinding, ...]:
+@dataclass(frozen=True)
+class Recomputed:
+    """A printed ratio and the ratio of the printed numbers it is of."""
+
+    # the cell of the printed ratio
+    row: str
+    column: str
+    # as printed
+    printed: float
+    spread: float
+    value: float  # the ratio of the other two
+    rounding: float  # by how much `value` and `printed` may differ because all three are rounded
+    spread_of_parts: float  # spread of the ratio where its parts vary independently with their printed spreads
+
+    @property
+    def in_spreads(self) -> float:
+        """By how many printed spreads the two differ; two means of ten runs each are not 3 apart."""
+        return abs(self.value - self.printed) / self.spread
+
+
+def recomputed_ratios(name: str) -> tuple[Recomputed, ...]:
+    """Return every ratio that "table 2" or "table 4" prints, computed again from the numbers it is of."""
+    table = EXPOSURE_PAPER.tables[name]
+    cells = table.cells()
+    across = name == "table 4"  # the parts of a ratio stand in other columns, not in other rows
+    half = 0.0005 if across else 0.005  # of the last digit of the parts
+    ratios = []
+    for names in _RATIOS[name]:
+        for place in table.rows if across else table.columns:
+            key, *parts = ((place, one) if across else (one, place) for one in names)
+            (above, above_spread), (below, below_spread) = (cells[part] for part in parts)
+            printed, spread = cells[key]
+            value = above / below
+            relative = (((above_spread or 0.0) / above) ** 2 + ((below_spread or 0.0) / below) ** 2) ** 0.5
+            rounding = 0.0005 + value * half * (1 / above + 1 / below)
+            ratios.append(Recomputed(*key, printed, spread or math.nan, value, rounding, value * relative))
+    return tuple(ratios)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What the findings look at, of ours or of what is printed; what there is none of is empty."""
+
+    bleu: Mapping[str, LengthValues]  # by what is said after a model, such as " on yelp"
+    perplexity: Mapping[str, Mapping[str, Quantity]]  # text to model to it
+    deviations: Mapping[str, Mapping[str, LengthValues]] = field(default_factory=dict)  # model, distance
+    others: Mapping[str, Mapping[str, LengthValues]] = field(default_factory=dict)  # the same of those of `OTHERS`
+    oracle_costs: Mapping[str, Quantity] = field(default_factory=dict)
+    translation: Mapping[str, TranslationCurve] = field(default_factory=dict)  # by distance
+    people: Sequence[Recomputed] = ()
+
+
+quantity = Quantities()
+
+
+def check_findings(results: ExposureResults, *, level: float = LEVEL) -> tuple[CheckedFinding, ...]:
     """Return the verdict on every finding, once for each text or model with the measurements it needs."""
-    checked: dict[str, list[CheckedFinding]] = {rule: [] for rule in _RULES}
 
-    def add(rule: str, about: str, conditions: Conditions) -> None:
-        checked[rule].append(_RULES[rule].checked(f"ours, {about}", conditions, level))
+    def deviations(models: Mapping[str, Mapping[str, Sequence[PrefixRun]]]) -> dict[str, dict[str, LengthValues]]:
+        return {
+            model: {name: deviation_values(kinds, name, retrained=results.retrained) for name in DISTANCES}
+            for model, kinds in models.items()
+        }
 
-    for text, models in results.bleu.items():
-        for rule, about, conditions in _of_bleu(bleu_values(models), f" on {text}"):
-            add(rule, about, conditions)
-    for model, kinds in results.synthetic.items():
-        by_distance = {name: deviation_values(kinds, name, retrained=retrained) for name in DISTANCE_NAMES}
-        add("D1", model, [one for name, values in by_distance.items() for one in _rates(values, name)])
-        if model in SYNTHETIC_MODELS:
-            add("B6", model, [_average(values, name) for name, values in by_distance.items()])
-            add("B6, trend", model, [_rise(values, name) for name, values in by_distance.items()])
-        if any(parse_kind(kind)[0] == "corrupted" for kind in kinds):
-            add("B7", model, _corruption(by_distance["tv"]))
-    for rule, model, conditions in _of_others(results, retrained=retrained):
-        add(rule, model, conditions)
-    for text in (TEST_SET, FRESH_SAMPLES):
-        known = {model: texts[text] for model, texts in results.perplexity.items() if text in texts}
-        if set(known) >= {DATA_MODEL, *SYNTHETIC_MODELS}:
-            add("B10", text, _perplexities(known))
-    if results.translation is not None:
-        add("B9, model", "translation", _translation_conditions(results))
-    checked["B11"].append(_RULES["B11"].with_verdict("ours, computed", *_example_one()))
-    for rule, checks in checked.items():
-        if not checks:
-            checks.append(_RULES[rule].with_verdict("ours", "not measured", {}))
-    return tuple(one for checks in checked.values() for one in checks)
-
-
-def check_published(level: float = _LEVEL) -> tuple[CheckedFinding, ...]:
-    """Return the verdicts on the published tables."""
-    about = "the published numbers"
-    checked = [
-        _RULES[rule].checked(f"{about}, {model}", conditions, level)
-        for rule, model, conditions in _of_bleu(published_bleu(), "")
-        if rule.startswith("B")
-    ]
-    ratios = recomputed_ratios("table 4")
-    off = [one for one in ratios if abs(one.value - one.printed) > one.rounding]
-    numbers: dict[str, Number] = {f"{one.row}: {one.printed:g} printed, is": one.value for one in ratios}
-    checked.append(_RULES["B9"].with_verdict(about, "does not hold" if off else "holds", numbers))
-    printed = published_table("table 7").column("perplexity")
-    checked.append(
-        _RULES["B10"].checked(about, _perplexities({k: Quantity(v, None) for k, v in printed.items()}), level)
+    values = _Values(
+        bleu={f" on {text}": bleu_values(models) for text, models in results.bleu.items()},
+        perplexity={
+            text: {model: texts[text] for model, texts in results.perplexity.items() if text in texts}
+            for text in dict.fromkeys(text for texts in results.perplexity.values() for text in texts)
+        },
+        deviations=deviations(results.synthetic),
+        others=deviations(results.others),
+        oracle_costs=results.oracle_costs,
+        translation={} if results.translation is None else results.translation.curves,
     )
-    return tuple(checked)
+    return check(EXPOSURE_PAPER.findings, lambda one: quantity[one.quantity](values), whose="ours", level=level)
 
 
-def _of_bleu(values: LengthValues, where: str) -> Iterable[tuple[str, str, Conditions]]:
-    """Yield the rule, what it is about, and the conditions of each finding about EB-bleu with these values."""
-    mean, trend = mean_over(values.lengths), trend_over(values.lengths)
-    known = [model for model in (_LSTM, _TF) if ratio_row(model) in values.values]
-    for model in known:
-        own, shuffled, random = (ratio_row(model, kind) for kind in ("model", "shuffled", "random"))
-        about = f"{model}{where}"
-        yield "B1", about, values.at_each(own, {own: 1.0}, lower=1.0, upper=1.03)
-        yield "B1, mean", about, [values.condition("EB-bleu", {own: mean}, lower=1.005, upper=1.025)]
-        yield "B2", about, [values.condition("growth", {own: trend}, upper=_FLAT)]
-        yield "D2", about, values.at_each(own, {own: 1.0}, lower=0.97, upper=1.06)
-        if shuffled not in values.values:
-            continue
-        growth = values.condition("growth, shuffled", {shuffled: trend}, lower=0.0)
-        yield "B3", about, [growth, *values.at_each(f"{shuffled} - {own}", {shuffled: 1.0, own: -1.0}, lower=0.0)]
-        yield "D3", about, [growth, values.condition("mean difference", {shuffled: mean, own: -mean}, lower=0.0)]
-        if random not in values.values:
-            continue
-        yield (
-            "B13",
-            about,
-            [
-                values.condition("EB-bleu, own prefixes", {own: mean}, lower=1.0, upper=_LITTLE),
-                values.condition("shuffled - own", {shuffled: mean, own: -mean}, lower=0.0),
-                values.condition("random - shuffled", {random: mean, shuffled: -mean}, lower=0.0),
-                values.condition("EB-bleu, shuffled", {shuffled: mean}, upper=_LITTLE),
-                values.condition("EB-bleu, random", {random: mean}, upper=_LITTLE),
-            ],
+def check_published(level: float = LEVEL) -> tuple[CheckedFinding, ...]:
+    """Return the verdicts on the published tables, where they have the numbers."""
+    printed = EXPOSURE_PAPER.tables["table 7"].column("perplexity")
+    values = _Values(
+        bleu={"": published_bleu()},
+        perplexity={"": {model: Quantity(value, None) for model, value in printed.items()}},
+        people=recomputed_ratios("table 4"),
+    )
+    of_paper = [one for one in EXPOSURE_PAPER.findings if one.id.startswith("B") and one.quantity != "example_one"]
+    checked = check(of_paper, lambda one: quantity[one.quantity](values), whose="the published numbers", level=level)
+    return tuple(one for one in checked if one.verdict != "not measured")
+
+
+def _each_model(values: _Values, *kinds: str) -> Iterator[tuple[str, str, LengthValues]]:
+    """Yield title, name and values of each model whose EB-bleu after some kinds of prefixes is known."""
+    for where, own in values.bleu.items():
+        for model in (_LSTM, _TF):
+            if all(ratio_row(model, kind) in own.values for kind in ("model", *kinds)):
+                yield f"{model}{where}", model, own
+
+
+@quantity
+def eb_bleu_at_each(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values):
+        yield numbers_of(title, *own.at_each(ratio_row(model), {ratio_row(model): 1.0}))
+
+
+@quantity
+def mean_eb_bleu(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values):
+        yield numbers_of(title, own.mean("EB-bleu", ratio_row(model)))
+
+
+@quantity
+def growth(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values):
+        yield numbers_of(title, own.growth("growth", ratio_row(model)))
+
+
+@quantity
+def growth_of_shuffled(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values, "shuffled"):
+        plain, shuffled = ratio_row(model), ratio_row(model, "shuffled")
+        differences = own.at_each(f"{shuffled} - {plain}", {shuffled: 1.0, plain: -1.0})
+        yield numbers_of(title, own.growth("growth, shuffled", shuffled), *differences)
+
+
+@quantity
+def harm_of_shuffled(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values, "shuffled"):
+        plain, shuffled = ratio_row(model), ratio_row(model, "shuffled")
+        yield numbers_of(title, own.growth("growth, shuffled", shuffled), own.mean("mean difference", shuffled, plain))
+
+
+@quantity
+def kinds_of_prefixes(values: _Values) -> Iterator[Outcome]:
+    for title, model, own in _each_model(values, "shuffled", "random"):
+        plain, shuffled, random = (ratio_row(model, kind) for kind in ("model", "shuffled", "random"))
+        yield numbers_of(
+            title,
+            own.mean("EB-bleu, own prefixes", plain),
+            own.mean("shuffled - own", shuffled, plain),
+            own.mean("random - shuffled", random, shuffled),
+            own.mean("EB-bleu, shuffled", shuffled),
+            own.mean("EB-bleu, random", random),
         )
-    if len(known) == 2:
-        both = f"{_LSTM} and {_TF}{where}"
-        yield "B4", both, [one for kind in ("data", "model") for one in _ahead(values, kind, kind)]
-        if bleu_row(_TF, "shuffled") in values.values:
-            yield "B5", both, _ahead(values, "shuffled", "data")
-    if ratio_row(_UNIGRAM) in values.values:
-        own = ratio_row(_UNIGRAM)
-        yield (
-            "B12",
-            f"{_UNIGRAM}{where}",
-            [
-                values.condition("EB-bleu", {own: mean}, lower=0.99, upper=1.01),
-                values.condition("growth", {own: trend}, lower=-0.02, upper=0.02),
-            ],
-        )
+
+
+@quantity
+def transformer_ahead(values: _Values) -> Iterator[Outcome]:
+    for where, own in values.bleu.items():
+        if {ratio_row(_LSTM), ratio_row(_TF)} <= own.values.keys():
+            ahead = [one for kind in ("data", "model") for one in _ahead(own, kind, kind)]
+            yield numbers_of(f"{_LSTM} and {_TF}{where}", *ahead)
+
+
+@quantity
+def transformer_ahead_after_shuffled(values: _Values) -> Iterator[Outcome]:
+    for where, own in values.bleu.items():
+        if {ratio_row(_LSTM), ratio_row(_TF), bleu_row(_TF, "shuffled")} <= own.values.keys():
+            yield numbers_of(f"{_LSTM} and {_TF}{where}", *_ahead(own, "shuffled", "data"))
 
 
 def _ahead(values: LengthValues, first: str, second: str) -> list[Condition]:
     rows = bleu_row(_TF, first), bleu_row(_LSTM, second)
-    return values.at_each(f"{rows[0]} - {rows[1]}", {rows[0]: 1.0, rows[1]: -1.0}, lower=0.0)
+    return values.at_each(f"{rows[0]} - {rows[1]}", {rows[0]: 1.0, rows[1]: -1.0})
 
 
-def _rates(values: LengthValues, distance: Distance) -> list[Condition]:
-    return values.at_each(DISTANCE_NAMES[distance], {EB_C: 1.0}, lower=0.9, upper=1.1)
+@quantity
+def position_unigram(values: _Values) -> Iterator[Outcome]:
+    for where, own in values.bleu.items():
+        row = ratio_row(_UNIGRAM)
+        if row in own.values:
+            yield numbers_of(f"{_UNIGRAM}{where}", own.mean("EB-bleu", row), own.growth("growth", row))
 
 
-def _average(values: LengthValues, distance: Distance) -> Condition:
-    return values.condition(DISTANCE_NAMES[distance], {EB_C: mean_over(values.lengths)}, lower=1.005, upper=1.025)
+@quantity
+def mean_eb_c(values: _Values) -> Iterator[Outcome]:
+    for model, own in values.deviations.items():
+        yield numbers_of(model, *(own[distance].mean(name, EB_C) for distance, name in DISTANCES.items()))
 
 
-def _rise(values: LengthValues, distance: Distance) -> Condition:
-    return values.condition(DISTANCE_NAMES[distance], {EB_C: trend_over(values.lengths)}, lower=0.0, upper=_SLOW)
+@quantity
+def trend_of_eb_c(values: _Values) -> Iterator[Outcome]:
+    for model, own in values.deviations.items():
+        yield numbers_of(model, *(own[distance].growth(name, EB_C) for distance, name in DISTANCES.items()))
 
 
-def _corruption(values: LengthValues) -> list[Condition]:
-    mean = mean_over(values.lengths)
-    rates = sorted((parse_kind(kind)[1], kind) for kind in values.values if kind.startswith("corrupted"))
-    order = ["data", "model", *(kind for _, kind in rates)]
-    return [
-        values.condition(f"{worse} - {better}", {worse: mean, better: -mean}, lower=0.0)
-        for better, worse in pairwise(order)
-    ]
+@quantity
+def eb_c_at_each(values: _Values) -> Iterator[Outcome]:
+    for model, own in values.deviations.items():
+        rates = [one for distance, name in DISTANCES.items() for one in own[distance].at_each(name, {EB_C: 1.0})]
+        yield numbers_of(model, *rates)
 
 
-def _of_others(results: ExposureResults, *, retrained: bool) -> Iterable[tuple[str, str, Conditions]]:
-    """Yield the same for models that are not trained by maximum likelihood alone."""
-    for model, rule in ((SCRATCHGAN, "B8, ScratchGAN"), (RANKGAN, "B8, RankGAN"), (COT, "D4")):
-        if model not in results.others:
-            continue
-        mean, of_likelihood = (
-            values.condition("", {EB_C: mean_over(values.lengths)})
-            for kinds in (results.others[model], results.synthetic[OTHERS[model]])
-            for values in (deviation_values(kinds, "js", retrained=retrained),)
-        )
-        below = difference(f"{model} - {OTHERS[model]}", mean, of_likelihood, upper=0.0)
-        if model == SCRATCHGAN:
-            yield "B8", model, [replace(mean, name="EB-C", upper=1.0)]
-        yield rule, model, [*([replace(mean, name="EB-C", lower=1.0)] if model == RANKGAN else []), below]
-    costs = results.oracle_costs
-    if costs:
-        yield "B8, oracle", RANKGAN, [_step("after - before", costs[RANDOM_ORACLE], costs[RANKGAN], upper=0.0)]
+@quantity
+def corruption(values: _Values) -> Iterator[Outcome]:
+    for model, by_distance in values.deviations.items():
+        own = by_distance["tv"]
+        rates = sorted((parse_kind(kind)[1], kind) for kind in own.values if kind.startswith("corrupted"))
+        order = ["data", "model", *(kind for _, kind in rates)]
+        if rates:
+            yield numbers_of(
+                model, *(own.mean(f"{worse} - {better}", worse, better) for better, worse in pairwise(order))
+            )
 
 
-def _perplexities(known: Mapping[str, Quantity]) -> list[Condition]:
-    """Return conditions about logarithms, the models as if they were measured on different sentences."""
-    logs = {model: known[model].mapped(math.log) for model in (DATA_MODEL, *SYNTHETIC_MODELS)}
-    return [
-        _step(f"log of {worse} / {better}", logs[better], logs[worse], lower=0.0) for better, worse in pairwise(logs)
-    ]
+@quantity
+def mean_eb_c_of_others(values: _Values) -> Iterator[Outcome]:
+    for model, own in values.others.items():
+        yield numbers_of(model, own["js"].mean("EB-C", EB_C))
 
 
-def _step(
-    name: str, first: Quantity, second: Quantity, *, lower: float = -math.inf, upper: float = math.inf
-) -> Condition:
-    """Return a condition about the second less the first, measured on different sentences."""
+@quantity
+def difference_of_others(values: _Values) -> Iterator[Outcome]:
+    for model in values.others:
+        yield numbers_of(model, _difference_of_others(values, model))
+
+
+@quantity
+def mean_and_difference_of_others(values: _Values) -> Iterator[Outcome]:
+    for model, own in values.others.items():
+        yield numbers_of(model, own["js"].mean("EB-C", EB_C), _difference_of_others(values, model))
+
+
+def _difference_of_others(values: _Values, model: str) -> Condition:
+    """Return EB-C of a model less that of the one trained by maximum likelihood."""
+    own, other = (known["js"].mean("", EB_C) for known in (values.others[model], values.deviations[OTHERS[model]]))
+    return difference(f"{model} - {OTHERS[model]}", own, other)
+
+
+@quantity
+def oracle_costs(values: _Values) -> Iterator[Outcome]:
+    costs = values.oracle_costs
+    yield numbers_of(RANKGAN, _step("after - before", costs[RANDOM_ORACLE], costs[RANKGAN]))
+
+
+@quantity
+def perplexities(values: _Values) -> Iterator[Outcome]:
+    """Yield differences of logarithms, the models as if they were measured on different sentences."""
+    for text, known in values.perplexity.items():
+        if known.keys() >= {DATA_MODEL, *SYNTHETIC_MODELS}:
+            logs = {model: known[model].mapped(math.log) for model in (DATA_MODEL, *SYNTHETIC_MODELS)}
+            steps = pairwise(logs)
+            yield numbers_of(
+                text, *(_step(f"log of {worse} / {better}", logs[better], logs[worse]) for better, worse in steps)
+            )
+
+
+def _step(name: str, first: Quantity, second: Quantity) -> Condition:
+    """Return the second less the first, measured on different sentences."""
     errors = [0.0 if one.interval is None else _error(one.interval) for one in (first, second)]
-    return Condition(name, second.value - first.value, math.hypot(*errors), math.inf, lower, upper)
-
-
-def _translation_conditions(results: ExposureResults) -> list[Condition]:
-    assert results.translation is not None
-    return [
-        Condition(f"l = {length}: {title}", value, math.nan if interval is None else _error(interval), math.inf,
-              lower=0.95, upper=1.05)
-        for name, title in DISTANCE_NAMES.items()
-        if (curve := results.translation.curves.get(name)) is not None
-        for length, value, interval in zip(curve.lengths, curve.eb_c.tolist(), curve.eb_c_intervals, strict=True)
-    ]  # fmt: skip
+    return Condition(name, second.value - first.value, math.hypot(*errors), math.inf)
 
 
 def _error(interval: Interval) -> float:
@@ -466,8 +487,29 @@ def _error(interval: Interval) -> float:
     return (interval.high - interval.low) / 2 / float(stats.norm.ppf((1 + interval.level) / 2))
 
 
-def _example_one() -> tuple[Verdict, dict[str, Number]]:
-    """Return example 1: two words, two letters, all equally likely; the model repeats its first A too often."""
+@quantity
+def ratios_of_people(values: _Values) -> Iterator[Outcome]:
+    if values.people:
+        off = [one for one in values.people if abs(one.value - one.printed) > one.rounding]
+        numbers: dict[str, Number] = {f"{one.row}: {one.printed:g} printed, is": one.value for one in values.people}
+        yield Outcome("", "does not hold" if off else "holds", numbers)
+
+
+@quantity
+def eb_c_of_translation(values: _Values) -> Iterator[Outcome]:
+    rates = [
+        Condition(f"l = {length}: {name}", value, math.nan if interval is None else _error(interval), math.inf)
+        for distance, name in DISTANCES.items()
+        if (curve := values.translation.get(distance)) is not None
+        for length, value, interval in zip(curve.lengths, curve.eb_c.tolist(), curve.eb_c_intervals, strict=True)
+    ]
+    if rates:
+        yield numbers_of("translation", *rates)
+
+
+@quantity
+def example_one(values: _Values) -> Iterator[Outcome]:
+    """Yield example 1: two words, two letters, all equally likely; the model repeats its first A too often."""
     rows = {"A": (0.9, 0.1), "B": (0.5, 0.5)}  # the model's second word after each first one
     with np.errstate(divide="ignore"):
         model = np.log(np.array(list(rows.values())))
@@ -475,4 +517,5 @@ def _example_one() -> tuple[Verdict, dict[str, Number]]:
     data, own = (float(np.array(first) @ distances) for first in ((0.5, 0.5), (0.9, 0.1)))
     numbers: dict[str, Number] = {"CGD(M|D)": data, "CGD(M|M)": own, "EB-C": own / data}
     exact = all(abs((value or 0.0) - to) < 1e-12 for value, to in zip(numbers.values(), (0.2, 0.36, 1.8), strict=True))
-    return ("holds" if exact else "does not hold"), numbers
+    verdict: Verdict = "holds" if exact else "does not hold"
+    yield Outcome("computed", verdict, numbers)

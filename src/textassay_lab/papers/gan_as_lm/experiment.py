@@ -22,6 +22,9 @@ from textassay.corpus.limits import running_text
 from textassay.corpus.running_text import cut_windows, read_running_text, split_characters, symbols
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, TooFewSentencesError
+from textassay_lab.adversarial.leakgan import LeakGan
+from textassay_lab.adversarial.seqgan import SeqGan
+from textassay_lab.adversarial.wgan import Wgan
 from textassay_lab.approximation.count_cost import expected_bias_bits
 from textassay_lab.approximation.next_token_probs import reference_log_probs
 from textassay_lab.approximation.reference_windows import N_STRETCHES, ReferenceWindows, reference_windows
@@ -38,12 +41,20 @@ from textassay_lab.approximation.token_counts import (
 from textassay_lab.generator.catalog import class_of
 from textassay_lab.generator.saved import load_generator
 from textassay_lab.generator.uniform import UniformGenerator
-from textassay_lab.papers.adversarial_stages import adversarial_stage
-from textassay_lab.papers.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN, WGAN_WINDOW, GanScale
-from textassay_lab.papers.network_stages import MODEL, Part, numbered, seed_for, training
-from textassay_lab.papers.presets import Network
-from textassay_lab.papers.stages import Stage, Work
+from textassay_lab.papers.paper import Network, Scale, read_paper
+from textassay_lab.papers.stages import Stage, Work, leaves
+from textassay_lab.papers.training import MODEL, Part, adversarial_stage, numbered, of_contest, seed_for, training
 
+GAN_PAPER = read_paper("textassay_lab.papers.gan_as_lm")
+EXACT, APPROXIMATE = GAN_PAPER.tables["table 1"].columns
+MLE = "SeqGAN, pre-trained LM only"
+SEQGAN = "SeqGAN, full adversarial training"
+WGAN = "recurrent GAN without pre-training"
+UNIFORM = "uniform distribution"
+LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
+LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
+WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
+WGAN_WINDOW = 7  # characters of the window that the paper reads the recurrent GAN in; ours is chosen
 FILES = ("train.txt", "valid.txt", "test.txt")
 
 
@@ -64,7 +75,7 @@ class GanText:
         return len(self.form.vocabulary) - len(SPECIAL_TOKENS)
 
 
-def read_gan_text(source: Path, scale: GanScale) -> GanText:
+def read_gan_text(source: Path, scale: Scale) -> GanText:
     """Return the text of the study."""
     if source.is_dir():
         lacking = [name for name in FILES if not (source / name).is_file()]
@@ -98,9 +109,6 @@ def evenly_spread(text: Corpus, n_characters: int, length: int) -> Corpus:
 
 FloatArray = npt.NDArray[np.float64]
 
-LEAKGAN = "LeakGAN"  # which the paper trained, and gives no numbers of
-LSTM = "LSTM"  # a language model of ours, which the paper has from the literature
-WGAN_SOFT = f"{WGAN}, soft"  # the mean of its distributions instead of its draws
 _SHORT: Mapping[str, str] = {
     MLE: "SeqGAN, before",
     SEQGAN: "SeqGAN",
@@ -119,14 +127,10 @@ class TextCost:
     """Cost of a text, or a part of it, under one generator; sums over S stretches of the text."""
 
     window: int  # Characters of a window; each begins without context
-    mode: str  # ``multinomial``, ``onehot`` or ``soft``
     # Draws, and what a character that was never drawn has instead of probability 0
     n_samples: int
     floor: float
-    # Windows; characters in none; share of scored characters that the generator does not know
-    n_windows: int
-    n_dropped: int
-    unknown_share: float
+    unknown_share: float  # Of scored characters that the generator does not know
     sizes: Sequence[int]  # Scored characters of each stretch, S numbers
     # Bits of each stretch, S numbers each: ``plain`` and ``corrected``; of a softmax also ``exact`` and ``expected``
     # (what ``plain`` is above it on average over all draws). ``zeros``: characters that were never drawn.
@@ -157,28 +161,20 @@ class TextCost:
 class GanResults:
     """All measurements; a run is a training from its own seed."""
 
-    # T1 and T2: `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each.
-    # Run k of `SEQGAN` goes on from run k of `MLE`.
+    # `LSTM`, `MLE`, `SEQGAN`, `LEAKGAN`, `WGAN`, `WGAN_SOFT` and `UNIFORM` to runs, at the window of each; run k of
+    # `SEQGAN` goes on from run k of `MLE`
     costs: Mapping[str, tuple[TextCost, ...]]
-    # T5: all but the last of these to window to runs, all over the same text
-    lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]
-    # T4: `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that
-    # ended early has no later rounds
+    lengths: Mapping[str, Mapping[int, tuple[TextCost, ...]]]  # all but `UNIFORM` to window to runs, over one text
+    # `SEQGAN` and `LEAKGAN` to, of each run, round of the adversarial training, 0 before it, to cost; a run that ended
+    # early has no later rounds
     along: Mapping[str, tuple[Mapping[int, TextCost], ...]]
-    convergence: Mapping[str, Mapping[int, TextCost]]  # Model with a softmax to N to cost, of its first run
-    # T3: `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first
-    # run
+    convergence: Mapping[str, Mapping[int, TextCost]]  # model with a softmax to N to cost, of its first run
+    # `LSTM`, `SEQGAN`, `LEAKGAN`, `WGAN` and `WGAN_SOFT` to the curves of several parts of the text, of the first run
     rules: Mapping[str, tuple[RuleCurve, ...]]
-    n_types: int  # Characters there are
+    n_types: int  # characters there are
     # `WGAN` and `WGAN_SOFT` as in `lengths`, on validation text: the window of least cost is theirs in `costs`, `rules`
     on_validation: Mapping[str, Mapping[int, tuple[TextCost, ...]]] = field(default_factory=dict)
-    # Run of a training against a discriminator to why it ended early
-    stopped: Mapping[str, str] = field(default_factory=dict)
-    # How much there is of what; kind of stage to how long its stages took; all that decides the numbers, JSON-ready
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # What a reader must know, sentences; warnings of stages among them
+    stopped: Mapping[str, str] = field(default_factory=dict)  # run of an adversarial training to why it ended early
 
 
 LAST = "last"  # folder of the final model, inside that of its stage
@@ -255,11 +251,8 @@ def text_costs(
             own["expected"] = _by_row(expected_bias_bits(log_probs, size, floor=floor), text)
         costs[size] = TextCost(
             window=window,
-            mode=mode,
             n_samples=size,
             floor=floor,
-            n_windows=len(text.rows),
-            n_dropped=text.n_dropped,
             unknown_share=text.unknown_share,
             sizes=np.bincount(members, weights=text.sizes).astype(int).tolist(),
             sums={name: np.bincount(members, weights=rows).tolist() for name, rows in own.items()},
@@ -316,98 +309,67 @@ _MODES: Mapping[str, Mode] = {WGAN: "onehot", WGAN_SOFT: "soft", UNIFORM: "oneho
 
 @dataclass
 class GanExperiment:
-    """All stages of the study; names as in `GanResults`. The result of a stage of costs is by N."""
+    """All stages of the study, named as in `GanResults`; nothing is computed yet. A stage of costs has them by N."""
 
+    text: GanText
+    scale: Scale
+    seed: int
     costs: dict[str, tuple[Stage, ...]] = field(default_factory=dict)
     lengths: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
     along: dict[str, tuple[dict[int, Stage], ...]] = field(default_factory=dict)
     convergence: dict[str, Stage] = field(default_factory=dict)
     rules: dict[str, Stage] = field(default_factory=dict)
-    trained: dict[str, Stage] = field(default_factory=dict)  # Title of each training against a discriminator to it
+    trained: dict[str, Stage] = field(default_factory=dict)  # title of each training against a discriminator to it
     on_validation: dict[str, dict[int, tuple[Stage, ...]]] = field(default_factory=dict)
-    choices: dict[str, Stage] = field(default_factory=dict)  # Model to what chooses its window by `on_validation`
+    choices: dict[str, Stage] = field(default_factory=dict)  # model to what chooses its window by `on_validation`
 
-    @property
-    def targets(self) -> list[Stage]:
-        """The stages that a report needs."""
-        stages: list[Stage] = []
-        for_each((self.costs, self.lengths, self.along, self.convergence, self.rules, self.trained), stages.append)
-        return stages
-
-
-def for_each(tree: Any, function: Callable[[Stage], Any]) -> Any:
-    """Return nested mappings and tuples of stages with what `function` gives for each; None is left out of mappings."""
-    if isinstance(tree, Stage):
-        return function(tree)
-    if isinstance(tree, tuple):
-        return tuple(for_each(one, function) for one in tree)
-    values = {name: for_each(one, function) for name, one in tree.items()}
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def build_gan(text: GanText, scale: GanScale, *, seed: int) -> GanExperiment:
-    """Return the stages of the study; nothing is computed yet."""
-    return _Plan(text, scale, seed, GanExperiment()).built()
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Settings of the study, and the experiment to which its parts add their stages."""
-
-    text: GanText
-    scale: GanScale
-    seed: int
-    experiment: GanExperiment
-
-    def built(self) -> GanExperiment:
-        """Return the experiment with all its stages."""
-        text, scale, experiment = self.text, self.scale, self.experiment
-        generators = self.generators()
+    def __post_init__(self) -> None:
+        text, scale, generators = self.text, self.scale, self.generators()
         valid, noise, windows = (
             evenly_spread(part, n, max(scale.windows))
             for part, n in ((text.valid, scale.n_windows), (text.test, scale.n_noise), (text.test, scale.n_windows))
         )
         for model in (WGAN, WGAN_SOFT):
-            costs = self.by_window("validation", model, generators[model], valid)
-            experiment.on_validation[model] = costs
-            experiment.choices[model] = choice_stage(model, costs)
+            self.on_validation[model] = self.by_window("validation", model, generators[model], valid)
+            self.choices[model] = choice_stage(model, self.on_validation[model])
         for model, trained in generators.items():
             corpus, window = noise if model in _MODES else text.test, self.window_of(model)
-            experiment.costs[model] = tuple(
+            self.costs[model] = tuple(
                 self.cost("cost", model, one, corpus, window, run=run) for run, one in enumerate(trained)
             )
             if model != UNIFORM:
-                experiment.lengths[model] = self.by_window("length", model, trained, windows)
+                self.lengths[model] = self.by_window("length", model, trained, windows)
         sizes = [size for size in sizes_below(scale.most_samples, _LEAST) if size >= _LEAST]
         for model in (LSTM, MLE, SEQGAN, LEAKGAN):
             first = generators[model][0]
-            experiment.convergence[model] = self.cost("convergence", model, first, text.test, scale.window, sizes)
+            self.convergence[model] = self.cost("convergence", model, first, text.test, scale.window, sizes)
         for model in (LSTM, SEQGAN, LEAKGAN, WGAN, WGAN_SOFT):
-            experiment.rules[model] = self.rule(model, generators[model][0])
-        return experiment
+            self.rules[model] = self.rule(model, generators[model][0])
+
+    @property
+    def targets(self) -> list[Stage]:
+        """The stages that a report needs."""
+        trees = (self.costs, self.lengths, self.along, self.convergence, self.rules, self.trained)
+        return list(leaves(trees))
 
     def generators(self) -> dict[str, tuple[TrainedGenerator, ...]]:
         """Return the trained generators of each seed, by model."""
-        scale, width = self.scale, self.scale.leakgan_network["width"]
+        scale = self.scale
+        _, seqgan = of_contest(scale.seqgan, SeqGan.presets)
+        leakgan_network, leakgan = of_contest(scale.leakgan, LeakGan.presets)
+        wgan_network, wgan = of_contest(scale.wgan, Wgan.presets)
         windows = cut_windows(self.text.train, scale.length)
         before = [
             self.likely(numbered(MLE, run), scale.generator, scale.length, seed_for(self.seed, MLE, run))
             for run in range(scale.runs)
         ]
-        cost = float(scale.seqgan.rounds * scale.seqgan.negatives)
-        rounds = [
-            self.adversarial("rounds", SEQGAN, run, stage, scale.seqgan, windows, cost)
-            for run, stage in enumerate(before)
-        ]
-        cost = float(len(windows.tokens)) * width * scale.leakgan.cycles
+        rounds = [self.adversarial("rounds", SEQGAN, run, stage, seqgan, windows) for run, stage in enumerate(before)]
         leaks = [
-            self.adversarial("leakgan", LEAKGAN, run, scale.leakgan_network, scale.leakgan, windows, cost)
+            self.adversarial("leakgan", LEAKGAN, run, leakgan_network, leakgan, windows)
             for run in range(scale.leakgan_runs)
         ]
-        cost = float(scale.wgan.curriculum.n_rounds * scale.wgan.iterations * scale.wgan_width * 64)
         gans = [
-            self.adversarial("wgan", WGAN, run, {"width": scale.wgan_width}, scale.wgan, self.text.train, cost)
-            for run in range(scale.wgan_runs)
+            self.adversarial("wgan", WGAN, run, wgan_network, wgan, self.text.train) for run in range(scale.wgan_runs)
         ]
         lstm = self.likely(LSTM, scale.lstm, scale.lstm_length, seed_for(self.seed, LSTM))
         return {
@@ -423,22 +385,13 @@ class _Plan:
     def likely(self, name: str, network: Network, length: int, seed: int) -> Stage:
         """Return a language model that learns from windows of one length."""
         train, valid = (cut_windows(part, length) for part in (self.text.train, self.text.valid))
-        width = float(network.changes.get("width", 256))
+        network = Network(network.preset, {**network.changes, "length": length})
         return training(
-            name,
-            "lstm",
-            preset=network.preset,
-            changes={**network.changes, "length": length},
-            text=Part(train),
-            valid=Part(valid),
-            form=self.text.form,
-            longest=length,
-            seed=seed,
-            cost=float(len(train.tokens)) * width,
-        )
+            name, "lstm", network, Part(train), Part(valid), self.text.form, longest=length, seed=seed,
+        )  # fmt: skip
 
     def adversarial(
-        self, kind: str, model: str, run: int, start: Mapping[str, Any] | Stage, recipe: Any, text: Corpus, cost: float
+        self, kind: str, model: str, run: int, start: Mapping[str, Any] | Stage, recipe: Any, text: Corpus
     ) -> Stage:
         """Return a training against a discriminator, kept and measured along its rounds, but the recurrent GAN."""
         scale, seed = self.scale, seed_for(self.seed, model, run)
@@ -459,12 +412,11 @@ class _Plan:
             settings=settings,
             inputs=(start,) if isinstance(start, Stage) else (),
             seed=seed,
-            cost=cost,
             length=length,
             folder=LAST if kept else MODEL,
             keep_every=[*kept, 1][1] if kept else None,
         )
-        self.experiment.trained[stage.name] = stage
+        self.trained[stage.name] = stage
         if kept:
             along = {
                 number: self.cost(
@@ -476,12 +428,12 @@ class _Plan:
                 )
                 for number in kept
             }
-            self.experiment.along[model] = (*self.experiment.along.get(model, ()), along)
+            self.along[model] = (*self.along.get(model, ()), along)
         return stage
 
     def window_of(self, model: str) -> int | Stage:
         """Return the window in which a model is measured, or the stage that chooses it."""
-        return self.experiment.choices.get(model, WGAN_WINDOW if model in _MODES else self.scale.window)
+        return self.choices.get(model, WGAN_WINDOW if model in _MODES else self.scale.window)
 
     def by_window(
         self, kind: str, model: str, trained: tuple[TrainedGenerator, ...], part: Corpus
@@ -523,8 +475,7 @@ class _Plan:
             costs = text_costs(generator, corpus, window=length, mode=mode, **options, progress=tell)
             return {str(size): asdict(one) for size, one in costs.items()}
 
-        cost = len(corpus.tokens) * (sizes[-1] / 5 if model in (WGAN, WGAN_SOFT) else 1.0 + len(sizes))
-        return self._measuring(kind, numbered(name, run), trained, corpus, window, mode, options, measure, cost)
+        return self._measuring(kind, numbered(name, run), trained, corpus, window, mode, options, measure)
 
     def rule(self, model: str, trained: TrainedGenerator) -> Stage:
         """Return the stage of the stopping rule in parts of the test text; see `rule_curves`."""
@@ -541,14 +492,13 @@ class _Plan:
             curves = rule_curves(generator, self.text.test, window=_length(work, window), mode=mode, **options)
             return [curve.to_dict() for curve in curves]
 
-        cost = float(scale.rule_samples * scale.rule_rows * scale.rule_parts * 10)
-        return self._measuring("rule", model, trained, self.text.test, window, mode, options, measure, cost)
+        return self._measuring("rule", model, trained, self.text.test, window, mode, options, measure)
 
     def _measuring(
         self, kind: str, name: str, trained: TrainedGenerator, corpus: Corpus, window: int | Stage, mode: Mode,
-        options: Mapping[str, Any], measure: Callable[[Work], Any], cost: float,
+        options: Mapping[str, Any], measure: Callable[[Work], Any],
     ) -> Stage:  # fmt: skip
         settings = {"folder": trained.folder, "text": corpus.fingerprint, "window": window, "mode": mode, **options}
         if isinstance(window, Stage):
-            return Stage(kind, name, {**settings, "window": "chosen"}, measure, (*trained.inputs, window), cost)
-        return Stage(kind, name, settings, measure, trained.inputs, cost)
+            return Stage(kind, name, {**settings, "window": "chosen"}, measure, (*trained.inputs, window))
+        return Stage(kind, name, settings, measure, trained.inputs)

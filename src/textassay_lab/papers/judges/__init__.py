@@ -1,1 +1,1 @@
-"""The study of the judges."""
+"""The study of evaluators and people."""

@@ -31,31 +31,40 @@ from textassay_lab.judges.meta_evaluator import Parts, meta_evaluate, meta_evalu
 from textassay_lab.judges.random_search import RandomSearchDiscriminator
 from textassay_lab.meta_evaluation.correlations import draw_goodness, row_correlations, text_draws
 from textassay_lab.meta_evaluation.evaluation import Evaluation
-from textassay_lab.papers.drawn_values import DrawnValues
-from textassay_lab.papers.judges.published import (
-    ALL,
+from textassay_lab.papers.findings import LEVEL
+from textassay_lab.papers.judges.findings import (
     BLEU_TRAIN,
     CLASSIFIERS,
     DIVERSITY,
-    GENERATED,
-    GENERATORS,
     INDIVIDUAL,
+    JUDGES_PAPER,
     OVERLAPS,
     PEOPLE,
-    REAL,
     SELF_BLEU,
-    SIDES,
-    published_evaluation,
-    published_evaluations,
-    published_table,
-    short_name,
+    DrawnValues,
 )
+from textassay_lab.papers.paper import Scale
 from textassay_lab.papers.stages import Stage, Work
 
+NAMES: Mapping[str, str] = {  # as the judgements call them, and as the tables do
+    "WordRNN10": "Word LSTM 1.0",
+    "WordRNN07": "Word LSTM 0.7",
+    "WordRNN05": "Word LSTM 0.5",
+    "SS": "Scheduled Sampling",
+    "GoogleLM": "Google LM",
+    "AttentionAC": "Att2Seq",
+    "NoAttentionAC": "C2S",
+    "SkipConnectionsAC": "gC2S",
+    "MLESeqGAN": "MLE SeqGAN",
+    "SeqGAN": "SeqGAN",
+    "RankGAN": "RankGAN",
+    "LeakGAN": "LeakGAN",
+}
+GENERATORS = tuple(NAMES.values())
+SIDES = ALL, REAL, GENERATED = "(all)", "(real)", "(generated)"
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-LEVEL = 0.95
 WITH_ALL = tuple(f"{name}, all references" for name in OVERLAPS[:2])
 MEAN_WITH_ALL = f"{WITH_ALL[0]}, mean of texts"  # the paper's is of all texts together
 METRICS: Mapping[str, str] = {
@@ -83,23 +92,7 @@ DIRECTIONS: Mapping[str, Better] = {
     BLEU_TRAIN: "higher",
     **dict.fromkeys((DIVERSITY, "distinct-1", "distinct-2"), "higher"),
 }
-_NETWORKS = CLASSIFIERS[:3]
 _TRAIN = "(training text)"
-SECONDS: Mapping[str, float] = {"LSTM": 28, "CNN": 11, "CNN & LSTM": 32, "RF": 15, "XGBoost": 4}
-
-
-@dataclass(frozen=True)
-class JudgesScale:
-    """The scale of the study."""
-
-    networks: bool  # Whether the three networks are among the classifiers
-    partitions: int  # How often texts are dealt into folds anew, for every classifier
-    trials: int = 0  # Of a random search of settings; 0 for the settings of the catalogue
-
-    @property
-    def classifiers(self) -> tuple[str, ...]:
-        """Names of the classifiers, the individual one last."""
-        return (*(name for name in CLASSIFIERS if self.networks or name not in _NETWORKS), INDIVIDUAL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +147,7 @@ class OtherTexts:
 
 def other_texts(judged: JudgedTexts, real: Sequence[str], generated: Mapping[str, Sequence[str]]) -> OtherTexts:
     """Return other texts of the writers of `judged`, without those that equal a judged one but for case and spacing."""
-    named = {short_name(name): texts for name, texts in generated.items()}
+    named = {NAMES.get(name, name): texts for name, texts in generated.items()}
     missing = [name for name in judged.generated if name not in named]
     unknown = [name for name in named if name not in judged.generated]
     if missing or unknown:
@@ -187,7 +180,10 @@ def judged_texts(judgements: Judgements, *, votes: int, train: Sequence[str] = (
     """Return the texts that were judged, generator by generator; majorities are those of texts with `votes` votes."""
     if judgements.scale != "real-or-fake":
         raise InputError("the study needs judgements of real or fake, not ratings")
-    items = [replace(item, generator=item.generator and short_name(item.generator)) for item in judgements.items]
+    items = [
+        replace(item, generator=item.generator and NAMES.get(item.generator, item.generator))
+        for item in judgements.items
+    ]
     known = dict.fromkeys(item.generator for item in items if item.generator is not None)
     names = [*(name for name in GENERATORS if name in known), *(name for name in known if name not in GENERATORS)]
     if len(names) < 2 or len(names) == len({item.generator for item in items}):
@@ -240,7 +236,7 @@ def metric_evaluation(name: str, result: Mapping[str, Any]) -> tuple[Evaluation,
 
 
 def classifier_stages(
-    judged: JudgedTexts, scale: JudgesScale, *, seed: int, other: OtherTexts | None = None
+    judged: JudgedTexts, scale: Scale, *, seed: int, other: OtherTexts | None = None
 ) -> dict[str, list[Stage]]:
     """Return the stages of each classifier, one a partition of the texts."""
     return {
@@ -324,15 +320,36 @@ def _classifier_stage(judged: JudgedTexts, name: str, trials: int, seed: int, ot
     settings = {"texts": judged.key, "classifier": _CATALOGUE[name], "trials": trials, "level": LEVEL, "seed": seed}
     if other is not None:
         settings["trained on"] = other.key
-    return Stage("classifier", f"{name} {seed}", settings, run, cost=SECONDS.get(name, 1.0) * max(1, trials))
+    return Stage("classifier", f"{name} {seed}", settings, run)
 
 
-def published_values() -> DrawnValues:
+def printed_evaluations() -> dict[str, Evaluation]:
+    """Return the evaluators whose values for each generator are printed, by name.
+
+    METEOR, CIDEr and the individual SVM are not among them: their values are in figures alone.
+    """
+    sources: tuple[tuple[str, Sequence[str], Better], ...] = (
+        ("figure 3", PEOPLE, "lower"),
+        ("table 4", CLASSIFIERS, "lower"),
+        ("figures 4 and 10", ("BLEU", "ROUGE"), "higher"),
+        ("table 6", (SELF_BLEU,), "lower"),
+        ("table 6", (DIVERSITY,), "higher"),
+        ("table 9", (BLEU_TRAIN,), "higher"),
+    )
+    return {name: _printed(name, better, table, name) for table, names, better in sources for name in names}
+
+
+def _printed(name: str, better: Better, table: str, column: str) -> Evaluation:
+    values = JUDGES_PAPER.tables[table].column(column)
+    return Evaluation(name, better, GENERATORS, np.array([values[generator] for generator in GENERATORS]))
+
+
+def printed_values() -> DrawnValues:
     """Return the printed values, as exact ones; METEOR and CIDEr are those of texts judged fake."""
-    evaluations = published_evaluations()
+    evaluations = printed_evaluations()
     for name in ("METEOR", "CIDEr"):
-        evaluations[name] = published_evaluation(name, "higher", "figures 4 and 10", f"{name}, judged fake")
-    people, table_4, correlations = (published_table(name) for name in ("figure 2", "table 4", "table 5"))
+        evaluations[name] = _printed(name, "higher", "figures 4 and 10", f"{name}, judged fake")
+    people, table_4, correlations = (JUDGES_PAPER.tables[name] for name in ("figure 2", "table 4", "table 5"))
     rates = {name: [people.column(side)[name] for side in SIDES] for name in PEOPLE}
     rates |= {name: [table_4.column(name)[side] for side in SIDES] for name in CLASSIFIERS}
     taus = {
@@ -346,7 +363,7 @@ def published_values() -> DrawnValues:
         better={name: one.better for name, one in evaluations.items()},
         rates={name: np.array([row]) / 100 for name, row in rates.items()},
         taus=taus,
-        kappa=published_table("kappa").column("all")["right or mistaken"],
+        kappa=JUDGES_PAPER.tables["kappa"].column("all")["right or mistaken"],
     )
 
 

@@ -1,71 +1,118 @@
-"""The findings of the paper that evaluates evaluators by people, checked on published or on our values.
+"""What the findings about evaluators and people look at: values of generators, as measured and over resampled texts.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
 Online Review Generation", EMNLP 2019, sections 4 and 5.
-Departs from it: verdicts account for the sampling of texts (`textassay_lab.papers.drawn_values`).
+Departs from it: verdicts account for the sampling of texts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay_lab.meta_evaluation.correlations import row_correlations
-from textassay_lab.meta_evaluation.reproduction import CheckedFinding, Number
-from textassay_lab.papers.drawn_values import DrawnValues, check_rules
-from textassay_lab.papers.findings import Outcome, Rule
-from textassay_lab.papers.judges.published import (
-    BLEU_TRAIN,
-    CLASSIFIERS,
-    DIVERSITY,
-    INDIVIDUAL,
-    OVERLAPS,
-    PEOPLE,
-    SELF_BLEU,
-    published_table,
-)
+from textassay_lab.papers.findings import BoolArray, Outcome, Quantities, check
+from textassay_lab.papers.paper import Number, read_paper
+from textassay_lab.papers.reproduction import CheckedFinding
 
 FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
+JUDGES_PAPER = read_paper("textassay_lab.papers.judges")
+PEOPLE = ("H1", "H2")
+CLASSIFIERS = ("LSTM", "CNN", "CNN & LSTM", "SVM", "RF", "NB", "XGBoost")
+INDIVIDUAL = "SVM individual"
+OVERLAPS = ("BLEU", "ROUGE", "METEOR", "CIDEr")
+SELF_BLEU, DIVERSITY, BLEU_TRAIN = "Self-BLEU", "lexical diversity", "BLEU G-train"
 _SEQGANS = ("MLE SeqGAN", "SeqGAN", "RankGAN")
 _ADVERSARIAL = ("SeqGAN", "RankGAN", "LeakGAN")  # MLE SeqGAN has learnt from text alone
+_FOREIGN = "Google LM"  # trained on another domain
 _WORDS = ("Word LSTM 1.0", "Word LSTM 0.7", "Word LSTM 0.5")
 _FOUR = CLASSIFIERS[:4]
 _ALL, _REAL, _GENERATED = range(3)
+quantity = Quantities()
 
 
-def check_findings(values: DrawnValues, *, level: float = 0.95) -> tuple[CheckedFinding, ...]:
+@dataclass(frozen=True, eq=False)
+class DrawnValues:
+    """Evaluators' values, as measured and over draws of texts; missing ones were not measured."""
+
+    about: str  # source of the values
+    generators: tuple[str, ...]  # G names
+    # by evaluator, shape (1 + B, G): row 0 as measured, the others resampled, B may be 0; for people and classifiers
+    # the share that is called fake
+    values: Mapping[str, FloatArray]
+    better: Mapping[str, str]  # "higher" or "lower", by evaluator
+    # accuracy of people and classifiers on all, on real and on generated texts, shape (1 + B, 3)
+    rates: Mapping[str, FloatArray] = field(default_factory=dict)
+    # Kendall's tau-b by evaluator and "H1" or "H2", signs such that higher is better, shape (1 + B,)
+    taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
+    # the same with people's majority as the truth
+    majority_taus: Mapping[tuple[str, str], FloatArray] = field(default_factory=dict)
+    kappa: float | None = None  # Fleiss' kappa of right and mistaken answers; not resampled
+
+    def of(self, evaluator: str, generator: str) -> FloatArray:
+        """Return one generator's values, shape (1 + B,); raises KeyError where there are none."""
+        return self.values[evaluator][:, self._place(generator)]
+
+    def goodness(self, evaluator: str) -> FloatArray:
+        """Return values with signs such that higher is better."""
+        return self.values[evaluator] if self.better[evaluator] == "higher" else -self.values[evaluator]
+
+    def rank(self, evaluator: str, generator: str) -> FloatArray:
+        """Return how many generators are better than one, shape (1 + B,)."""
+        goodness = self.goodness(evaluator)
+        own = goodness[:, [self._place(generator)]]
+        return np.asarray((goodness > own).sum(axis=1), dtype=np.float64)
+
+    def is_best(self, evaluator: str, generator: str) -> BoolArray:
+        """Return whether all other generators are worse than one, shape (1 + B,)."""
+        goodness = self.goodness(evaluator)
+        own = goodness[:, [self._place(generator)]]
+        return np.asarray((goodness >= own).sum(axis=1) == 1)
+
+    def _place(self, generator: str) -> int:
+        if generator not in self.generators:
+            raise KeyError(generator)
+        return self.generators.index(generator)
+
+
+def check_findings(values: DrawnValues) -> tuple[CheckedFinding, ...]:
     """Return the verdict on every finding."""
-    return check_rules(RULES, values, level=level)
+    return check(JUDGES_PAPER.findings, lambda finding: quantity[finding.quantity](values), whose=values.about)
 
 
-def _exact_figures(values: DrawnValues) -> Outcome:
+@quantity
+def exact_figures(values: DrawnValues) -> Iterator[Outcome]:
     rates = {name: 100 * values.rates[name][:1] for name in PEOPLE}
     if values.kappa is None:
         raise KeyError("kappa")
-    printed = published_table("figure 2").column("(all)")
+    printed = JUDGES_PAPER.tables["figure 2"].column("(all)")
+    kappa = JUDGES_PAPER.tables["kappa"].column("all")["right or mistaken"]
     parts = {name: np.abs(rates[name][:, _ALL] - printed[name]) < 0.005 + 1e-9 for name in PEOPLE}
-    parts["kappa"] = np.array([abs(values.kappa - published_table("kappa").column("all")["right or mistaken"]) < 5e-5])
+    parts["kappa"] = np.array([abs(values.kappa - kappa) < 5e-5])
     numbers: dict[str, Number] = {f"{name}, %": float(rates[name][0, _ALL]) for name in PEOPLE}
-    return parts, {**numbers, "kappa": values.kappa}
+    yield Outcome("", parts, {**numbers, "kappa": values.kappa})
 
 
-def _real_is_easier(values: DrawnValues) -> Outcome:
+@quantity
+def real_is_easier(values: DrawnValues) -> Iterator[Outcome]:
     parts, numbers = {}, {}
     for name in PEOPLE:
         rates = values.rates[name]
         parts[name] = rates[:, _REAL] > rates[:, _GENERATED]
         numbers[f"{name}: real less generated, points"] = _gap(rates)
-    return parts, numbers
+    yield Outcome("", parts, numbers)
 
 
-def _gated_is_best(values: DrawnValues) -> Outcome:
+@quantity
+def gated_is_best(values: DrawnValues) -> Iterator[Outcome]:
     parts = {name: values.is_best(name, "gC2S") for name in PEOPLE}
-    return parts, {name: float(values.of(name, "gC2S")[0]) for name in PEOPLE}
+    yield Outcome("", parts, {name: float(values.of(name, "gC2S")[0]) for name in PEOPLE})
 
 
-def _three_groups(values: DrawnValues) -> Outcome:
+@quantity
+def three_groups(values: DrawnValues) -> Iterator[Outcome]:
     high, middle = (*_SEQGANS, "Scheduled Sampling"), ("LeakGAN", "Google LM")
     parts: dict[str, BoolArray] = {}
     for generator in values.generators:
@@ -76,10 +123,12 @@ def _three_groups(values: DrawnValues) -> Outcome:
             parts[f"{generator} within 3 points of 68 %"] = np.abs(share - 0.68) <= 0.03
         else:
             parts[f"{generator} below 55 %"] = share < 0.55
-    return parts, {name: float(values.of("H1", name)[0]) for name in (*high, *middle, "Word LSTM 1.0")}
+    numbers: dict[str, Number] = {name: float(values.of("H1", name)[0]) for name in (*high, *middle, "Word LSTM 1.0")}
+    yield Outcome("", parts, numbers)
 
 
-def _classifiers_beat_people(values: DrawnValues) -> Outcome:
+@quantity
+def classifiers_beat_people(values: DrawnValues) -> Iterator[Outcome]:
     parts: dict[str, BoolArray] = {}
     numbers: dict[str, Number] = {"H2": float(values.rates["H2"][0, _ALL])}
     for name in _FOUR:
@@ -90,10 +139,11 @@ def _classifiers_beat_people(values: DrawnValues) -> Outcome:
     for name in PEOPLE:
         rates = values.rates[name]
         parts[f"{name}: classes more than 6 points apart"] = rates[:, _REAL] - rates[:, _GENERATED] > 0.06
-    return parts, numbers
+    yield Outcome("", parts, numbers)
 
 
-def _classifiers_like_gans(values: DrawnValues) -> Outcome:
+@quantity
+def classifiers_like_gans(values: DrawnValues) -> Iterator[Outcome]:
     liked = {*_SEQGANS, "Scheduled Sampling", "Word LSTM 1.0"}
     parts: dict[str, BoolArray] = {}
     for name in CLASSIFIERS:
@@ -101,7 +151,7 @@ def _classifiers_like_gans(values: DrawnValues) -> Outcome:
         others = [values.of(name, generator) for generator in values.generators if generator not in liked]
         parts[f"{name}: the five are best"] = worst_liked < np.min(others, axis=0)
         parts[f"{name}: C2S is worst"] = values.rank(name, "C2S") == len(values.generators) - 1
-    return parts, {f"C2S by {name}": float(values.of(name, "C2S")[0]) for name in CLASSIFIERS}
+    yield Outcome("", parts, {f"C2S by {name}": float(values.of(name, "C2S")[0]) for name in CLASSIFIERS})
 
 
 def _signs(taus: Mapping[tuple[str, str], FloatArray], sign: float) -> Iterator[tuple[str, BoolArray]]:
@@ -110,16 +160,18 @@ def _signs(taus: Mapping[tuple[str, str], FloatArray], sign: float) -> Iterator[
             yield f"{name} with {gold} {'above' if sign > 0 else 'below'} 0", sign * taus[name, gold] > 0
 
 
-def _opposite_signs(values: DrawnValues) -> Outcome:
+@quantity
+def opposite_signs(values: DrawnValues) -> Iterator[Outcome]:
     parts = dict(_signs(values.taus, -1.0))
     for gold in PEOPLE:
         parts |= {f"{name} with {gold} above 0": values.taus[name, gold] > 0 for name in OVERLAPS}
         others = np.max([values.taus[name, gold] for name in (*CLASSIFIERS, *OVERLAPS[1:])], axis=0)
         parts[f"BLEU highest with {gold}"] = values.taus["BLEU", gold] > others
-    return parts, _told_taus(values.taus, ("SVM", "NB", *OVERLAPS))
+    yield Outcome("", parts, _told_taus(values.taus, ("SVM", "NB", *OVERLAPS)))
 
 
-def _best_by_overlap(values: DrawnValues) -> Outcome:
+@quantity
+def best_by_overlap(values: DrawnValues) -> Iterator[Outcome]:
     parts: dict[str, BoolArray] = {}
     for name in OVERLAPS:
         best = "gC2S" if name == "CIDEr" else "C2S"
@@ -128,21 +180,23 @@ def _best_by_overlap(values: DrawnValues) -> Outcome:
             parts[f"{generator} in the lower half by {name}"] = 2 * values.rank(name, generator) >= len(
                 values.generators
             )
-    return parts, {f"C2S by {name}": float(values.of(name, "C2S")[0]) for name in OVERLAPS} | {
-        "gC2S by CIDEr": float(values.of("CIDEr", "gC2S")[0])
-    }
+    best_values = {f"C2S by {name}": float(values.of(name, "C2S")[0]) for name in OVERLAPS}
+    numbers = {**best_values, "gC2S by CIDEr": float(values.of("CIDEr", "gC2S")[0])}
+    yield Outcome("", parts, numbers)
 
 
-def _majority_turns(values: DrawnValues) -> Outcome:
+@quantity
+def majority_turns(values: DrawnValues) -> Iterator[Outcome]:
     taus = values.majority_taus
     parts = dict(_signs(taus, 1.0))
     for gold in PEOPLE:
         others = np.max([taus[name, gold] for name in CLASSIFIERS], axis=0)
         parts[f"BLEU highest with {gold}"] = taus["BLEU", gold] > others
-    return parts, _told_taus(taus, ("SVM", "NB", "BLEU"))
+    yield Outcome("", parts, _told_taus(taus, ("SVM", "NB", "BLEU")))
 
 
-def _diversity_misleads(values: DrawnValues) -> Outcome:
+@quantity
+def diversity_misleads(values: DrawnValues) -> Iterator[Outcome]:
     own, other = values.values[SELF_BLEU], values.values[DIVERSITY]
     rho = row_correlations(own, other, "spearman")
     parts = {"rho of Self-BLEU and lexical diversity at most -.7": rho <= -0.7}
@@ -150,20 +204,22 @@ def _diversity_misleads(values: DrawnValues) -> Outcome:
         tau = row_correlations(values.goodness(name), values.goodness(SELF_BLEU), "kendall")
         below = name in PEOPLE
         parts[f"{name} with Self-BLEU {'below' if below else 'above'} 0"] = tau < 0 if below else tau > 0
-    return parts, {"rho": float(rho[0])}
+    yield Outcome("", parts, {"rho": float(rho[0])})
 
 
-def _memorisation(values: DrawnValues) -> Outcome:
+@quantity
+def memorisation(values: DrawnValues) -> Iterator[Outcome]:
     tau = row_correlations(values.goodness(BLEU_TRAIN), values.goodness("BLEU"), "kendall")
     gans = (*_SEQGANS, "LeakGAN")
-    others = [name for name in values.generators if name not in (*gans, values.foreign)]
+    others = [name for name in values.generators if name not in (*gans, _FOREIGN)]
     most = np.max([values.of(BLEU_TRAIN, name) for name in gans], axis=0)
     parts = {"tau with BLEU at least .9": tau >= 0.9}
     parts |= {f"GAN models below {name}": most < values.of(BLEU_TRAIN, name) for name in others}
-    return parts, {"tau": float(tau[0]), "highest GAN model": float(most[0])}
+    yield Outcome("", parts, {"tau": float(tau[0]), "highest GAN model": float(most[0])})
 
 
-def _temperature(values: DrawnValues) -> Outcome:
+@quantity
+def temperature(values: DrawnValues) -> Iterator[Outcome]:
     parts: dict[str, BoolArray] = {}
     for name in ("H1", *CLASSIFIERS):
         hot, mild, cold = (values.of(name, generator) for generator in _WORDS)
@@ -174,15 +230,17 @@ def _temperature(values: DrawnValues) -> Outcome:
         if name != "H1":
             gans = np.mean([values.of(name, generator) for generator in _ADVERSARIAL], axis=0)
             parts[f"{name}: at 1.0 below the mean of the GANs"] = hot < gans
-    return parts, {f"H1 of {name}": float(values.of("H1", name)[0]) for name in _WORDS}
+    yield Outcome("", parts, {f"H1 of {name}": float(values.of("H1", name)[0]) for name in _WORDS})
 
 
-def _foreign_model(values: DrawnValues) -> Outcome:
+@quantity
+def foreign_model(values: DrawnValues) -> Iterator[Outcome]:
     half = len(values.generators) / 2
-    parts = {f"{name}: lower half": values.rank(name, values.foreign) >= half for name in PEOPLE}
+    parts = {f"{name}: lower half": values.rank(name, _FOREIGN) >= half for name in PEOPLE}
     for name in (*PEOPLE, *CLASSIFIERS, *OVERLAPS, SELF_BLEU):
-        parts[f"not best by {name}"] = values.rank(name, values.foreign) > 0
-    return parts, {f"better than it by {name}": float(values.rank(name, values.foreign)[0]) for name in PEOPLE}
+        parts[f"not best by {name}"] = values.rank(name, _FOREIGN) > 0
+    numbers: dict[str, Number] = {f"better than it by {name}": float(values.rank(name, _FOREIGN)[0]) for name in PEOPLE}
+    yield Outcome("", parts, numbers)
 
 
 def _gap(rates: FloatArray) -> float:
@@ -191,41 +249,3 @@ def _gap(rates: FloatArray) -> float:
 
 def _told_taus(taus: Mapping[tuple[str, str], FloatArray], names: Sequence[str]) -> dict[str, Number]:
     return {f"tau of {name} with H1": float(taus[name, "H1"][0]) for name in names}
-
-
-RULES: tuple[Rule, ...] = (
-    Rule("K1", "People are right in 66.61 % of judgements and 72.63 % of majorities; kappa is 0.2748.",
-          "66.61 %, 72.63 %, 0.2748", "The three numbers. Each to the last printed digit.", _exact_figures, how=""),
-    Rule("K2", "People recognise real text better than generated text.", "78.96 and 88.31 % against 54.26 and 56.95 %",
-          "H1 and H2.", _real_is_easier),
-    Rule("K3", "gC2S is the best generator by H1 and by H2.", "true", "H1 and H2.", _gated_is_best),
-    Rule("K4", "SS, MLE SeqGAN, SeqGAN and RankGAN are found out most, then LeakGAN and Google LM, then the others.",
-          "above .74; about .68; below .55", "Each generator by H1, against 74 %, 68 +- 3 % and 55 %.", _three_groups),
-    Rule("K5", "LSTM, CNN, CNN & LSTM and SVM are right more often than H2, on both classes alike; people are not.",
-          "77.58, 74.72, 75.18, 74.50 against 72.63 %; gaps below 6 points against 25 and 31",
-          "Each of the four against H2; each gap against 6 points.", _classifiers_beat_people),
-    Rule("K6", "Classifiers put SeqGAN's kind, SS and the word LSTM at 1.0 first, and C2S last.",
-          "true of all seven", "Both, for each of the seven; SeqGAN's kind: MLE SeqGAN, SeqGAN, RankGAN.",
-          _classifiers_like_gans),
-    Rule("K7", "Classifiers disagree with people, word overlap agrees, BLEU most.",
-          "tau -.45 to -.73; .45 to .76", "The sign of each tau with H1 and with H2; BLEU highest with each.",
-          _opposite_signs),
-    Rule("K8", "C2S is best by BLEU, ROUGE and METEOR, gC2S by CIDEr; GANs are low in all.", "true",
-          "Who is best by each; SeqGAN, RankGAN and LeakGAN in the lower half of each. Of METEOR and CIDEr the printed "
-          "values are those of texts judged fake.", _best_by_overlap),
-    Rule("K9", "With the majority for the truth classifiers agree with people; BLEU still agrees most.",
-          "true, in figures without numbers",
-          "The sign of each tau with H1 and with H2; BLEU, of texts judged fake, highest with each.", _majority_turns),
-    Rule("K10", "Self-BLEU and lexical diversity rank almost oppositely; little diversity deceives people, not "
-          "classifiers.", "rho -.85; tau of H1 with Self-BLEU -.88, of classifiers .58 to .76",
-          "rho at most -.7; the sign of each tau with Self-BLEU.", _diversity_misleads),
-    Rule("K11", "BLEU against the training text goes with BLEU; GAN models have the least, Google LM apart.",
-          "tau .96; true but for SS",
-          "tau at least .9; the four GAN models below each other generator but Google LM.", _memorisation),
-    Rule("K12", "At temperature 1.0 the word LSTM rivals GANs under classifiers; less heat helps with people, not "
-          "with classifiers.", "H1 .55, .34, .27",
-          "H1 falls and each classifier's accuracy rises from 1.0 to .7 to .5; at 1.0 each classifier finds out less "
-          "than the mean of SeqGAN, RankGAN and LeakGAN.", _temperature),
-    Rule("K13", "Google LM is in the lower half by people, and first by no evaluator but lexical diversity.", "true",
-          "H1 and H2; each of the thirteen evaluators, and Self-BLEU.", _foreign_model),
-)  # fmt: skip

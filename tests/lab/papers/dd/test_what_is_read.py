@@ -17,24 +17,20 @@ from textassay.corpus.corpus import Corpus
 from textassay.discriminator.logistic import LogisticDiscriminator
 from textassay.estimate import Estimate
 from textassay.ngram.model import NgramModel
-from textassay_lab.papers import network_stages as dd_generators
+from textassay_lab.papers import training
 from textassay_lab.papers.dd import experiment
-from textassay_lab.papers.dd.experiment import split_text
+from textassay_lab.papers.dd.experiment import DD_PAPER, TEMPERATURES, exact_estimate, measured, model_cost, split_text
 from textassay_lab.papers.dd.held_out import held_out_dd
-from textassay_lab.papers.dd.published import TEMPERATURES, Scale
-from textassay_lab.papers.dd.results import STUDIES, DdStudy, gather, measured_values
-from textassay_lab.papers.draws import load_draws
-from textassay_lab.papers.measures import exact_estimate, measured, model_cost
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.dd.results import STUDIES, DdStudy
+from textassay_lab.papers.paper import Network
+from textassay_lab.papers.training import load_draws
 from whose_values import assert_nothing_published_is_ours
 
 N_CLASS = 40
-SCALE = Scale(
-    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=N_CLASS, unseen=True,
-    fractions=(0.5, 1.0),
-    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"),
-    networks_unseen=True, reverse_network=True, min_count=1,
-    initialisations=2,
+SCALE = DD_PAPER.scales["tiny"].but(
+    name="micro", n_train=120, n_drawn_train=100, n_valid=12, n_test=30, n_class=N_CLASS, fractions=(0.5, 1.0),
+    networks=dict.fromkeys(("LSTM", "GPT-2"), Network("tiny")), original=Network("tiny"), reverse_network=True,
+    min_count=1, initialisations=2,
 )  # fmt: skip
 NAMES = ("LSTM_0.5", "LSTM_1.0", "GPT-2_0.5", "GPT-2_1.0")
 
@@ -90,7 +86,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         record.exact.append((fingerprint(original), fingerprint(model), real, generated))
         return exact_estimate(original, model, real, generated, **settings)
 
-    monkeypatch.setattr(dd_generators, "make_generator", make)
+    monkeypatch.setattr(training, "make_generator", make)
     for name, stand_in in (
         ("held_out_dd", judge), ("measured", measure), ("model_cost", cost), ("exact_estimate", exact)
     ):  # fmt: skip
@@ -112,7 +108,7 @@ def parts(study: DdStudy) -> dict[str, Corpus]:
     found["half"] = found["train"].take(np.arange(len(found["train"]) // 2))
     found["floor"] = found["more"].take(np.arange(SCALE.n_test))
     if texts.original is not None:
-        found |= {"real train": study.text.train, "real valid": study.text.valid}
+        found |= {f"real {name}": getattr(study.text, name).corpus for name in ("train", "valid")}
     for stage in study.all_stages():
         if stage.kind == "sample":
             found |= {f"{stage.name} {file}": drawn(stage, file) for file in stage.settings["counts"]}
@@ -148,18 +144,18 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
     assert fits == expected
     assert len(set(seen.seeds)) == len(seen.seeds), "two trainings share a seed"
 
-    # The paper's classifier: each generator against training text and against unseen text.
+    # The paper's classifier: each generator against training text.
     judged = []
     for real, generated, *others in seen.judged:
-        (source,) = [part for part in ("train", "unseen") if is_part_of(real, found[part])]
+        assert is_part_of(real, found["train"])
         assert len(real) == len(generated) == N_CLASS
         generator, file = called[generated.fingerprint].rsplit(" ", 1)
         assert file == "class"
         assert [called[corpus.fingerprint] for corpus in others] == [
             "valid", f"{generator} valid", "test", f"{generator} test"
         ]  # fmt: skip
-        judged.append((generator, source))
-    assert sorted(judged) == sorted((generator, source) for generator in whole for source in ("train", "unseen"))
+        judged.append(generator)
+    assert sorted(judged) == sorted(whole)
 
     # Our classifier and the metrics.
     ours, overlap = [], []
@@ -171,13 +167,13 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
         elif called.get(generated.fingerprint) == "more":
             ours.append(("(real)", called[real.fingerprint]))
         else:
-            (source,) = [part for part in ("train", "unseen") if is_part_of(real, found[part])]
+            assert is_part_of(real, found["unseen"])
             (generator,) = [
                 n for n in whole if generated.texts == (*found[f"{n} class"].texts, *found[f"{n} test"].texts)
             ]
             assert len(real) == len(generated) == N_CLASS + SCALE.n_test
-            ours.append((generator, source))
-    assert sorted(ours) == sorted([("(real)", "unseen"), *judged])
+            ours.append((generator, "unseen"))
+    assert sorted(ours) == sorted((name, "unseen") for name in ("(real)", *whole))
     tests = [f"{n} test" for n in (*whole, *swept)]
     assert sorted(overlap) == sorted((part, "test") for part in (*tests, "floor"))
 
@@ -205,32 +201,19 @@ def test_everything_learns_from_one_part_and_is_judged_on_another(name: str, tmp
         cell = tables["table 7"]["LSTM_0.5", "BLEU-3"]
         assert (cell.ours, cell.spread) == pytest.approx((np.mean(of_both), np.std(of_both, ddof=1)))
         assert cell.spread
-    found_by_cnn = gather(study.experiment, study.stages)
-    runs = measured_values(found_by_cnn, STUDIES[name]).values["valid DD"]
+    found_by_cnn = study.measurements()
+    runs = found_by_cnn.values(STUDIES[name]).values["valid DD"]
     assert len(runs) == 2
     for number, of_valid in enumerate(runs):
-        estimates = found_by_cnn.of("DD", number)
+        estimates = found_by_cnn.runs("DD")[number]
         told = [estimates[generator].details["validation"]["value"] for generator in of_valid.generators]
         assert of_valid.values.tolist() == told != [estimates[g].value for g in of_valid.generators]
     of_two = tables["measured"]["LSTM_0.5", "DD"]
-    values = [found_by_cnn.of("DD", number)["LSTM_0.5"].value for number in (0, 1)]
+    values = [found_by_cnn.runs("DD")[number]["LSTM_0.5"].value for number in (0, 1)]
     assert (of_two.ours, of_two.spread) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
     assert of_two.low is not None
     assert of_two.high is not None
     assert of_two.low < np.mean(values) < of_two.high
-    tau = next(tau for tau in study.result().taus if tau.metric == "DD")
-    assert len(tau.by_seed) == 2
-    swept_curves = [curve for curve in study.result().curves if curve.figure == "lm"]
-    assert {(curve.y, len(curve.points)) for curve in swept_curves} == {("reverse LM score", 5)}
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_real_text_of_each_generators_own_is_not_taken_for_a_shared_one(tmp_path: Path, seen: Seen) -> None:
-    pytest.importorskip("torch")
-    text = split_text(sentences(340, 1), None, None, SCALE)
-    study = DdStudy("dd-real", text, SCALE, tmp_path, positives="fraction", initialisations=1)
-    study.compute()
-    sizes = {len(real) for estimates, _, real in seen.measured if "DD (ours), training text" in estimates}
-    assert sizes == {60, N_CLASS + SCALE.n_test}, "half of the training text is less than what classifiers take"
-    assert {"our DD, training text", "our DD, unseen text", "DD"} <= {tau.metric for tau in study.result().taus}
+    sweep = study.result().figures[1]
+    assert sweep.name == "sweep-lm"
+    assert sweep.description.startswith("reverse LM score against LM score")

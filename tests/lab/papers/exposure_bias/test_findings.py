@@ -20,7 +20,7 @@ from made_up_exposure import (
 from textassay.errors import InputError
 from textassay_lab.exposure.bias import eb_c
 from textassay_lab.exposure.bleu import eb_bleu_of_runs
-from textassay_lab.meta_evaluation.reproduction import CheckedFinding
+from textassay_lab.papers.exposure_bias.experiment import DATA_MODEL, OTHERS, TEST_SET, ExposureResults
 from textassay_lab.papers.exposure_bias.findings import (
     EB_C,
     after_words,
@@ -32,10 +32,10 @@ from textassay_lab.papers.exposure_bias.findings import (
     published_bleu,
     trend_over,
 )
-from textassay_lab.papers.exposure_bias.measures import DATA_MODEL, OTHERS, TEST_SET, ExposureResults
 from textassay_lab.papers.findings import Condition, check_conditions, difference
+from textassay_lab.papers.reproduction import CheckedFinding
 
-NOTHING = ExposureResults({}, {}, {}, {}, {}, None, {}, {}, {}, {})
+NOTHING = ExposureResults({}, {}, {}, {}, {}, None)
 UNSURE = "not separated at this size"
 
 
@@ -273,11 +273,11 @@ def test_intervals_cover_and_there_is_seldom_a_rise_without_exposure_bias(*, ret
         kinds = {kind: make_prefix_runs(rng, kind, [1.0] * 6, n_runs=5, shift=shift) for kind in ("data", "model")}
         values = deviation_values(kinds, "tv", retrained=retrained)
         conditions = [
-            values.condition("", {EB_C: weights(values.lengths)}, less=truth)
+            (values.condition("", {EB_C: weights(values.lengths)}).interval(0.95), truth)
             for weights, truth in ((mean_over, 1.0), (trend_over, 0.0))
         ]
-        covered += [low <= 0 <= high for low, high in (condition.interval(0.95) for condition in conditions)]
-        found = check_findings(replace(NOTHING, synthetic={"LSTM-512": kinds}), retrained=retrained)
+        covered += [low <= truth <= high for (low, high), truth in conditions]
+        found = check_findings(replace(NOTHING, synthetic={"LSTM-512": kinds}, retrained=retrained))
         alarms += verdicts(found)["B6, trend"] == {"holds"}
     assert 0.915 <= min(covered) / n_times <= max(covered) / n_times <= 0.98
     assert alarms / n_times <= 0.055  # one side of 95 %: 0.025

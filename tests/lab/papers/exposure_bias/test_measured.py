@@ -8,18 +8,18 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.ngram.model import NgramModel
+from textassay.report.plots import Curves
 from textassay_lab.exposure.bias import cgd_curve, measure_runs
 from textassay_lab.exposure.bleu import measure_bleu_run
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import unseen_halves
 from textassay_lab.generator.random_lstm import RandomLstm
+from textassay_lab.papers.exposure_bias.experiment import EXPOSURE_PAPER, ExposureResults
 from textassay_lab.papers.exposure_bias.findings import after_words, check_findings
-from textassay_lab.papers.exposure_bias.measures import ExposureResults
-from textassay_lab.papers.exposure_bias.published import published_table
-from textassay_lab.papers.exposure_bias.results import AVERAGE, exposure_curves, exposure_tables
+from textassay_lab.papers.exposure_bias.results import AVERAGE, exposure_figures, exposure_tables
 
-NOTHING = ExposureResults({}, {}, {}, {}, {}, None, {}, {}, {}, {})
+NOTHING = ExposureResults({}, {}, {}, {}, {}, None)
 
 
 def _verdicts(results: ExposureResults) -> dict[str, str]:
@@ -48,7 +48,7 @@ def test_a_trigram_is_within_the_bounds_and_shuffled_prefixes_hurt_more_the_long
     told = _verdicts(results)
     assert told["D2"] == told["D3"] == told["B3"] == "holds"
     table, columns = _ours(results, "table 2"), tuple(map(str, lengths))
-    assert set(columns) < set(published_table("table 2").columns), "beside the printed ones"
+    assert set(columns) < set(EXPOSURE_PAPER.tables["table 2"].columns), "beside the printed ones"
     own, shuffled, blind = (
         [table[row, column] or 0.0 for column in columns]
         for row in ("EB-bleu(TF)", "EB-bleu(TF|D_shuf)", "EB-bleu(U|D_shuf)")
@@ -82,9 +82,11 @@ def test_deviations_rise_from_prefixes_of_data_to_own_to_corrupted_ones() -> Non
         assert better is not None
         assert worse is not None
         assert better.high < worse.low
-    curves = {curve.name: curve for curve in exposure_curves(results) if curve.title == "Figure 3: CGD, LSTM-512"}
+    figure = next(one for one in exposure_figures(results) if one.name == "figure-3-cgd-lstm-512")
+    assert isinstance(figure.plot, Curves)
+    lines = {series.name: series for series in figure.plot.series}
     for kind in kinds:
-        points = [point.y for point in curves[kind.replace(":", " ")].points]
+        points = [point.y for point in lines[kind.replace(":", " ")].points]
         assert points == pytest.approx(np.mean([run.means["tv"] for run in runs[kind]], axis=0))
     # no exposure bias where the model's own prefixes are those of data, and no order
     same = dict.fromkeys(kinds, tuple(measured["data"]))

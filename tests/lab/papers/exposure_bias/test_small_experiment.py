@@ -10,24 +10,32 @@ import pytest
 from scipy import stats
 
 from made_up import sentences
-from made_up_exposure import make_exposure_results
+from made_up_exposure import make_exposure_results, reproduction
 from textassay.execution.threads import workers
+from textassay.report.plots import Curves
 from textassay_lab.exposure.bias import measure_runs
 from textassay_lab.exposure.runs import PrefixRun
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.generator.saved import load_model
 from textassay_lab.generator.text_likelihood import Quantity
-from textassay_lab.papers.exposure_bias.experiment import FILES, read_exposure_texts
-from textassay_lab.papers.exposure_bias.measures import DATA_MODEL, SYNTHETIC_MODELS, TEST_SET, TEXTS, ExposureResults
-from textassay_lab.papers.exposure_bias.published import EXPOSURE_SCALES
-from textassay_lab.papers.exposure_bias.results import ExposureStudy, exposure_reproduction
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.exposure_bias.experiment import (
+    DATA_MODEL,
+    EXPOSURE_PAPER,
+    FILES,
+    SYNTHETIC_MODELS,
+    TEST_SET,
+    TEXTS,
+    ExposureResults,
+    read_exposure_texts,
+)
+from textassay_lab.papers.exposure_bias.results import ExposureStudy
+from textassay_lab.papers.paper import Network
 
 MODELS = (DATA_MODEL, *SYNTHETIC_MODELS)
 LARGE, SMALL = {"width": 64, "dropout": 0.0, "batch_size": 32, "learning_rate": 1e-2, "max_epochs": 3}, {"width": 4}
-SCALE = replace(
-    EXPOSURE_SCALES["tiny"], name="small", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1), n_drawn=300,
+SCALE = EXPOSURE_PAPER.scales["tiny"].but(
+    name="small", most=dict.fromkeys(FILES), min_count=dict.fromkeys(TEXTS, 1), n_drawn=300,
     data_model=Network("exposure-512", LARGE), lstm_512=Network("exposure-512", LARGE),
     lstm_32=Network("exposure-32", {**LARGE, **SMALL}), precision="float32",
 )  # fmt: skip
@@ -36,7 +44,7 @@ SCALE = replace(
 def _verdicts(results: ExposureResults, finding: str, about: str) -> set[str]:
     return {
         found.verdict
-        for found in exposure_reproduction(results).findings
+        for found in reproduction(results).findings
         if found.id == finding and found.about == f"ours, {about}"
     }
 
@@ -58,7 +66,7 @@ def test_perplexities_of_table_7_are_those_of_the_trained_models_and_in_order(tm
     for model in SYNTHETIC_MODELS:
         drawn_from = {first for drawn in trained[model].inputs for first in drawn.inputs}
         assert drawn_from == {trained[DATA_MODEL]}, "they learn from what the data model draws"
-    costs = {model: study.outcome(stage)["perplexity"]["value"] for model, stage in stages.items()}
+    costs = {model: study.done(stage).result["perplexity"]["value"] for model, stage in stages.items()}
     unseen = study.texts.free["emnlp_news"].unseen
     for model, stage in trained.items():
         log_probs = load_model(study.stages.folder_of(stage) / "model").model.log_prob(unseen)
@@ -66,7 +74,7 @@ def test_perplexities_of_table_7_are_those_of_the_trained_models_and_in_order(tm
     assert costs[DATA_MODEL] * 1.05 < costs["LSTM-512"]
     assert costs["LSTM-512"] * 1.05 < costs["LSTM-32"]
     results = _with_perplexities(costs)
-    (table,) = (one for one in exposure_reproduction(results).tables if one.id == "table 7")
+    (table,) = (one for one in reproduction(results).tables if one.id == "table 7")
     cells = {cell.row: (cell.ours, cell.published) for cell in table.cells if cell.column == "perplexity"}
     printed = dict(zip(MODELS, (55.85, 115.3, 156.3), strict=True))
     assert {model: cells[model] for model in MODELS} == {model: (costs[model], printed[model]) for model in MODELS}
@@ -116,7 +124,10 @@ def _figure_2(runs: Mapping[str, tuple[PrefixRun, ...]]) -> dict[str, dict[int, 
     """Return panel to prefix length to EB-C."""
     made_up = make_exposure_results()
     results = replace(made_up, synthetic={**made_up.synthetic, "LSTM-32": runs})
-    curves = [curve for curve in exposure_reproduction(results).curves if curve.title == "Figure 2: EB-C"]
+    plot = reproduction(results).figures[0].plot
+    assert isinstance(plot, Curves)
     return {
-        curve.family: {int(point.x): point.y for point in curve.points} for curve in curves if curve.name == "LSTM-32"
+        plot.panels[line.panel]: {int(point.x or 0): point.y or 0.0 for point in line.points}
+        for line in plot.series
+        if line.name == "LSTM-32"
     }

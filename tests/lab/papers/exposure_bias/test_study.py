@@ -12,31 +12,39 @@ import sacrebleu
 from scipy import stats
 
 from made_up import WORDS
-from made_up_exposure import MICRO, long_sentences, make_exposure_results, write_exposure_texts, write_lines
+from made_up_exposure import (
+    MICRO,
+    long_sentences,
+    make_exposure_results,
+    reproduction,
+    write_exposure_texts,
+    write_lines,
+)
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Estimate, Interval
 from textassay.execution.threads import workers
+from textassay.report.plots import Curves
 from textassay_lab.exposure.bias import cgd_curve, eb_c
 from textassay_lab.exposure.bleu import BleuRun, eb_bleu_of_runs
 from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.exposure.runs import PrefixRun
 from textassay_lab.generator.saved import load_model
 from textassay_lab.generator.text_likelihood import Quantity
-from textassay_lab.meta_evaluation.reproduction import Reproduction
-from textassay_lab.papers.exposure_bias.experiment import read_exposure_texts
-from textassay_lab.papers.exposure_bias.findings import by_training, mean_of_trainings
-from textassay_lab.papers.exposure_bias.measures import (
+from textassay_lab.papers.exposure_bias.experiment import (
     BLEU_MODELS,
+    CORRUPTION,
     DATA_MODEL,
+    EXPOSURE_PAPER,
     OTHERS,
     RANDOM_ORACLE,
     TEST_SET,
     TEXTS,
     TranslationResults,
+    read_exposure_texts,
 )
-from textassay_lab.papers.exposure_bias.published import CORRUPTION, EXPOSURE_SCALES, ExposureScale
-from textassay_lab.papers.exposure_bias.results import ExposureStudy, exposure_reproduction, exposure_tables
-from textassay_lab.papers.presets import Network
+from textassay_lab.papers.exposure_bias.findings import by_training, mean_of_trainings
+from textassay_lab.papers.exposure_bias.results import ExposureStudy, exposure_tables
+from textassay_lab.papers.paper import Network, Scale
 from textassay_lab.papers.stages import Stage
 from whose_values import assert_nothing_published_is_ours
 
@@ -57,7 +65,7 @@ def study(data: Path, tmp_path_factory: pytest.TempPathFactory) -> ExposureStudy
     return made
 
 
-def _made(data: Path, out: Path, *, seed: int = 0, scale: ExposureScale = MICRO) -> ExposureStudy:
+def _made(data: Path, out: Path, *, seed: int = 0, scale: Scale = MICRO) -> ExposureStudy:
     return ExposureStudy(read_exposure_texts(data, scale, seed=seed), scale, out, seed=seed)
 
 
@@ -155,16 +163,17 @@ def test_the_whole_study(study: ExposureStudy) -> None:
     _, reference, _, forced, *_ = found.translation.samples
     assert reference.continuation.startswith(forced.prefix)
     assert forced.prefix
-    assert len(found.switching["Transformer-XL on wikitext2"]) == 16
-    assert found.eb_dd["LSTM-512 against the data model"].whole
-    assert not found.eb_dd["data model against real text"].whole
-    json.dumps(found.settings, allow_nan=False)
+    assert {title: len(lines) for title, lines in study.result().samples.items()} == {
+        "Transformer-XL on wikitext2, as in tables 1 and 8": 16,
+        "LSTM on emnlp_news, as in table 9": 12,
+        "translation, as in table 5": 24,
+    }
 
 
 @pytest.mark.slow
 def test_the_report_round_trips_and_the_same_again_computes_nothing(study: ExposureStudy, data: Path) -> None:
     result = study.result()
-    assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
+    json.dumps(result.to_dict(), allow_nan=False)
     folder = study.stages.folder_of(study.all_stages()[0]).parents[1]
     again = _made(data, folder)
     assert again.compute() == 0
@@ -182,8 +191,7 @@ def test_the_report_round_trips_and_the_same_again_computes_nothing(study: Expos
 
 def test_models_trained_several_times_have_seeds_and_draws_of_their_own(data: Path, tmp_path: Path) -> None:
     once, thrice = (
-        _made(data, tmp_path, scale=replace(MICRO, retrained=retrained, runs=3, bleu_runs=6))
-        for retrained in (False, True)
+        _made(data, tmp_path, scale=MICRO.but(retrained=retrained, runs=3, bleu_runs=6)) for retrained in (False, True)
     )
     keys = {stage.key for stage in thrice.all_stages()}
     first = [stage for stage in once.all_stages() if stage.kind == "train"]
@@ -237,18 +245,19 @@ def test_the_interval_of_a_mean_over_trainings_covers_trainings_and_the_text() -
 @pytest.mark.feature("EB-38")
 def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(data: Path, tmp_path: Path) -> None:
     """Ours are those of the models that were trained, computed here again; they do not depend on what is printed."""
-    made = _made(data, tmp_path, scale=replace(MICRO, translation=Network("tiny", {"max_epochs": 20, "width": 32})))
+    made = _made(data, tmp_path, scale=MICRO.but(translation=Network("tiny", {"max_epochs": 20, "width": 32})))
     trained = {model: stages[0] for model, stages in made.experiment.held_out_perplexity["wikitext2"].items()}
     quality = made.experiment.translation["quality"]
     assert MADE_UP.translation is not None
     with workers(1):
         made.stages.compute([*trained.values(), quality])
-    bleu = Estimate.from_dict(made.outcome(quality)["bleu"])
+    bleu = Estimate.from_dict(made.done(quality).result["bleu"])
     results = replace(
         MADE_UP,
         held_out_perplexity={
             "wikitext2": {
-                model: Quantity(made.outcome(stage)["perplexity"]["value"], None) for model, stage in trained.items()
+                model: Quantity(made.done(stage).result["perplexity"]["value"], None)
+                for model, stage in trained.items()
             }
         },
         translation=TranslationResults(bleu, MADE_UP.translation.curves, ()),
@@ -270,12 +279,12 @@ def test_perplexities_and_bleu_of_trained_models_stand_beside_the_printed_ones(d
     peer = sacrebleu.corpus_bleu(written, [list(pairs.references)], lowercase=True)
     assert cell.ours == pytest.approx(peer.score)
     assert 0 < peer.score < 35.81 == cell.published
-    assert_nothing_published_is_ours(lambda: exposure_reproduction(results))
+    assert_nothing_published_is_ours(lambda: reproduction(results))
 
 
 @pytest.mark.feature("EB-23")
 def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(data: Path, tmp_path: Path) -> None:
-    study = _made(data, tmp_path, scale=replace(MICRO, runs=1))
+    study = _made(data, tmp_path, scale=MICRO.but(runs=1))
     planned = study.experiment
     measured = {
         model: {kind: kinds[kind][0] for kind in ("data", "model")}
@@ -284,23 +293,24 @@ def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(
     with workers(1):
         study.stages.compute([stage for kinds in measured.values() for stage in kinds.values()])
     found = {
-        model: {kind: (PrefixRun.from_dict(study.outcome(stage)),) for kind, stage in kinds.items()}
+        model: {kind: (PrefixRun.from_dict(study.done(stage).result),) for kind, stage in kinds.items()}
         for model, kinds in measured.items()
     }
     synthetic, others = ({model: found[model] for model in models} for models in (planned.synthetic, planned.others))
-    result = exposure_reproduction(replace(MADE_UP, synthetic=synthetic, others=others))
-    curves = {curve.name: curve for curve in result.curves if curve.title == "Figure 4: EB-C of models"}
-    assert {curve.y for curve in curves.values()} == {"EB-C, Jensen-Shannon"}
-    panels = {name: curve.family for name, curve in curves.items()}
+    result = reproduction(replace(MADE_UP, synthetic=synthetic, others=others))
+    plot = result.figures[1].plot
+    assert isinstance(plot, Curves)
+    assert plot.y.name == "EB-C, Jensen-Shannon"
+    lines = {series.name: series for series in plot.series}
     news, random = "against the data model", "against the random LSTM"
-    assert panels == {
+    assert {name: plot.panels[line.panel] for name, line in lines.items()} == {
         **dict.fromkeys(("LSTM-512", "LSTM-32", "ScratchGAN", "CoT"), news),
         **dict.fromkeys((RANDOM_ORACLE, "RankGAN"), random),
     }
     for model, kinds in found.items():
         wanted = eb_c(kinds["data"], kinds["model"], "js").values[1:]
-        assert [point.y for point in curves[model].points] == pytest.approx(wanted.tolist()), model
-        assert [point.x for point in curves[model].points] == list(range(1, 20))
+        assert [point.y for point in lines[model].points] == pytest.approx(wanted.tolist()), model
+        assert [point.x for point in lines[model].points] == list(range(1, 20))
     trained = {stage.name: stage for stage in study.all_stages() if stage.kind == "two-sided"}
     before = study.experiment.synthetic[RANDOM_ORACLE]["model"][0].inputs[0]
     assert before in trained["RankGAN"].inputs, "its rounds go on from what it is compared with"
@@ -309,7 +319,7 @@ def test_figure_4_has_a_curve_for_each_model_with_the_jensen_shannon_divergence(
 
 
 def test_models_are_trained_anew_for_each_run_where_asked(data: Path, tmp_path: Path) -> None:
-    made = _made(data, tmp_path, scale=replace(MICRO, retrained=True))
+    made = _made(data, tmp_path, scale=MICRO.but(retrained=True))
     trained = [stage.name for stage in made.all_stages() if stage.kind == "train" and "LSTM-512" in stage.name]
     assert sorted(trained) == ["LSTM-512", "LSTM-512 again 1"]
     runs = made.experiment.synthetic["LSTM-512"]["model"]
@@ -333,7 +343,7 @@ def test_results_do_not_depend_on_the_number_of_workers(data: Path, study: Expos
 
 @pytest.mark.slow
 def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: ExposureStudy) -> None:
-    shown = ("switching", "translate", "next-word")  # samples are text
+    shown = ("switching", "translate")  # samples are text
     for stage in study.all_stages():
         if stage.kind not in shown:
             document = (study.stages.folder_of(stage) / "stage.json").read_text()
@@ -344,9 +354,9 @@ def test_made_up_words_do_not_leave_the_machine_in_documents_of_measures(study: 
 @pytest.mark.feature("EB-16", "EB-24")
 def test_on_real_news_what_the_paper_found_is_found_again(data_dir: Path, tmp_path: Path) -> None:
     large = Network("exposure-512", {"max_epochs": 4, "width": 256})
-    scale = replace(
-        EXPOSURE_SCALES["laptop"], name="test", lengths={"emnlp_news": (3, 10, 16)}, bleu_runs=2, runs=2, n_drawn=6000,
-        n_random=500, n_sequences=2500, n_damaged=800, n_dd=100, n_fresh=1000, data_model=large, lstm_512=large,
+    scale = EXPOSURE_PAPER.scales["laptop"].but(
+        name="test", lengths={"emnlp_news": (3, 10, 16)}, bleu_runs=2, runs=2, n_drawn=6000,
+        n_random=500, n_sequences=2500, n_damaged=800, n_fresh=1000, data_model=large, lstm_512=large,
         lstm_32=Network("exposure-32", {"max_epochs": 3}),
     )  # fmt: skip
     (tmp_path / "data").mkdir()
@@ -379,16 +389,16 @@ def test_shuffled_prefixes_of_real_reviews_cost_more_than_own_ones_and_more_as_t
     data_dir: Path, tmp_path: Path
 ) -> None:
     """One word is the same in any order; from four on, order is lost. Six runs of one LSTM on all text, paired."""
-    scale = replace(
-        EXPOSURE_SCALES["laptop"], name="test", most={"yelp": None}, lengths={"yelp": (1, 4, 8)}, bleu_runs=6,
-        n_bleu={"yelp": 10_000}, lstm={"yelp": Network("small", {"max_epochs": 2})}, retrained=False,
+    scale = EXPOSURE_PAPER.scales["laptop"].but(
+        name="test", most={"yelp": None}, lengths={"yelp": (1, 4, 8)}, bleu_runs=6,
+        n_bleu={"yelp": 10_000}, lstm=Network("small", {"max_epochs": 2}), retrained=False,
     )  # fmt: skip
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "yelp").symlink_to(data_dir / "yelp")
     made = _made(tmp_path / "data", tmp_path / "out", scale=scale)
     with workers(2):
         made.compute(["eb-bleu"])
-    runs = [BleuRun.from_dict(made.outcome(stage)) for stage in made.experiment.bleu["yelp"]["LSTM"]]
+    runs = [BleuRun.from_dict(made.done(stage).result) for stage in made.experiment.bleu["yelp"]["LSTM"]]
     own, mixed = (
         np.array([eb_bleu_of_runs([run], prefixes=kind).values for run in runs]) for kind in ("model", "shuffled")
     )

@@ -9,8 +9,17 @@ import pytest
 
 from textassay.errors import InputError
 from textassay_lab.approximation.stopping_rule import RuleCurve
-from textassay_lab.meta_evaluation.reproduction import CheckedFinding
-from textassay_lab.papers.gan_as_lm.experiment import LEAKGAN, LSTM, WGAN_SOFT, GanResults, TextCost
+from textassay_lab.papers.gan_as_lm.experiment import (
+    LEAKGAN,
+    LSTM,
+    MLE,
+    SEQGAN,
+    UNIFORM,
+    WGAN,
+    WGAN_SOFT,
+    GanResults,
+    TextCost,
+)
 from textassay_lab.papers.gan_as_lm.findings import (
     check_findings,
     check_published,
@@ -20,8 +29,8 @@ from textassay_lab.papers.gan_as_lm.findings import (
     mean_of,
     unpaired_of,
 )
-from textassay_lab.papers.gan_as_lm.published import MLE, SEQGAN, UNIFORM, WGAN
-from textassay_lab.papers.gan_as_lm.results import gan_reproduction
+from textassay_lab.papers.gan_as_lm.results import gan_tables
+from textassay_lab.papers.reproduction import CheckedFinding
 
 UNSURE = "not separated at this size"
 NOTHING = GanResults({}, {}, {}, {}, {}, 27)
@@ -40,7 +49,7 @@ def make_cost(
     sums = {"plain": around(bits + (gap or 0.0)), "corrected": around(bits), "zeros": (0.0,) * _STRETCHES}
     if gap is not None:
         sums |= {"exact": around(bits), "expected": tuple((sizes * gap).tolist())}
-    return TextCost(window, "multinomial" if gap else "onehot", n, 1e-20, 280, 0, 0.0, tuple(sizes.tolist()), sums)
+    return TextCost(window, n, 1e-20, 0.0, tuple(sizes.tolist()), sums)
 
 
 def make_curve(stop: float, *, slope: float = -1.0, error_slope: float | None = -0.5) -> RuleCurve:
@@ -117,9 +126,7 @@ def test_results_like_the_papers_hold_and_what_is_not_there_is_not_measured() ->
     assert [one.about for one in found if one.id == "G3, LeakGAN"] == ["ours, windows of 1000", "ours, windows of 7"]
     assert set().union(*told.values()) == {"holds"}, told
     assert set().union(*verdicts(check_findings(NOTHING)).values()) == {"not measured"}
-    alone = gan_reproduction(NOTHING)
-    assert [table.id for table in alone.tables] == ["table 1", "figure 2", "stopping rule", "bound"]
-    assert alone.curves == ()
+    assert [table.id for table in gan_tables(NOTHING)] == ["table 1", "figure 2", "stopping rule", "bound"]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +183,7 @@ def test_what_all_share_cancels_in_paired_differences_by_hand() -> None:
     )
     one = crossed(terms[:1])
     assert (one.value, one.error, one.runs_sd, one.n_stretches) == (2.0, 1.0, None, 2)  # sd sqrt(2), of two
-    cost = TextCost(7, "onehot", 100, 1e-20, 2, 0, 0.0, (10, 30), {"plain": (20.0, 90.0), "exact": (10.0, 90.0)})
+    cost = TextCost(7, 100, 1e-20, 0.0, (10, 30), {"plain": (20.0, 90.0), "exact": (10.0, 90.0)})
     assert cost.mean("plain") == pytest.approx(110 / 40)
     assert cost.terms("plain").mean() == pytest.approx(110 / 40)
     assert mean_of([cost], "plain", "-exact").value == pytest.approx(10 / 40)
@@ -201,7 +208,7 @@ def test_unrelated_trainings_add_their_errors_and_intervals_cover() -> None:
         sides = []
         for k in (2, 5):
             bits = text + rng.standard_normal((k, 1)) + 0.3 * rng.standard_normal((k, 20))
-            sides.append([TextCost(7, "", 9, 1e-20, 20, 0, 0.0, (1,) * 20, {"exact": tuple(row)}) for row in bits])
+            sides.append([TextCost(7, 9, 1e-20, 0.0, (1,) * 20, {"exact": tuple(row)}) for row in bits])
         found = unpaired_of(sides[0], sides[1], "exact")
         low, high = found.condition().interval(0.95)
         inside += low < 0 < high

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from textassay_lab.papers.drawn_values import DrawnValues
-from textassay_lab.papers.judges.experiment import published_values
-from textassay_lab.papers.judges.findings import check_findings
+from textassay_lab.papers.judges.experiment import printed_values
+from textassay_lab.papers.judges.findings import DrawnValues, check_findings
 
-PRINTED = published_values()
+PRINTED = printed_values()
 
 
 def verdicts(values: DrawnValues) -> dict[str, str]:
@@ -40,7 +39,7 @@ def test_the_printed_values_hold_what_the_paper_says() -> None:
         "K11": "does not hold",  # scheduled sampling has as little of the training text as GAN models
     }
     assert "Scheduled Sampling" in next(name for name in found[10].numbers if name.startswith("chance"))
-    assert all(one.rule and one.published and one.about == "the published numbers" for one in found)
+    assert all(one.where and one.published and one.about == "the published numbers" for one in found)
 
 
 @pytest.mark.feature("JJ-40")

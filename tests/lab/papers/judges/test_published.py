@@ -5,25 +5,13 @@ import pytest
 
 import judges_tables as other
 from textassay_lab.judges.meta_evaluator import overall_accuracy
-from textassay_lab.papers.judges.published import (
-    ALL,
-    CLASSIFIERS,
-    GENERATED,
-    GENERATORS,
-    INDIVIDUAL,
-    NAMES,
-    PEOPLE,
-    PUBLISHED,
-    REAL,
-    published_evaluations,
-    published_table,
-    short_name,
-)
+from textassay_lab.papers.judges.experiment import ALL, GENERATED, GENERATORS, NAMES, REAL, printed_evaluations
+from textassay_lab.papers.judges.findings import CLASSIFIERS, INDIVIDUAL, JUDGES_PAPER, PEOPLE
 from textassay_lab.papers.judges.results import from_printed_values
 
 
 def test_every_table_is_there() -> None:
-    assert len({table.id for table in PUBLISHED}) == len(PUBLISHED) == 12
+    assert len(JUDGES_PAPER.tables) == 12
     assert len(NAMES) == len(set(GENERATORS)) == 12
 
 
@@ -39,12 +27,12 @@ def test_columns_have_the_sums_of_the_printed_ones() -> None:
         "figures 4 and 10": (3.3474, 5.7554, 8.3447, 6.4992, 3.1755, 3.3056, 5.7259, 3.0113),
     }
     for name, expected in sums.items():
-        table = published_table(name)
+        table = JUDGES_PAPER.tables[name]
         assert [sum(table.column(c).values()) for c in table.columns] == pytest.approx(expected, abs=1e-9), name
 
 
 def test_another_reading_of_the_paper_has_the_same_numbers() -> None:
-    known = published_evaluations()
+    known = printed_evaluations()
     inputs = {
         **{name: 100 * np.array(row) for name, row in other.SHARE_JUDGED_FAKE.items()},
         **other.ACCURACY,
@@ -57,15 +45,15 @@ def test_another_reading_of_the_paper_has_the_same_numbers() -> None:
     for name, row in inputs.items():
         assert known[name].select(other.GENERATORS).values == pytest.approx(row, abs=1e-9), name
     for table, rows in (("table 5", other.TABLE_5), ("table 7", other.TABLE_7), ("table 8", other.TABLE_8)):
-        printed = published_table(table)
+        printed = JUDGES_PAPER.tables[table]
         for name, printed_row in rows.items():
             assert printed.values[printed.rows.index(name)] == pytest.approx(printed_row), (table, name)
 
 
 @pytest.mark.feature("JJ-28")
 def test_rows_of_table_4_follow_from_those_of_the_generators() -> None:
-    table = published_table("table 4")
-    n_tested = {name: int(n) for name, n in published_table("table 2").column("D-test").items()}
+    table = JUDGES_PAPER.tables["table 4"]
+    n_tested = {name: int(n) for name, n in JUDGES_PAPER.tables["table 2"].column("D-test").items()}
     for classifier in CLASSIFIERS:
         values = table.column(classifier)
         by_generator = {name: values[name] for name in GENERATORS}
@@ -79,17 +67,17 @@ def test_tables_of_correlations_follow_from_printed_values() -> None:
     tables = {table.id.partition(",")[0]: table for table in from_printed_values()}
     n_cells = {}
     for name, table in tables.items():
-        both = [cell for cell in table.cells if cell.recomputed is not None]
+        both = [cell for cell in table.cells if cell.ours is not None]
+        assert table.recomputed
         for cell in both:
-            assert cell.ours is None
-            assert cell.recomputed == pytest.approx(cell.published, abs=1.01e-4), (name, cell.row, cell.column)
+            assert cell.ours == pytest.approx(cell.published, abs=1.01e-4), (name, cell.row, cell.column)
         n_cells[name] = len(both)
-        alone = {cell.row for cell in table.published_alone}
+        alone = {cell.row for cell in table.cells if cell.ours is None}
         assert alone == {"METEOR", "CIDEr", *((INDIVIDUAL,) if name == "table 5" else ())}
     assert n_cells == {"table 5": 3 * 2 * 9, "table 7": 3 * 11, "table 8": 3 * 11}
 
 
 def test_names_of_other_generators_stay() -> None:
-    assert [short_name(name) for name in ("SkipConnectionsAC", "mine")] == ["gC2S", "mine"]
-    assert published_evaluations()["H1"].order[0] == published_evaluations()["H2"].order[0] == "gC2S"
-    assert set(PEOPLE) <= set(published_evaluations())
+    assert NAMES["SkipConnectionsAC"] == "gC2S"
+    assert printed_evaluations()["H1"].order[0] == printed_evaluations()["H2"].order[0] == "gC2S"
+    assert set(PEOPLE) <= set(printed_evaluations())

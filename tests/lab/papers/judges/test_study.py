@@ -13,7 +13,6 @@ from textassay.errors import InputError, OptionError
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
 from textassay.report.files import document_files
-from textassay.report.reproduction import reproduction_document
 from textassay.storage import write_files
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.judgements import Item, Judgements
@@ -21,13 +20,13 @@ from textassay_lab.human.mechanical_turk import read_mechanical_turk
 from textassay_lab.meta_evaluation.correlation import correlation
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 from textassay_lab.meta_evaluation.majority_labels import majority_agreement
-from textassay_lab.meta_evaluation.reproduction import Reproduction
+from textassay_lab.papers.document import reproduction_document
 from textassay_lab.papers.judges.experiment import (
+    GENERATORS,
     MEAN_WITH_ALL,
     METRICS,
     WITH_ALL,
     JudgedTexts,
-    JudgesScale,
     classifier_evaluation,
     classifier_stages,
     drawn_values,
@@ -36,9 +35,10 @@ from textassay_lab.papers.judges.experiment import (
     metric_stages,
     other_texts,
 )
-from textassay_lab.papers.judges.published import BLEU_TRAIN, CLASSIFIERS, GENERATORS, OVERLAPS, PEOPLE
+from textassay_lab.papers.judges.findings import BLEU_TRAIN, CLASSIFIERS, JUDGES_PAPER, OVERLAPS, PEOPLE
 from textassay_lab.papers.judges.results import JudgesStudy, human_tables, markup_table
-from textassay_lab.papers.stages import Stage, Work
+from textassay_lab.papers.reproduction import Reproduction
+from textassay_lab.papers.stages import Done, Stage, Work
 from whose_values import assert_nothing_published_is_ours
 
 N = 40  # texts of each writer
@@ -60,7 +60,7 @@ def judgements(seed: int = 0) -> Judgements:
     return Judgements(items, ("r", "s", "t"), place, np.tile(np.arange(3), len(items)), real, "real-or-fake")
 
 
-SCALE = JudgesScale(networks=False, partitions=2)
+SCALE = JUDGES_PAPER.scales["tiny"].but(partitions=2)
 
 
 @pytest.fixture(scope="module")
@@ -73,18 +73,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgesStudy, Reprod
 
 def test_nothing_published_is_called_ours(found: tuple[JudgesStudy, Reproduction]) -> None:
     """The generators are the paper's by name, and one is not; the values are all our own."""
-    study, result = found
+    study, _ = found
     assert_nothing_published_is_ours(study.result)
-    memorised = next(one for one in result.figures if one.name == "figure-12").panels[0]
-    (table,) = [one for one in result.tables if one.id == memorised.table]
-    assert {cell.ours for cell in table.cells} == {None}
-    assert "published" in memorised.title
 
 
 @pytest.mark.feature("JJ-44")
 def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path) -> None:
     study, result = found
-    assert Reproduction.from_dict(json.loads(json.dumps(result.to_dict()))) == Reproduction.from_dict(result.to_dict())
+    json.dumps(result.to_dict(), allow_nan=False)
     tables = {table.id: table for table in result.tables}
     ranks = {(c.row, c.column): c.ours for c in tables["ranks"].cells if c.ours is not None}
     assert {row for row, _ in ranks} == {"Scheduled Sampling", "SeqGAN", "mine"}
@@ -104,10 +100,6 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     assert svm.published == 56.2
     assert svm.spread is not None
     written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
-    names = {path.name for path in written}
-    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 10, 12)} <= names
-    figures = {one.name: one for one in result.figures}
-    assert [panel.column for panel in figures["figure-10"].panels] == [f"{name}, judged fake" for name in OVERLAPS]
     counts = {(c.row, c.column): (c.ours, c.published) for c in tables["table 2"].cells}
     assert counts["SeqGAN", "total"] == (N, 32_500)
     assert counts["SeqGAN", "D-train"] == (None, 22_750)
@@ -178,10 +170,8 @@ def published(data_dir: Path) -> JudgedTexts:
     return judged_texts(read_mechanical_turk(data_dir / "amt_reviews" / "batch_results.csv"), votes=5)
 
 
-def test_what_people_say_is_what_is_printed(data_dir: Path, published: JudgedTexts) -> None:
-    path = data_dir / "amt_reviews" / "batch_results.csv"
-    unchecked = analyse(read_mechanical_turk(path, attention_checks=False))
-    tables = human_tables(analyse(published.judgements), unchecked)
+def test_what_people_say_is_what_is_printed(published: JudgedTexts) -> None:
+    tables = human_tables(analyse(published.judgements))
     assert tuple(published.generated) == GENERATORS
     n_cells = 0
     for table in tables:
@@ -191,7 +181,6 @@ def test_what_people_say_is_what_is_printed(data_dir: Path, published: JudgedTex
                 n_cells += 1
     assert n_cells == 6 + 1 + 24
     rows = {(c.row, c.column): c.ours for c in tables[0].cells}
-    assert rows["H1, failed checks kept", "(all)"] == pytest.approx(66.60, abs=0.005)
     assert rows["H2, all items, ties count as real", "(all)"] == pytest.approx(72.69, abs=0.005)
 
 
@@ -214,7 +203,7 @@ def test_marks_of_rare_words_are_not_equally_frequent_in_the_published_texts(pub
 
 @pytest.mark.feature("JJ-37")
 def test_classifiers_turn_round_where_the_majority_is_the_truth(published: JudgedTexts, tmp_path: Path) -> None:
-    stages = classifier_stages(published, JudgesScale(networks=False, partitions=1), seed=0)
+    stages = classifier_stages(published, JUDGES_PAPER.scales["tiny"], seed=0)
     people = Evaluation.of_judgements(published.judgements).select(GENERATORS)
     for name in ("SVM", "NB"):
         result = stages[name][0].run(Work(tmp_path, {}, lambda text: None))
@@ -288,7 +277,11 @@ def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPa
     votes = (rng.random(len(place)) < 0.5).astype(np.float64)
     made = Judgements(items, ("r", "s", "t"), place, np.tile(np.arange(3), len(items)), votes, "real-or-fake")
     study = JudgesStudy(
-        made, JudgesScale(networks=True, partitions=1), tmp_path, n_resamples=40, train=sentences(30, 40)
+        made,
+        JUDGES_PAPER.scales["laptop"].but(partitions=1, trials=0),
+        tmp_path,
+        n_resamples=40,
+        train=sentences(30, 40),
     )
 
     def outcome(stage: Stage) -> dict[str, Any]:
@@ -301,7 +294,7 @@ def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPa
         accuracies = {name: [0.5, 0.4, 0.6] for name in (*GENERATORS, "(all)", "(real)", "(generated)")}
         return {"real": [1.0] * 24, "generated": rows, "accuracies": accuracies, "signature": ""}
 
-    monkeypatch.setattr(study, "outcome", outcome)
+    monkeypatch.setattr(study, "done", lambda stage: Done(tmp_path, outcome(stage), 0.0, ()))
     result = study.result()
     evaluators = (*PEOPLE, *CLASSIFIERS, *OVERLAPS)
     assert len(evaluators) == 13
@@ -314,21 +307,10 @@ def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPa
     tables = {table.id: table for table in result.tables}
     assert all(cell.ours is not None for cell in tables["table 9"].cells)
     assert {cell.row for cell in tables["table 8"].cells if cell.ours is not None} >= {*PEOPLE, *CLASSIFIERS, *OVERLAPS}
-    assert not any("tables 8 and 9" in note for note in result.notes)
     assert {one.verdict for one in result.findings if one.id == "K11"} == {"does not hold"}
-    figures = {one.name: one for one in result.figures}
-    assert figures["figure-12"].panels[0].table == "table 8"
-    assert set(figures) == {f"figure-{n}" for n in (2, 3, 4, 5, 6, 7, 10, 11, 12)}
-    columns = {name: [panel.column for panel in one.panels] for name, one in figures.items()}
-    both = ["tau H1", "tau H2"]
-    assert columns == {
-        "figure-2": ["(all)", "(real)", "(generated)"], "figure-3": ["H1", "H2", "LSTM", "SVM"],
-        "figure-4": list(OVERLAPS), "figure-5": both, "figure-6": both, "figure-7": ["Self-BLEU", "lexical diversity"],
-        "figure-10": [f"{name}, judged fake" for name in OVERLAPS], "figure-11": ["LSTM", "SVM"],
-        "figure-12": ["tau", "tau"],
-    }  # fmt: skip
-    for number in (3, 4, 7, 10, 11):
-        assert figures[f"figure-{number}"].rows == GENERATORS
-    for number in (5, 6):
-        assert set(figures[f"figure-{number}"].rows) >= {*CLASSIFIERS, *OVERLAPS}
-    assert set(figures["figure-12"].rows) >= set(evaluators)
+    assert tables["figure 3"].rows[:12] == tables["figures 4 and 10"].rows == tables["table 6"].rows == GENERATORS
+    assert set(tables["figure 11"].rows) == set(GENERATORS)
+    for name in ("table 5", "figure 6"):
+        assert set(tables[name].rows) >= {*CLASSIFIERS, *OVERLAPS}
+        assert {"tau H1", "tau H2"} <= set(tables[name].columns)
+    assert set(tables["table 7"].rows) == {*PEOPLE, *CLASSIFIERS, *OVERLAPS}

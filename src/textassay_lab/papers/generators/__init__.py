@@ -1,1 +1,0 @@
-"""The study of the generators: every evaluator of every writer."""
