@@ -120,8 +120,8 @@ def test_the_wheel_holds_what_is_needed_at_run_time(tmp_path: Path) -> None:
     source = REPOSITORY / "src"
     needed = {
         str(path.relative_to(source))
-        for path in (source / "textassay").rglob("*")
-        if path.suffix in {".py", ".typed", ".j2", ".css", ".js", ".svg"}
+        for path in source.rglob("*")
+        if path.suffix in {".py", ".pyi", ".typed", ".j2", ".css", ".js", ".svg", ".yaml"}
     }
     assert needed <= inside
     assert not any("__pycache__" in name or name.startswith("tests/") for name in inside)
