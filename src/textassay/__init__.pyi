@@ -21,12 +21,14 @@ from textassay.estimate import Estimate as Estimate
 from textassay.estimate import Evidence as Evidence
 from textassay.estimate import Interval as Interval
 from textassay.execution.cluster import cluster as cluster
+from textassay.fields import Between as Between
 from textassay.inspection.finding import Finding as Finding
 from textassay.inspection.inspection import inspect as inspect
 from textassay.integration import EvaluateMetric as EvaluateMetric
 from textassay.integration import TorchMetric as TorchMetric
 from textassay.metric.base import Computed as Computed
 from textassay.metric.base import compute_once as compute_once
+from textassay.metric.base import Setting as Setting
 from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import measure as measure
 from textassay.metric.bleu import bleu as bleu

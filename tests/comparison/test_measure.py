@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from textassay.comparison.measure import EstimateStore, Task, measure_cells
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import TooFewSentencesError, UnavailableError
 from textassay.inspection.dependence import Examined
-from textassay.metric.base import Computed, Metric, compute_once, declare_metric
+from textassay.metric.base import Computed, Metric, Setting, compute_once, declare_metric
 
 CALLS: list[str] = []  # what was computed, in order
 CORPORA = corpora_from_texts({"real": ["a b", "c", "d"], "one": ["a", "b"], "two": ["c", "d"], "tiny": ["a"]})
@@ -28,10 +29,10 @@ def _of_pair(generated: Corpus, real: Corpus) -> tuple[int, int]:
     return compute_once(_of_real, real), len(generated)
 
 
-@declare_metric(
-    "counting", better="neither", at_least=2, shown=["order"], reads_columns=lambda settings: settings["reads"]
-)
-def counting(generated: Corpus, real: Corpus, *, order: int = 1, reads: bool = False) -> Computed:
+@declare_metric("counting", better="neither", at_least=2, reads_columns=lambda settings: settings["reads"])
+def counting(
+    generated: Corpus, real: Corpus, *, order: Annotated[int, Setting(is_shown=True)] = 1, reads: bool = False
+) -> Computed:
     """Number of texts to the power `order`."""
     CALLS.append("value")
     warnings.warn("a word of care", stacklevel=1)

@@ -19,13 +19,26 @@ from importlib import import_module
 from importlib.metadata import version
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus, TextOptions, Texts, corpora_from_texts
 from textassay.corpus.groups import PROMPTS, with_prompts, with_shared_ids
+from textassay.corpus.structure import TextUnit
 from textassay.corpus.texts import as_texts
 from textassay.embedding.encoder import Encoder
 from textassay.embedding.store import resolve_encoder
@@ -38,6 +51,7 @@ from textassay.errors import (
     unknown_name,
 )
 from textassay.estimate import Better, Estimate, Evidence, Interval, Signature
+from textassay.fields import Between
 from textassay.inspection.dependence import Dependence, Examined
 from textassay.resampling.jackknife import GroupedTerms, Terms, clustered, jackknife_terms, terms_interval, text_terms
 from textassay.seeding import stream
@@ -49,17 +63,25 @@ Effort = Literal["quick", "default", "max"]
 Cost = Literal["linear", "n log n", "quadratic"]
 Blindness = Literal["word order", "words"]  # words: the value stays where each word is replaced by another, one to one
 
-# Settings of a whole comparison, not of one metric: never written or shown in a metric's name.
-SHARED_SETTINGS = (
-    "effort", "fit_real", "level", "log_probs", "prior", "prompts", "ratings", "train", "trained_on", "unit",
-)  # fmt: skip
-_ENCODERS = ("encoder", "nearest")  # parameters that name an encoder
-_TEXTS = {  # parameters that are texts
-    "train": "training text",
-    "trained_on": "training text",
-    "fit_real": "more real text",
-    "prompts": "prompts",
-}
+
+@dataclass(frozen=True)
+class Setting:
+    """What a parameter of a metric is beside its type; it stands in the parameter's annotation, as its range does."""
+
+    is_shared: bool = False  # of a whole comparison, not of one metric: never written or shown in a metric's name
+    is_shown: bool = False  # always part of the name
+    names_encoder: bool = False
+    text: str = ""  # which text it is, if it is one
+
+
+SharedEffort = Annotated[Effort, Setting(is_shared=True)]
+SharedUnit = Annotated[TextUnit | None, Setting(is_shared=True)]
+TrainText = Annotated[Corpus | None, Setting(is_shared=True, text="training text")]
+MoreRealText = Annotated[Corpus | None, Setting(is_shared=True, text="more real text")]
+Prompts = Annotated[Corpus | None, Setting(is_shared=True, text="prompts")]
+EncoderName = Annotated[str | Encoder, Setting(names_encoder=True)]
+Counted = Annotated[int, Between(1)]
+_PLAIN = Setting()
 DRAWN = "texts"  # a setting of metrics whose cost grows faster than the text, or that hold vectors: of how many texts
 MOST_VECTORS = 120_000  # texts a side that metrics of vectors draw from larger texts, unless they are named
 MOST_MODELLED = 1_000_000  # and those that fit language models or compress, which take gigabytes or minutes from there
@@ -123,8 +145,6 @@ class Declaration:
     cost: Cost  # in the number of texts
     at_least: int  # texts a side
     family: str  # metrics of one family share work
-    shown: tuple[str, ...]  # settings that are always part of the name
-    ranges: Mapping[str, tuple[float, float | None]]
     reads_columns: bool | Callable[[Mapping[str, Any]], bool]
     check: Callable[[Mapping[str, Any]], None] | None
     resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None  # from settings as given to those that are kept
@@ -138,6 +158,26 @@ class Declaration:
         if self.cost == "quadratic" or "encoder" in own or self.most is not None:
             own[DRAWN] = inspect.Parameter(DRAWN, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=int | None)
         return own
+
+    @cached_property
+    def annotations(self) -> Mapping[str, tuple[Any, ...]]:
+        """What stands in the annotation of each setting beside its type: what it is, its range."""
+        hints = get_type_hints(self.compute, include_extras=True)
+        return {name: getattr(hints.get(name), "__metadata__", ()) for name in self.parameters}
+
+    def setting(self, name: str) -> Setting:
+        """Return what a parameter is."""
+        return next((part for part in self.annotations[name] if isinstance(part, Setting)), _PLAIN)
+
+    @cached_property
+    def own_settings(self) -> tuple[str, ...]:
+        """The settings that a metric's name may have."""
+        return tuple(name for name in self.parameters if not self.setting(name).is_shared)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The parameters that are texts, and which."""
+        return {name: self.setting(name).text for name in self.parameters if self.setting(name).text}
 
     @cached_property
     def types(self) -> Mapping[str, Any]:
@@ -169,9 +209,11 @@ class Declaration:
         is_count = kind is int or name == DRAWN or int in get_args(kind)
         if is_count and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
             raise OptionError(f"{name} must be a whole number, got {value!r}")
-        ranges = {DRAWN: (max(2, self.at_least), None), **self.ranges}
-        if name in ranges:
-            check_range(name, value, *ranges[name])
+        if name == DRAWN:
+            check_range(name, value, max(2, self.at_least))
+        for part in self.annotations[name]:
+            if isinstance(part, Between):
+                part.check(name, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +238,10 @@ class Metric:
         """Canonical name, with the settings that are always shown and all that differ from their defaults."""
         declaration = self.declaration
         parts = []
-        for name, parameter in declaration.parameters.items():
-            spelt = _spelt(name, self.settings[name])
-            is_usual = spelt == _spelt(name, parameter.default)
-            if name not in SHARED_SETTINGS and (name in declaration.shown or not is_usual):
+        for name in declaration.own_settings:
+            setting, default = declaration.setting(name), declaration.parameters[name].default
+            spelt = _spelt(setting, self.settings[name])
+            if setting.is_shown or spelt != _spelt(setting, default):
                 parts.append(f"{name}={spelt}")
         return f"{declaration.name}({','.join(parts)})" if parts else declaration.name
 
@@ -210,7 +252,8 @@ class Metric:
     @property
     def key(self) -> str:
         """Everything that decides the value beside the texts and the seed, for keys of stored results."""
-        parts = [f"{name}={_identity(name, value)}" for name, value in self.settings.items()]
+        of = self.declaration.setting
+        parts = [f"{name}={_identity(of(name), value)}" for name, value in self.settings.items()]
         if self.declaration.identity is not None:
             parts.append(self.declaration.identity(self.settings))
         if not str(self.declaration.compute.__module__).startswith("textassay."):
@@ -236,9 +279,9 @@ class Metric:
         return {"encoder": resolve_encoder(self.settings["encoder"]).name} if "encoder" in self.settings else {}
 
     def _encoders(self) -> Iterable[Encoder]:
-        for name in _ENCODERS:
-            if name in self.settings and self.settings[name] != "tf-idf":
-                yield resolve_encoder(self.settings[name])
+        for name, value in self.settings.items():
+            if self.declaration.setting(name).names_encoder and value != "tf-idf":
+                yield resolve_encoder(value)
 
     def is_valid(self, dependence: Dependence) -> bool:
         """Return whether the value means anything for texts that depend on each other like this."""
@@ -287,7 +330,7 @@ class Metric:
         """
         declaration = self.declaration
         check_corpora(generated, real, metric=declaration.name, at_least=declaration.at_least)
-        for name, kind in _TEXTS.items():
+        for name, kind in declaration.texts.items():
             if name in declaration.needs or self.settings.get(name) is not None:
                 _check_text(self.settings.get(name), real, metric=declaration.name, name=name, kind=kind)
         if not self.reads_columns:  # so that work is shared between generators whose columns differ
@@ -372,8 +415,6 @@ def declare_metric(
     cost: Cost = "linear",
     at_least: int = 1,
     family: str | None = None,
-    shown: Sequence[str] = (),
-    ranges: Mapping[str, tuple[float, float | None]] | None = None,
     reads_columns: bool | Callable[[Mapping[str, Any]], bool] = False,
     check: Callable[[Mapping[str, Any]], None] | None = None,
     resolve: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
@@ -402,10 +443,10 @@ def declare_metric(
         See `Declaration`.
     needs, only_named, most, cost, at_least
         See `Declaration`.
-    family, shown, ranges, reads_columns, check, resolve, identity
-        Metrics that share work; settings that are always part of the name; allowed values of settings; whether columns
-        of the corpora are read; a further check of the settings; what makes objects of names among them; what else
-        decides the value, for keys of stored ones.
+    family, reads_columns, check, resolve, identity
+        Metrics that share work; whether columns of the corpora are read; a check of the settings beyond their ranges,
+        which stand in annotations; what makes objects of names among them; what else decides the value, for keys of
+        stored ones.
     """
 
     def declare(compute: Callable[..., Any]) -> MetricFunction:
@@ -430,8 +471,6 @@ def declare_metric(
             cost=cost,
             at_least=at_least,
             family=family or name,
-            shown=tuple(shown),
-            ranges=ranges or {},
             reads_columns=reads_columns,
             check=check,
             resolve=resolve,
@@ -449,7 +488,7 @@ def declare_metric(
             **settings: Any,
         ) -> Estimate:
             text = cast(TextOptions, {key: settings.pop(key) for key in _TEXT_OPTIONS if key in settings})
-            given = {key: settings.pop(key, None) for key in _TEXTS if key in declaration.parameters}
+            given = {key: settings.pop(key, None) for key in declaration.texts}
             if real is None and declaration.looks_at_real:
                 raise OptionError(f"{name} compares with real text: give it as the second argument")
             texts = {"generated": generated, "real": real, **given}
@@ -632,9 +671,9 @@ def _as_computed(result: Any, generated: Corpus) -> Computed:
     return Computed(value, terms=terms, method="t: variance over generated sentences", generated_scores=scores)
 
 
-def _spelt(name: str, value: Any) -> str:
+def _spelt(setting: Setting, value: Any) -> str:
     """Return how a metric's name shows the value of a setting."""
-    if name in _ENCODERS and value != "tf-idf":
+    if setting.names_encoder and value != "tf-idf":
         return resolve_encoder(value).name
     if isinstance(value, Corpus):
         return value.fingerprint[:8]
@@ -643,14 +682,14 @@ def _spelt(name: str, value: Any) -> str:
     return str(getattr(value, "name", value))
 
 
-def _identity(name: str, value: Any) -> str:
+def _identity(setting: Setting, value: Any) -> str:
     """Return what tells the value of a setting from all others."""
     if isinstance(value, Corpus):
         return value.fingerprint
-    if name in ("log_probs", "ratings") and value is not None:
+    if value is None or isinstance(value, str | int | float) or setting.names_encoder:
+        return _spelt(setting, value)
+    if isinstance(value, list | tuple):  # columns
         return str([np.asarray(column).tolist() for column in value])
-    if value is None or isinstance(value, str | int | float) or name in _ENCODERS:
-        return _spelt(name, value)
     return f"{getattr(value, 'name', type(value).__name__)} {getattr(value, 'features', '')}".strip()
 
 
@@ -669,7 +708,8 @@ def _signature(declaration: Declaration) -> inspect.Signature:
     own = inspect.signature(declaration.compute).parameters
     texts = [own[side].replace(annotation=Texts) for side in ("generated", "real") if side in own]
     settings = [
-        each.replace(annotation=Texts) if name in _TEXTS else each for name, each in declaration.parameters.items()
+        each.replace(annotation=Texts if name in declaration.texts else declaration.types[name])
+        for name, each in declaration.parameters.items()
     ]
     if not declaration.looks_at_real:
         texts[1] = texts[1].replace(default=None)

@@ -10,7 +10,7 @@ is never a reference of itself (by its number; an equal sentence elsewhere is on
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from numba import njit
 from textassay.corpus.corpus import Corpus
 from textassay.errors import TooFewSentencesError
 from textassay.execution.threads import parallel_map
-from textassay.metric.base import Computed, compute_once, declare_metric, jackknifed
+from textassay.fields import Between
+from textassay.metric.base import Computed, Setting, compute_once, declare_metric, jackknifed
 from textassay.ngram.matches import Matches, match_each_other, match_references
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, text_terms
 from textassay.seeding import stream
@@ -29,6 +30,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 MAX_ORDER = 5
+Order = Annotated[int, Setting(is_shown=True), Between(1, MAX_ORDER)]
 _EPSILON = 0.1  # stands for a precision's zero numerator
 _BLOCK = 4096  # sentences scored at a time
 
@@ -38,10 +40,8 @@ _BLOCK = 4096  # sentences scored at a time
     "mean BLEU of each generated sentence against all real sentences",
     better="higher",
     bounds=(0, 1),
-    shown=("order",),
-    ranges={"order": (1, MAX_ORDER)},
 )
-def bleu(generated: Corpus, real: Corpus, *, order: int = MAX_ORDER, seed: int = 0) -> Computed:
+def bleu(generated: Corpus, real: Corpus, *, order: Order = MAX_ORDER, seed: int = 0) -> Computed:
     """Return the mean BLEU of generated sentences, each against all real sentences.
 
     Parameters
@@ -114,10 +114,8 @@ def _all_orders(generated: Corpus, real: Corpus, seed: int) -> tuple[SentenceSco
     bounds=(0, 1),
     looks_at_real=False,
     cannot_see=("words",),
-    shown=("order",),
-    ranges={"order": (1, MAX_ORDER)},
 )
-def self_bleu(generated: Corpus, real: Corpus, *, order: int = MAX_ORDER, seed: int = 0) -> Computed:
+def self_bleu(generated: Corpus, real: Corpus, *, order: Order = MAX_ORDER, seed: int = 0) -> Computed:
     """Return the mean BLEU of generated sentences, each against all other generated sentences.
 
     Parameters

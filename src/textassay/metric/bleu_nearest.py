@@ -10,15 +10,16 @@ which are evidence and no part of the value, are smoothed as in `bleu`.
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import Encoder
-from textassay.metric.base import Computed, declare_metric
-from textassay.metric.bleu import MAX_ORDER, closest_lengths
+from textassay.fields import Between
+from textassay.metric.base import Computed, Counted, EncoderName, TrainText, declare_metric
+from textassay.metric.bleu import MAX_ORDER, Order, closest_lengths
 from textassay.metric.overlap import Equal, Overlap, References, RowsOf, check_references, overlap
 from textassay.ngram.index import NgramIndex
 from textassay.ngram.matches import match_each_other, match_references
@@ -38,17 +39,15 @@ _LENGTH, _CLOSEST = -2, -1  # columns of a row; before them matches and n-grams 
     only_named=True,
     cost="quadratic",
     family="nearest",
-    shown=("order",),
-    ranges={"order": (1, MAX_ORDER), "references": (1, None)},
     check=check_references,
 )
 def bleu_nearest(
     generated: Corpus,
     real: Corpus,
     *,
-    order: int = 4,
-    references: References = 10,
-    nearest: str | Encoder = "tf-idf",
+    order: Order = 4,
+    references: Annotated[References, Between(1)] = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
 ) -> Computed:
@@ -101,17 +100,15 @@ def bleu_nearest(
     needs=("train",),
     only_named=True,
     cost="quadratic",
-    shown=("order",),
-    ranges={"order": (1, MAX_ORDER), "references": (1, None)},
 )
 def bleu_train(
     generated: Corpus,
     real: Corpus,
     *,
-    train: Corpus | None = None,
-    order: int = 4,
-    references: int = 10,
-    nearest: str | Encoder = "tf-idf",
+    train: TrainText = None,
+    order: Order = 4,
+    references: Counted = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
 ) -> Computed:
     """Return `bleu_nearest` with references from the text the generator was trained on.

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from textassay.corpus.structure import TextUnit
 from textassay.errors import OptionError, unknown_name
-from textassay.metric.base import DECLARED, DRAWN, SHARED_SETTINGS, Declaration, Metric, MetricFunction, words_of
+from textassay.metric.base import DECLARED, DRAWN, Declaration, Metric, MetricFunction, words_of
 
 _FUNCTIONS = {
     "dd": "discrepancy:dd",
@@ -161,8 +161,8 @@ def parse_metric(text: str, **settings: Any) -> Metric:
         key, equals, value = (part.strip() for part in argument.partition("="))
         if not equals:
             raise OptionError(f"cannot read '{argument}' in '{text}': write parameter=value")
-        if key not in types or key in SHARED_SETTINGS:
-            raise unknown_name(f"parameter of {name}", key, set(types) - set(SHARED_SETTINGS))
+        if key not in declaration.own_settings:
+            raise unknown_name(f"parameter of {name}", key, declaration.own_settings)
         values[key] = _convert(value, types[key], f"{name}({key})")
     return declaration.with_settings(**values)
 

@@ -18,8 +18,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import Encoder
-from textassay.metric.base import Computed, declare_metric
+from textassay.metric.base import Computed, Counted, EncoderName, declare_metric
 from textassay.metric.overlap import Equal, Near, Overlap, RowsOf, overlap
 from textassay.ngram.index import NgramIndex
 
@@ -41,15 +40,14 @@ _SCALE = 10.0
     only_named=True,
     cost="quadratic",
     family="nearest",
-    ranges={"references": (1, None)},
 )
 def cider(
     generated: Corpus,
     real: Corpus,
     *,
     documents: Documents = "real",
-    references: int = 10,
-    nearest: str | Encoder = "tf-idf",
+    references: Counted = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
 ) -> Computed:
@@ -92,15 +90,14 @@ def cider(
     only_named=True,
     cost="quadratic",
     family="nearest",
-    ranges={"references": (1, None)},
 )
 def cider_d(
     generated: Corpus,
     real: Corpus,
     *,
     documents: Documents = "real",
-    references: int = 10,
-    nearest: str | Encoder = "tf-idf",
+    references: Counted = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
 ) -> Computed:

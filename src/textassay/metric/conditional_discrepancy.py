@@ -11,7 +11,7 @@ equation (6), given the prompt; the certified bound is by betting (`textassay.re
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,16 @@ from textassay.discriminator.base import Discriminator
 from textassay.discriminator.catalog import AUTO, as_discriminator, make_discriminator
 from textassay.discriminator.conditional import COLUMNS, Differences, cross_fit_prompts
 from textassay.discriminator.structure import with_structure
-from textassay.metric.base import Computed, Effort, check_corpora, compute_once, declare_metric
+from textassay.fields import Between
+from textassay.metric.base import (
+    Computed,
+    Prompts,
+    SharedEffort,
+    SharedUnit,
+    check_corpora,
+    compute_once,
+    declare_metric,
+)
 from textassay.metric.discrepancy_interval import variance_factor
 from textassay.resampling.betting import BoundedMean
 from textassay.resampling.jackknife import terms_interval
@@ -60,18 +69,17 @@ def _identity(settings: Mapping[str, Any]) -> str:
     symmetric=True,
     exact_under_reordering=False,
     needs=("prompts",),
-    ranges={"folds": (3, None)},
     identity=_identity,
 )
 def conditional_dd(
     generated: Corpus,
     real: Corpus,
     *,
-    prompts: Corpus | None = None,
+    prompts: Prompts = None,
     discriminator: str | Discriminator | Any = AUTO,
-    effort: Effort = "default",
-    folds: int = 5,
-    unit: TextUnit | None = None,
+    effort: SharedEffort = "default",
+    folds: Annotated[int, Between(3)] = 5,
+    unit: SharedUnit = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:

@@ -15,7 +15,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -55,9 +55,14 @@ from textassay.estimate import Estimate
 from textassay.inspection.dependence import neighbours_of
 from textassay.metric.base import (
     Computed,
-    Effort,
+    Counted,
     Metric,
+    MoreRealText,
+    Setting,
     Shared,
+    SharedEffort,
+    SharedUnit,
+    TrainText,
     check_corpora,
     compute_once,
     declare_metric,
@@ -129,7 +134,6 @@ def _reads_columns(settings: Mapping[str, Any]) -> bool:
     classifies=True,
     symmetric=True,
     exact_under_reordering=False,
-    ranges={"folds": (1, None), "repeats": (1, None)},
     reads_columns=_reads_columns,
     resolve=_resolve,
     identity=_identity,
@@ -139,14 +143,14 @@ def dd(
     real: Corpus,
     *,
     discriminator: str | Discriminator | Any = AUTO,
-    effort: Effort = "default",
-    folds: int = 5,
-    repeats: int = 1,
+    effort: SharedEffort = "default",
+    folds: Counted = 5,
+    repeats: Counted = 1,
     threshold: ThresholdRule = "validation",
-    fit_real: Corpus | None = None,
-    trained_on: Corpus | None = None,
-    prior: Prior | None = None,
-    unit: TextUnit | None = None,
+    fit_real: MoreRealText = None,
+    trained_on: TrainText = None,
+    prior: Annotated[Prior | None, Setting(is_shared=True)] = None,
+    unit: SharedUnit = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:

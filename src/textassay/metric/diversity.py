@@ -5,12 +5,14 @@ Departs from it: divides by the number of n-grams, not of tokens, so that every 
 """
 
 import math
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.metric.base import Computed, compute_once, declare_metric, jackknifed
+from textassay.fields import Between
+from textassay.metric.base import Computed, Setting, compute_once, declare_metric, jackknifed
 from textassay.ngram.matches import count_distinct
 from textassay.resampling.jackknife import assign_groups
 from textassay.seeding import stream
@@ -26,10 +28,10 @@ _USUAL_ORDER = 3  # orders up to this one are computed together
     bounds=(0, 1),
     looks_at_real=False,
     cannot_see=("words",),
-    shown=("order",),
-    ranges={"order": (1, None)},
 )
-def distinct_n(generated: Corpus, real: Corpus, *, order: int = 2, seed: int = 0) -> Computed:
+def distinct_n(
+    generated: Corpus, real: Corpus, *, order: Annotated[int, Setting(is_shown=True), Between(1)] = 2, seed: int = 0
+) -> Computed:
     """Return the fraction of n-grams in generated text that differ from one another.
 
     Parameters

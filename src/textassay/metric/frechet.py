@@ -25,7 +25,7 @@ from textassay.corpus.split import halves
 from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.execution.threads import one_blas_thread, parallel_map
-from textassay.metric.base import MOST_VECTORS, Computed, compute_once, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, EncoderName, compute_once, declare_metric
 from textassay.resampling.jackknife import text_terms
 from textassay.seeding import stream
 
@@ -45,7 +45,7 @@ _EPSILON = float(np.finfo(np.float64).eps)
     most=MOST_VECTORS,
     at_least=2,
 )
-def fed(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
+def fed(generated: Corpus, real: Corpus, *, encoder: EncoderName = "lsa+lm", seed: int = 0) -> Computed:
     """Return the Fréchet distance between the sentence vectors of two corpora.
 
     Parameters

@@ -28,10 +28,10 @@ from numba import njit
 from scipy.special import rel_entr
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import Encoder, FittedEncoder
+from textassay.embedding.encoder import FittedEncoder
 from textassay.embedding.store import features, fit_encoder
 from textassay.execution.threads import one_blas_thread, parallel_map
-from textassay.metric.base import MOST_VECTORS, Computed, Effort, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, Effort, EncoderName, SharedEffort, declare_metric
 from textassay.metric.neighbours import parts_of
 from textassay.resampling.jackknife import assign_groups, jackknife_terms, terms_interval
 from textassay.seeding import stream
@@ -70,8 +70,8 @@ def mauve(
     generated: Corpus,
     real: Corpus,
     *,
-    encoder: str | Encoder = "lsa+lm",
-    effort: Effort = "default",
+    encoder: EncoderName = "lsa+lm",
+    effort: SharedEffort = "default",
     level: float = 0.95,
     seed: int = 0,
 ) -> Computed:

@@ -15,7 +15,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.estimate import Interval
 from textassay.execution.threads import parallel_map
 from textassay.inspection.sentence_keys import occurs_in, sentence_keys
-from textassay.metric.base import Computed, compute_once, declare_metric
+from textassay.metric.base import Computed, TrainText, compute_once, declare_metric
 from textassay.ngram.nearest import Nearest, SuffixArray, match_pairs
 from textassay.resampling.jackknife import text_terms
 from textassay.resampling.proportions import clopper_pearson
@@ -39,7 +39,7 @@ _BLOCK = 1 << 14  # sentences looked up at once
     needs=("train",),
     cost="n log n",
 )
-def memorization(generated: Corpus, real: Corpus, *, train: Corpus | None = None, level: float = 0.95) -> Computed:
+def memorization(generated: Corpus, real: Corpus, *, train: TrainText = None, level: float = 0.95) -> Computed:
     """Return the share of generated sentences that stand, token by token, in the training text.
 
     Parameters

@@ -20,9 +20,8 @@ import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import Encoder
 from textassay.errors import MissingExtraError, UnavailableError
-from textassay.metric.base import Computed, declare_metric
+from textassay.metric.base import Computed, Counted, EncoderName, declare_metric
 from textassay.metric.overlap import Equal, RowsOf, best_rows, overlap
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,15 +69,14 @@ _STEP_4 = (
     only_named=True,
     cost="quadratic",
     family="nearest",
-    ranges={"references": (1, None)},
 )
 def meteor(
     generated: Corpus,
     real: Corpus,
     *,
     synonyms: Literal["none", "wordnet"] = "none",
-    references: int = 10,
-    nearest: str | Encoder = "tf-idf",
+    references: Counted = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
 ) -> Computed:

@@ -29,7 +29,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
 from textassay.execution.threads import one_blas_thread, parallel_map
-from textassay.metric.base import MOST_VECTORS, Computed, compute_once, declare_metric
+from textassay.metric.base import MOST_VECTORS, Computed, EncoderName, compute_once, declare_metric
 from textassay.metric.neighbours import parts_of
 from textassay.resampling.jackknife import text_terms
 from textassay.resampling.permutation import Blocks, exchange_blocks, permute_labels
@@ -60,7 +60,7 @@ _TILE = 512  # a tile stays in the second-level cache
     cost="linear",
     at_least=2,
 )
-def mmd(generated: Corpus, real: Corpus, *, encoder: str | Encoder = "lsa+lm", seed: int = 0) -> Computed:
+def mmd(generated: Corpus, real: Corpus, *, encoder: EncoderName = "lsa+lm", seed: int = 0) -> Computed:
     """Return the squared maximum mean discrepancy between the sentence vectors of two corpora, unbiased.
 
     Parameters

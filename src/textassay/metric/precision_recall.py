@@ -15,7 +15,15 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.embedding.encoder import Encoder, FittedEncoder
 from textassay.embedding.store import features, fit_encoder, resolve_encoder
-from textassay.metric.base import MOST_VECTORS, Computed, check_corpora, compute_once, declare_metric
+from textassay.metric.base import (
+    MOST_VECTORS,
+    Computed,
+    Counted,
+    EncoderName,
+    check_corpora,
+    compute_once,
+    declare_metric,
+)
 from textassay.metric.neighbours import (
     Members,
     Neighbours,
@@ -42,10 +50,9 @@ _K = 5  # recommended by Naeem et al., section 3.3
     most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
-    ranges={"k": (1, None)},
 )
 def precision(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: Counted = _K, encoder: EncoderName = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return the share of generated sentences that lie among real ones: in the ball of at least one of them.
 
@@ -92,10 +99,9 @@ def precision(
     most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
-    ranges={"k": (1, None)},
 )
 def recall(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: Counted = _K, encoder: EncoderName = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return the share of real sentences that lie among generated ones: `precision` with the sides swapped.
 
@@ -115,10 +121,9 @@ def recall(
     most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
-    ranges={"k": (1, None)},
 )
 def density(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: Counted = _K, encoder: EncoderName = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return in how many balls of real sentences a generated sentence lies on average, divided by `k`.
 
@@ -140,10 +145,9 @@ def density(
     most=MOST_VECTORS,
     cost="quadratic",
     family="neighbours",
-    ranges={"k": (1, None)},
 )
 def coverage(
-    generated: Corpus, real: Corpus, *, k: int = _K, encoder: str | Encoder = "lsa+lm", seed: int = 0
+    generated: Corpus, real: Corpus, *, k: Counted = _K, encoder: EncoderName = "lsa+lm", seed: int = 0
 ) -> Computed:
     """Return the share of real sentences whose ball holds a generated one.
 

@@ -9,17 +9,17 @@ corpus's tokens, neither stemmed nor left out.
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from textassay.corpus.corpus import Corpus
-from textassay.embedding.encoder import Encoder
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
-from textassay.metric.base import Computed, declare_metric
+from textassay.fields import Between
+from textassay.metric.base import Computed, EncoderName, Setting, declare_metric
 from textassay.metric.overlap import Equal, References, RowsOf, best_rows, check_references, overlap
 from textassay.ngram.nearest import match_pairs
 
@@ -44,18 +44,16 @@ def _check(settings: Mapping[str, Any]) -> None:
     only_named=True,
     cost="quadratic",
     family="nearest",
-    shown=("kind",),
-    ranges={"references": (1, None)},
     check=_check,
 )
 def rouge(
     generated: Corpus,
     real: Corpus,
     *,
-    kind: Literal["1", "2", "l"] = "l",
+    kind: Annotated[Literal["1", "2", "l"], Setting(is_shown=True)] = "l",
     beta: float = 1.2,
-    references: References = 10,
-    nearest: str | Encoder = "tf-idf",
+    references: Annotated[References, Between(1)] = 10,
+    nearest: EncoderName = "tf-idf",
     equal: Equal = "keep",
     seed: int = 0,
 ) -> Computed:

@@ -6,13 +6,13 @@ words are right in moderation: real text has some that other real text lacks, an
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.metric.base import Computed, compute_once, declare_metric
+from textassay.metric.base import Computed, Setting, compute_once, declare_metric
 from textassay.resampling.jackknife import assign_groups, counts_by_group, jackknife_terms
 from textassay.seeding import stream
 
@@ -26,10 +26,13 @@ _N_SHOWN = 10
     "share of generated tokens, or of token types, that the real text does not have",
     bounds=(0, 1),
     cannot_see=("word order",),
-    shown=("of",),
 )
 def vocabulary(
-    generated: Corpus, real: Corpus, *, of: Literal["tokens", "types"] = "tokens", seed: int = 0
+    generated: Corpus,
+    real: Corpus,
+    *,
+    of: Annotated[Literal["tokens", "types"], Setting(is_shown=True)] = "tokens",
+    seed: int = 0,
 ) -> Computed:
     """Return the share of generated tokens, or of their types, that do not stand in the real text.
 
