@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from study_page import MARK, page
+from study_page import MARK, brief, page
 
 PAGES = sorted(path for path in (Path(__file__).parents[1] / "docs" / "studies").glob("*.md") if path.stem != "index")
 MOST_WORDS = 1500  # outside of tables
@@ -38,3 +38,23 @@ def test_below_the_mark_stand_findings_figures_and_tables_beside_the_papers(tmp_
         assert words in made
     for words in ("quoted", "former", "Not published", "**Table 2", "samples were cut", "Settings"):
         assert words not in made
+
+
+def test_findings_tables_and_captions_are_shortened() -> None:
+    finding = "| **K1: So it is. Paper: true, in a figure without numbers. Each.** |  |  |"
+    head = "|  | 1 ours | 1 paper | r ours | r paper | 2 ours | 2 paper | 3 ours |"
+    report = (
+        f"## What the paper found\n\n| a | b | c |\n{finding}\n"
+        "| ours | holds | 4 of 4 parts hold; x 1; y 2; and 2 more |\n"
+        "| ours | does not hold | 2 of 3 parts hold; x &amp; y 1; z 2; and 1 more |\n\n"
+        f"## Tables\n\n**Table 1. One**\n\n{head}\n| m | 1 ±0.1 (seeds 2) | 2 | 3 | 4 | -5 (seeds 6) | 7 | 8 |\n"
+        "| n | 1 |  | 2 |  | 3 |  | 4 |\n\nOurs: here.\n\n"
+        "**Table 2. Two**\n\n|  | 1 ours | 1 paper |\n| n | 1 |  |\n\nOurs: here.\n"
+    )
+    made = brief(report, "x")
+    assert "| **K1: So it is. Each.** |  |  |" in made
+    assert "| ours | holds | x 1; y 2 |" in made
+    assert "| ours | does not hold | 2 of 3 parts hold; x &amp; y 1; z 2 |" in made
+    assert "|  | 1 ours | 1 paper | 2 ours | 2 paper |\n| m | 1 ±0.1 | 2 | -5 (6) | 7 |\n\nOurs" in made
+    assert made.endswith("| n | 1 |  |")
+    assert brief(made, "x") == made
