@@ -17,7 +17,6 @@ import torch
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
-from textassay.corpus.running_text import read_running_text
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.execution.threads import default_workers, workers
@@ -26,6 +25,7 @@ from textassay_lab.approximation.approximation import Approximation, approximate
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.prefixes import blocks
+from textassay_lab.generator.running_text import read_running_text
 from textassay_lab.training.recipe import Recipe
 
 LETTERS = " abcdefghijklmnopqrstuvwxyz"

@@ -13,12 +13,12 @@ from pyarrow import parquet
 
 import s3_server
 from textassay.addresses import is_address
-from textassay.corpus.contexts import read_contexts
 from textassay.corpus.limits import input_limits
 from textassay.corpus.number_files import read_features, read_side_columns
 from textassay.corpus.source import Source
 from textassay.corpus.texts import as_texts, read_texts
 from textassay.errors import InputError, MissingExtraError
+from textassay_lab.generator.contexts import read_contexts
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from textassay.errors import InputError, OptionError, check_positive, check_range
+from textassay.errors import InputError, OptionError, check_positive, check_range, is_out_of_memory
 
 
 @dataclass
@@ -38,3 +39,17 @@ def test_what_must_be_above_0_is_finite(rate: float) -> None:
 
 def test_a_message_is_one_line_whatever_a_file_brings_in() -> None:
     assert str(InputError("no column 'a\nb\u2028c'")) == "no column 'a b c'"
+
+
+def test_what_says_that_memory_is_used_up() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**61, dtype=torch.uint8)
+    assert is_out_of_memory(caught.value)
+    with pytest.raises(MemoryError) as caught_too:
+        np.empty(2**61, dtype=np.uint8)
+    assert is_out_of_memory(caught_too.value)
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
+    assert is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
+    assert not is_out_of_memory(RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    assert not is_out_of_memory(ValueError("out of memory"))

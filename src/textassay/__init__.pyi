@@ -27,8 +27,8 @@ from textassay.inspection.inspection import inspect as inspect
 from textassay.integration import EvaluateMetric as EvaluateMetric
 from textassay.integration import TorchMetric as TorchMetric
 from textassay.metric.base import Computed as Computed
-from textassay.metric.base import compute_once as compute_once
 from textassay.metric.base import Setting as Setting
+from textassay.metric.base import compute_once as compute_once
 from textassay.metric.base import declare_metric as declare_metric
 from textassay.metric.base import measure as measure
 from textassay.metric.bleu import bleu as bleu

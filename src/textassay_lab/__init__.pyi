@@ -2,7 +2,8 @@ from textassay_lab import generators as generators
 from textassay_lab.approximation.approximate import approximate as approximate
 from textassay_lab.exposure.exposure_bias import exposure_bias as exposure_bias
 from textassay_lab.exposure.exposure_bias import translation_exposure_bias as translation_exposure_bias
-from textassay_lab.generator.catalog import ParameterCounts as ParameterCounts
+from textassay_lab.generator.parameter_counts import ParameterCounts as ParameterCounts
+from textassay_lab.generator.parameter_counts import parameter_counts as parameter_counts
 from textassay_lab.judges.classifiers import meta_evaluate as meta_evaluate
 from textassay_lab.judges.meta_evaluator import accuracy_table as accuracy_table
 from textassay_lab.meta_evaluation.bench import bench as bench
@@ -17,4 +18,3 @@ from textassay_lab.monitoring.monitor import TextMonitor as TextMonitor
 from textassay_lab.monitoring.reading import MonitorReading as MonitorReading
 from textassay_lab.monitoring.transformers import TransformersCallback as TransformersCallback
 from textassay_lab.monitoring.transformers import sampler_of_tokenizer as sampler_of_tokenizer
-from textassay_lab.parameter_counts import parameter_counts as parameter_counts

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textassay.corpus.contexts import read_contexts, with_contexts
 from textassay_lab.generator.catalog import LANGUAGE_MODELS, class_of
 from textassay_lab.generator.conditional import Conditional
 from textassay_lab.generator.conditional_model import ContextModel
+from textassay_lab.generator.contexts import read_contexts, with_contexts
 from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]

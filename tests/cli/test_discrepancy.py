@@ -12,8 +12,8 @@ import pytest
 from tabled import all_sentences
 from textassay.cli.main import main
 from textassay_lab.cli.models import open_model
-from textassay_lab.generator.as_drawn import AsDrawn
 from textassay_lab.generator.saved import load_model
+from textassay_lab.generator.scored import AsDrawn
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]

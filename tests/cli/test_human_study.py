@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from textassay.corpus.parallel import ParallelText, learn_joint_form
 from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.parallel import ParallelText, learn_joint_form
 from textassay_lab.generator.saved import save_model
 from textassay_lab.human.files import read_judgements
 from textassay_lab.human.study import Study, load_study

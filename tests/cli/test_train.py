@@ -17,7 +17,6 @@ from made_up import sentences
 from textassay.report.text import slug
 from textassay_lab.generator.saved import load_model
 from textassay_lab.monitoring.monitor import TextMonitor
-from textassay_lab.training.processes import Processes
 
 Run = Callable[..., Any]
 Refused = Callable[..., str]
@@ -88,7 +87,7 @@ def test_a_model_that_came_otherwise_is_left_alone(folder: Path, run: Run, refus
 def test_the_training_text_under_another_name_validates_nothing(folder: Path, refused: Refused) -> None:
     (folder / "copy.txt").write_bytes((folder / "train.txt").read_bytes())
     message = refused("train", "ngram", "--real", "train.txt", "--valid", "copy.txt", "--out", "out")
-    assert message == "copy.txt holds the same sentences as train.txt: validate with text that is not trained on"
+    assert message == "copy.txt holds the same texts as train.txt: validate with text that is not trained on"
 
 
 def test_without_valid_the_last_tenth_is_held_out(folder: Path, run: Run) -> None:
@@ -183,18 +182,6 @@ def test_too_little_real_text_for_a_monitor_is_told(folder: Path, run: Run, n: i
     assert _document(folder)["monitored"]["floor"] == {}
 
 
-def test_of_several_processes_the_main_one_alone_writes_and_tells(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RANK", "1")
-    assert run(*LSTM, "--out", "out", "--epochs", 1) == run(*LSTM, "--out", "out", "--epochs", 1, "--json")
-    assert {path.name for path in (folder / "out").iterdir()} == {"training.json", "checkpoint.safetensors"}
-    monkeypatch.setenv("RANK", "0")
-    done = run(*LSTM, "--out", "out", "--epochs", 1)
-    assert "going on with lstm(width=32)" in done.stderr
-    assert "validation" in done.stdout
-
-
 def test_a_model_can_be_read_by_whom_other_files_can(folder: Path, run: Run) -> None:
     assert run(*NGRAM, "--out", "out").status == 0
     assert (folder / "out" / "config.json").stat().st_mode == (folder / "out" / "history.json").stat().st_mode
@@ -252,7 +239,7 @@ def test_mistakes(refused: Refused, arguments: tuple[str, ...], line: str) -> No
         (b"", "empty"),
         (b"\n \n", "blank"),
         (b"\x00\x01PK\x00\xff" * 99, "binary"),
-        (b"only this .\n", "has one line: to train on it as running text, add --window T"),
+        (b"only this .\n", "has one text: to train on it as running text, give a window"),
         (b"a <sos> b\n" * 20, "training sentence 1 holds the special token '<sos>'"),
     ],
 )
@@ -322,32 +309,14 @@ def _little_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     monkeypatch.setattr(lessons, "mean_loss", mean_loss)
 
 
-def test_out_of_memory_says_which_batch_fits(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, models: Path
-) -> None:
+def test_out_of_memory_says_what_to_do(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, models: Path) -> None:
     _little_memory(monkeypatch, 10)
     done = run(*LSTM, "--out", "out", "--epochs", 1, "--quiet")
     assert (done.status, done.stdout) == (2, "")
-    assert "out of memory with batch_size 32: 8 fits" in done.stderr
+    assert "out of memory with batch_size 32: try 16 (" in done.stderr
     assert done.stderr.count("\n") == 1
     done = run(*LSTM, "--out", "out", "--batch-size", 8, "--epochs", 1)
     assert done.status == 0
-    again = run(*LSTM, "--out", "auto", "--auto-batch", "--epochs", 1)
-    assert "--auto-batch: batches of 8 sentences" in again.stderr
-    assert again.stdout == done.stdout
-    assert (folder / "auto" / "model.safetensors").read_bytes() == (folder / "out" / "model.safetensors").read_bytes()
-    assert "nothing was changed" in run(*LSTM, "--out", "auto", "--auto-batch", "--epochs", 1).stderr
-
-
-def test_all_processes_take_the_batch_of_the_main_one(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Second(Processes):
-        def from_main(self, compute: Callable[[], float]) -> float:
-            return 4.0  # what the main process found, whatever would fit here
-
-    monkeypatch.setattr("textassay_lab.generator.batch_size.launched", lambda: Second(1, 2))
-    done = run(*LSTM, "--out", "out", "--auto-batch", "--epochs", 1)
-    assert "--auto-batch: batches of 4 sentences" in done.stderr
-    assert load_model(folder / "out").document["settings"]["batch_size"] == 4
 
 
 def test_a_transformer_with_memory_is_trained_like_the_others(folder: Path, run: Run, refused: Refused) -> None:
@@ -361,7 +330,6 @@ def test_a_transformer_with_memory_is_trained_like_the_others(folder: Path, run:
     perplexities = [epoch["valid_perplexity"] for epoch in document["epochs"]]
     assert perplexities[-1] < 0.9 * perplexities[0]
     assert len(run("sample", "out", "-n", 20).stdout.splitlines()) == 20
-    assert run(*xl, "--out", "auto", "--epochs", 1, "--auto-batch").status == 0
     assert "--memory-reset-prob must be at least 0 and at most 1, got 2" in refused(
         *xl, "--out", "no", "--memory-reset-prob", 2
     )

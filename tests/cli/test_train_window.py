@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from textassay.corpus.running_text import cut_windows
+from textassay_lab.generator.running_text import cut_windows
 from textassay_lab.generator.saved import load_model
 
 Run = Callable[..., Any]
@@ -70,7 +70,7 @@ def test_what_makes_no_sense_is_refused_in_a_line(running: Path, refused: Refuse
     assert "leave --max-tokens out" in refused(*LSTM, "--window", 10, "--max-tokens", 10)
     assert "no window of 5000 tokens" in refused(*LSTM, "--window", 5000, "--quiet")
     assert "at least 2 windows of 1000 tokens" in refused(*LSTM, "--window", 1000, "--valid", "valid.txt", "--quiet")
-    assert "running.txt has one line: to train on it as running text, add --window T" in refused(*LSTM)
+    assert "running.txt has one text: to train on it as running text, give a window of tokens" in refused(*LSTM)
     assert "unknown option '--window'" in refused(
         "train", "translation", "--real", "train.txt", "--source", "real.txt", "--window", 3, "--out", "out"
     )

@@ -16,10 +16,10 @@ from textassay.corpus import source as source_module
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.corpus.limits import InputLimits, current_limits, input_limit, input_limits, parse_size, running_text
 from textassay.corpus.number_files import read_features
-from textassay.corpus.running_text import read_running_text
 from textassay.corpus.source import Source
 from textassay.corpus.texts import as_texts, read_texts
 from textassay.errors import InputError, OptionError
+from textassay_lab.generator.running_text import read_running_text
 
 
 class Endless(io.RawIOBase):

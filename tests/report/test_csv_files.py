@@ -15,11 +15,11 @@ from made_up_judgements import from_table
 from textassay.cli.main import main
 from textassay.comparison.document import write_report
 from textassay.comparison.sentence_scores import open_sentences
-from textassay.corpus.contexts import contexts_text, read_contexts
 from textassay.corpus.texts import read_texts
 from textassay.report.files import document_files
 from textassay.storage import write_files
 from textassay_lab.cli.human_study import Export, Import
+from textassay_lab.generator.contexts import contexts_text, read_contexts
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.answers_file import answers_csv, read_answers
 from textassay_lab.human.document import analysis_document

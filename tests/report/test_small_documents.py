@@ -19,10 +19,16 @@ from textassay_lab.adversarial.document import AdversarialTraining, adversarial_
 from textassay_lab.adversarial.rounds import Round, RoundsHistory
 from textassay_lab.approximation.approximation import Approximation, CurvePoint
 from textassay_lab.approximation.document import approximation_document
-from textassay_lab.generator.likelihood_document import likelihood_document
+from textassay_lab.generator.document import (
+    ForcedText,
+    Monitored,
+    TrainedText,
+    Training,
+    likelihood_document,
+    training_document,
+    translation_document,
+)
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
-from textassay_lab.generator.training_document import Monitored, TrainedText, Training, training_document
-from textassay_lab.generator.translation_document import ForcedText, translation_document
 from textassay_lab.human.document import next_word_document
 from textassay_lab.human.next_word_score import NextWordScore
 from textassay_lab.judges.meta_evaluator import MetaEvaluation

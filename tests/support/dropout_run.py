@@ -1,4 +1,4 @@
-"""A small training with dropout, to be run in processes of its own: killed, or several of them together.
+"""A small training with dropout, to be run in a process of its own and killed.
 
 ``python dropout_run.py '{"checkpoint": ...}'``; see `main`.
 """
@@ -18,7 +18,6 @@ import numpy as np
 from textassay_lab.training.backend import single_threaded
 from textassay_lab.training.history import History
 from textassay_lab.training.loop import train
-from textassay_lab.training.processes import Processes, launched
 from textassay_lab.training.recipe import Recipe
 
 RECIPE = Recipe(
@@ -63,14 +62,7 @@ def run(weights: "dict[str, Any]", recipe: Recipe = RECIPE, *, dropout: float = 
 
 
 def main(task: "dict[str, Any]") -> None:
-    """Do what `task` says: be killed at ``at`` (``step`` or ``write``) number ``number``, or train together."""
-    if "at" in task:
-        _be_killed(task)
-    else:
-        _train_together(task)
-
-
-def _be_killed(task: "dict[str, Any]") -> None:
+    """Be killed at ``at`` (``step`` or ``write``) number ``number``."""
     import safetensors.torch
 
     weights = started()
@@ -93,65 +85,6 @@ def _be_killed(task: "dict[str, Any]") -> None:
     with patch.object(safetensors.torch, "save_file", save):
         recipe = replace(RECIPE, precision=task["precision"])
         run(weights, recipe, loss=loss, checkpoint=Path(task["checkpoint"]), checkpoint_seconds=0)
-
-
-def _train_together(task: "dict[str, Any]") -> None:
-    """Write the weights of three runs: without dropout, with it, and with it interrupted and gone on."""
-    from safetensors.torch import save_file
-
-    together = launched()
-    assert together is not None
-    folder, rank = Path(task["folder"]), together.rank
-    if task.get("dies"):
-        weights = started()
-        run(weights, loss=_interrupted(weights, 6, os._exit if rank == 1 else None), processes=together)
-    for name, dropout in (("plain", 0.0), ("dropout", 0.3)):
-        weights = started()
-        run(weights, dropout=dropout, processes=together)
-        save_file(weights, folder / f"{name}-{rank}.safetensors")
-    weights = started()
-    checkpoint = folder / "run.safetensors"
-    try:
-        loss = _interrupted(weights, 8 if rank == 0 else 6, _stop)  # both in the second step of epoch 3
-        run(weights, loss=loss, checkpoint=checkpoint, checkpoint_seconds=0, processes=together)
-    except KeyboardInterrupt:
-        together.check_equal(0, "wait until both were interrupted")
-    weights = started()
-    said: list[int] = []
-    monitors = {"w": lambda step: float(_inner(together))}
-    history = run(
-        weights,
-        checkpoint=checkpoint,
-        processes=together,
-        monitors=monitors,
-        progress=lambda step: said.append(step.epoch),
-    )
-    save_file(weights, folder / f"resumed-{rank}.safetensors")
-    (folder / f"told-{rank}.json").write_text(json.dumps([said, [epoch.loss for epoch in history.epochs]]))
-
-
-def _interrupted(weights: "dict[str, Any]", number: int, stop: "Callable[[int], Any] | None") -> Any:
-    plain, count = loss_of(weights, 0.3), 0
-
-    def loss(batch: Any, rng: Any) -> Any:
-        nonlocal count
-        count += 1
-        if count == number and stop is not None:
-            stop(9)
-        return plain(batch, rng)
-
-    return loss
-
-
-def _stop(_: int) -> None:
-    raise KeyboardInterrupt
-
-
-def _inner(together: Processes) -> int:
-    """Train something else inside a monitor, in the main process alone; the processes must not be waited for."""
-    assert together.is_main
-    assert launched() is None
-    return len(run(started(), Recipe(1), processes=launched()).epochs)
 
 
 if __name__ == "__main__":

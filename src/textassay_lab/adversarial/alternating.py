@@ -13,7 +13,8 @@ from torch.nn.functional import softplus
 
 from textassay.errors import check_range
 from textassay.seeding import stream
-from textassay_lab.adversarial.player import Player, part_of
+from textassay_lab.adversarial.generator_training import Player
+from textassay_lab.adversarial.rounds import part_of
 
 
 def discriminator_loss(real: Tensor, generated: Tensor) -> Tensor:
@@ -51,13 +52,11 @@ class Alternating:
         self._validate = validate
 
     def state(self) -> dict[str, Tensor]:
-        """Return both sides."""
         return {
             f"{side}/{name}": each for side, player in self.players.items() for name, each in player.tensors().items()
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore both sides."""
         for side, player in self.players.items():
             player.restore(part_of(tensors, side))
 
@@ -73,5 +72,4 @@ class Alternating:
         return values
 
     def validate(self) -> Mapping[str, float]:
-        """Return the values of the `validate` argument."""
         return self._validate()

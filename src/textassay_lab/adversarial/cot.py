@@ -22,8 +22,6 @@ Beta2 = Annotated[float, Option("Decay of Adam's mean of squared gradients."), S
 
 @dataclass(frozen=True)
 class CotRecipe:
-    """How the two sides are trained."""
-
     rounds: Annotated[int, Option("Rounds."), Between(0)] = 200
     iterations: Iterations = 500
     batch_size: BatchSize = 64

@@ -18,8 +18,7 @@ from torch import Tensor
 from textassay.corpus.corpus import Corpus
 from textassay.ngram.language_model import LanguageModel
 from textassay_lab.adversarial.cot import CotRecipe
-from textassay_lab.adversarial.from_scratch import FromScratch
-from textassay_lab.adversarial.player import Player
+from textassay_lab.adversarial.generator_training import FromScratch, Player
 from textassay_lab.adversarial.policy_gradient import Actions
 from textassay_lab.adversarial.rounds import Phase
 from textassay_lab.generator.lstm_model import LstmModel

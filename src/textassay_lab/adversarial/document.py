@@ -12,7 +12,7 @@ from textassay.report.plots import Axis, Curves, Point, Reference, Series
 from textassay.report.table import Cell, Column, Row, Table, number_cell
 from textassay.report.text import count, slug
 from textassay_lab.adversarial.rounds import Round, RoundsHistory
-from textassay_lab.generator.training_document import MONITORS, Monitored, TrainedText, monitored_note
+from textassay_lab.generator.document import MONITORS, Monitored, TrainedText, monitored_note
 from textassay_lab.training.history import Reading
 
 _ROWS = 12  # about as many rounds are shown; all are in history.json
@@ -38,7 +38,6 @@ class AdversarialTraining:
     monitored: Monitored | None = field(default=None)  # What the readings are of; none without
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-ready."""
         return asdict(self)
 
     @classmethod

@@ -14,7 +14,7 @@ from textassay.errors import OptionError
 from textassay.fields import Above, Between, Option, check_fields
 from textassay_lab.adversarial.seqgan import FILTERS, BatchSize, Epochs, LearningRate, Negatives, Refreshes, RollOuts
 from textassay_lab.adversarial.system import Adversarial, DiscriminatorOption, Presets
-from textassay_lab.generator.settings import Length, MaxLength, Settings
+from textassay_lab.generator.text_generator import Length, MaxLength, Settings
 
 _MAX_MEMORY = 1000  # goals, each kept for every sentence that is drawn
 

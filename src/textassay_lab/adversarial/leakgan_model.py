@@ -56,7 +56,6 @@ class Features(nn.Module):
         self.gate = nn.Linear(self.n_features, self.n_features)
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         self.words.weight.uniform_(-1, 1, generator=rng)
         for bank in self.filters:
             _truncated(bank.weight, rng)
@@ -90,7 +89,6 @@ class Manager(nn.Module):
         self.goal = nn.Linear(width, n_features)
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         for weight in (self.lstm.weight_ih, self.lstm.weight_hh, self.goal.weight):
             _even(weight, rng)
         self.lstm.initialise_bias()
@@ -114,7 +112,6 @@ class Worker(nn.Module):
         self.head = nn.Linear((width + 1) * goal, n_types, bias=False)
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         _even(self.words.weight, rng, math.sqrt(3))
         for weight in (self.lstm.weight_ih, self.lstm.weight_hh):
             _even(weight, rng)
@@ -230,7 +227,6 @@ class LeakGanModel(LeakGanSettings, NetworkLanguageModel):
         raise OptionError(f"{self.name} is trained against a discriminator: use textassay_lab.generators.LeakGan")
 
     def new_module(self, n_types: int, longest: int) -> LeakGanNetwork:
-        """Return the network; `longest` does not matter."""
         names = ("width", "goal", "memory", "sharpness", "excluded")
         sizes = {
             **{name: getattr(self, name) for name in names},

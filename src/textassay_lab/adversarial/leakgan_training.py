@@ -28,10 +28,9 @@ from textassay.corpus.encoding import PAD, SOS
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_train, training_record
 from textassay.seeding import stream
-from textassay_lab.adversarial.generator_training import GeneratorTraining
+from textassay_lab.adversarial.generator_training import GeneratorTraining, Player
 from textassay_lab.adversarial.leakgan import LeakGanRecipe
 from textassay_lab.adversarial.leakgan_model import LeakGanModel, Reading
-from textassay_lab.adversarial.player import Player
 from textassay_lab.adversarial.policy_gradient import Actions, log_probs_of, mean_outcomes, policy_loss
 from textassay_lab.adversarial.rounds import Phase, mean_values
 from textassay_lab.training.backend import single_threaded, training_device

@@ -167,7 +167,6 @@ class NoiseGru(NoiseGruSettings, FittedNetwork):
         return f"noise-gru(width={self.width}, length={self.length}, noise={self.noise:g}{other})"
 
     def new_module(self, n_types: int, longest: int = 0) -> NoiseGruNetwork:
-        """Return the network; `longest` does not matter."""
         return NoiseGruNetwork(n_types, self.width, ends=self.ends)
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> Self:

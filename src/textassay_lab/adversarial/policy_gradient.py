@@ -55,7 +55,6 @@ class Actions:
         return np.concatenate((np.full((len(self), 1), SOS), self.tokens[:, :-1]), axis=1)
 
     def take(self, rows: IntArray) -> "Actions":
-        """Return some of the rows."""
         return Actions(self.tokens[rows], self.lengths[rows])
 
     @classmethod

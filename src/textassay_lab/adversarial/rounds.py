@@ -19,7 +19,6 @@ import numpy as np
 
 from textassay.errors import InputError, OptionError, OutputError, check_range
 from textassay.estimate import json_ready
-from textassay_lab.adversarial.player import part_of
 from textassay_lab.training.backend import threads
 from textassay_lab.training.checkpoint import load_checkpoint, save_checkpoint
 from textassay_lab.training.history import Reading
@@ -331,3 +330,8 @@ class _Loop:
 def mean_values(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each value over steps, which have the same names; {} without steps."""
     return {name: float(np.mean([each[name] for each in steps])) for name in (steps[0] if steps else {})}
+
+
+def part_of(tensors: Tensors, part: str) -> "dict[str, Tensor]":
+    """Return the tensors named ``PART/...``, without that prefix."""
+    return {name.removeprefix(f"{part}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{part}/")}

@@ -66,7 +66,7 @@ class ScratchGan(Adversarial):
 
     kind = "scratchgan"
     saved_as = "tied-lstm"
-    implementation = "textassay_lab.adversarial.tied_lstm:TiedLstm"
+    implementation = "textassay_lab.adversarial.scratchgan_training:TiedLstm"
     training = "textassay_lab.adversarial.scratchgan_training:ScratchGanTraining"
     settings_class = TiedLstmSettings
     recipe_class = ScratchGanRecipe

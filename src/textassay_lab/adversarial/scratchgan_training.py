@@ -3,6 +3,10 @@
 The discriminator scores every prefix of a sentence; the generator follows the policy gradient of the discounted return
 less a moving-average baseline (REINFORCE), in large batches.
 
+The generator is an LSTM with tied embeddings (Press, Wolf, "Using the Output Embedding to Improve Language Models",
+EACL 2017): learnt dimensions joined to fixed ones (such as GloVe). The output of the last layer, projected to that
+space, is multiplied with all embeddings.
+
 The discriminator is an LSTM with layer normalisation (Ba, Kiros, Hinton, 2016; all four gates together) that reads
 embeddings: learnt, fixed, and positional, as cosines.
 
@@ -26,18 +30,59 @@ from torch import Tensor, nn
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError
 from textassay.ngram.language_model import LanguageModel
-from textassay_lab.adversarial.from_scratch import FromScratch
-from textassay_lab.adversarial.player import Player
+from textassay_lab.adversarial.generator_training import FromScratch, Player
 from textassay_lab.adversarial.policy_gradient import Actions, log_probs_of, policy_loss
 from textassay_lab.adversarial.rounds import Phase
-from textassay_lab.adversarial.scratchgan import ScratchGanRecipe
-from textassay_lab.adversarial.tied_lstm import TiedLstm
-from textassay_lab.generator.module import Network, begun
-from textassay_lab.training.dropout import dropped
+from textassay_lab.adversarial.scratchgan import ScratchGanRecipe, TiedLstmSettings
+from textassay_lab.generator.lstm_model import LstmModel, LstmNetwork
+from textassay_lab.generator.module import Network, State, begun, dropped
 
 POSITIONS = 8  # dimensions of the position encoding
 _LONGEST_WAVE = 10_000.0  # steps of the slowest cosine; the fastest has one radian a step
 _FORGET_BIAS = 1.0
+
+
+class TiedLstmNetwork(LstmNetwork):
+    """An LSTM whose output layer has the embeddings."""
+
+    def add_head(self, n_types: int) -> None:
+        """Add the projection to the space of the embeddings, and the bias of the output layer."""
+        size = self.layers[0].weight_ih.shape[1]
+        self.projection = nn.Linear(self.width, size, bias=False)
+        self.head = nn.ParameterDict({"bias": torch.empty(n_types)})
+        fixed = size - self.embedding.embedding_dim
+        self.fixed: Any = nn.Embedding(n_types, fixed) if fixed else None
+
+    def embedded(self, tokens: Tensor) -> Tensor:
+        return nn.functional.embedding(tokens, self._joined())
+
+    def run_vectors(self, vectors: Tensor, state: State, rng: torch.Generator | None) -> tuple[Tensor, State]:
+        vectors, state = super().run_vectors(vectors, state, rng)
+        return vectors @ self.projection.weight.to(vectors.dtype).T, state
+
+    def output(self) -> tuple[Tensor, Tensor | None]:
+        return self._joined(), self.head["bias"]
+
+    def _joined(self) -> Tensor:
+        """Return the embeddings, shape (V, dimension + fixed): learnt, then fixed dimensions."""
+        learnt = self.embedding.weight
+        return learnt if self.fixed is None else torch.cat((learnt, self.fixed.weight), 1)
+
+
+class TiedLstm(TiedLstmSettings, LstmModel):
+    """LSTM language model with tied embeddings; a `LanguageModel`. Needs the extra ``neural``."""
+
+    kind = "tied-lstm"
+
+    @property
+    def _title(self) -> str:
+        common = super()._title.removeprefix("lstm(").removesuffix(")")
+        common = common.replace(f", embedding={self.embedding_width}", "")
+        fixed = f", fixed={self.fixed_width}" if self.fixed_width else ""
+        return f"{self.kind}({common}, dimension={self.embedding_width}{fixed})"
+
+    def new_module(self, n_types: int, longest: int) -> TiedLstmNetwork:
+        return TiedLstmNetwork(n_types, **self.network_settings, embedding=(self.embedding_width, self.fixed_width))
 
 
 class StepDiscriminator(Network):
@@ -52,7 +97,6 @@ class StepDiscriminator(Network):
         self.norm = nn.LayerNorm(4 * width)
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         width = self.state.in_features
         roots = {self.words: 3 / self.words.embedding_dim, self.input: 3 / self.input.in_features}
         for layer in (self.words, self.input, self.state, self.head):
@@ -148,7 +192,6 @@ class ScratchGanTraining(FromScratch):
         return {**super().state(), "baseline": self._baseline}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore a copy of `state`."""
         super().restore(tensors)
         self._baseline = tensors["baseline"].clone()
 

@@ -24,8 +24,7 @@ from torch import Tensor
 from textassay.corpus.corpus import Corpus
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import LanguageModel, check_train
-from textassay_lab.adversarial.generator_training import GeneratorTraining
-from textassay_lab.adversarial.player import Player, part_of
+from textassay_lab.adversarial.generator_training import GeneratorTraining, Player
 from textassay_lab.adversarial.policy_gradient import (
     Actions,
     Scorer,
@@ -34,7 +33,7 @@ from textassay_lab.adversarial.policy_gradient import (
     mean_outcomes,
     policy_loss,
 )
-from textassay_lab.adversarial.rounds import Phase, mean_values
+from textassay_lab.adversarial.rounds import Phase, mean_values, part_of
 from textassay_lab.adversarial.seqgan import SeqGanRecipe
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.module import begun
@@ -91,12 +90,10 @@ class SeqGanTraining(GeneratorTraining):
         return Phase("discriminator", before, validated=False), Phase("adversarial", self.recipe.rounds)
 
     def state(self) -> dict[str, Tensor]:
-        """Return both sides and the roll-out policy."""
         policy = {f"roll-outs/{name}": weight for name, weight in self.roll_out_policy.named_parameters()}
         return {**super().state(), **policy}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore a copy of `state`."""
         super().restore(tensors)
         self.roll_out_policy.load_state_dict(part_of(tensors, "roll-outs"))
 

@@ -36,13 +36,11 @@ class Rounds:
 
     @property
     def phases(self) -> Sequence[Any]:
-        """The phases of the training."""
         phases: Sequence[Any] = self.training.phases
         return phases
 
     @property
     def collapse(self) -> Any:
-        """The rule of collapse."""
         return self.training.collapse
 
     def run(self, *, keep: str, **how: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from textassay.fields import Above, Between, Option, check_fields
 from textassay_lab.adversarial.cot import Beta1, Beta2
 from textassay_lab.adversarial.system import Adversarial, Presets
-from textassay_lab.generator.settings import MAX_WINDOW, Settings
+from textassay_lab.generator.text_generator import MAX_WINDOW, Settings
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
@@ -61,8 +61,6 @@ class Curriculum:
 
 @dataclass(frozen=True)
 class WganRecipe:
-    """How the two sides are trained."""
-
     # tokens of the longest windows, the last of the curriculum
     length: Annotated[int, Between(1)] = 32
     rounds: Annotated[int, Option("Rounds of each length of the curriculum."), Between(1)] = 1000

@@ -12,7 +12,6 @@ Departs from it: windows of running text begin at any token.
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -26,9 +25,9 @@ from textassay.corpus.encoding import EOS
 from textassay.errors import InputError, OptionError, check_range
 from textassay.ngram.language_model import check_train, training_record
 from textassay.seeding import stream
+from textassay_lab.adversarial.generator_training import Player
 from textassay_lab.adversarial.noise_gru import WORD_SPREAD, GruCell, NoiseGru
-from textassay_lab.adversarial.player import Player, part_of
-from textassay_lab.adversarial.rounds import Collapse, Phase, RoundsHistory, train_in_rounds
+from textassay_lab.adversarial.rounds import Collapse, Phase, RoundsHistory, part_of
 from textassay_lab.adversarial.wgan import WganRecipe
 from textassay_lab.generator.module import Network, begun
 from textassay_lab.training.backend import single_threaded
@@ -55,7 +54,6 @@ class WganCritic(Network):
         self.head = nn.ParameterDict({"weight": torch.empty(width), "bias": torch.empty(())})
 
     def initialise(self, rng: torch.Generator) -> None:
-        """Draw the weights."""
         self.words.weight.uniform_(-WORD_SPREAD, WORD_SPREAD, generator=rng)
         self.cell.initialise(rng)
         self.head["weight"].uniform_(-WORD_SPREAD, WORD_SPREAD, generator=rng)
@@ -161,18 +159,11 @@ class WganTraining:
         """The only one: the rounds of all lengths."""
         return (Phase("adversarial", self.recipe.curriculum.n_rounds),)
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """All settings that decide the result, JSON-ready."""
-        return {"kind": self.model.kind, **self.model.settings, **self._record}
-
     def state(self) -> Mapping[str, Tensor]:
-        """Return weights and Adam's moments of both sides."""
         sides = self._players.items()
         return {f"{side}/{name}": tensor for side, player in sides for name, tensor in player.tensors().items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore a copy of `state`."""
         for side, player in self._players.items():
             player.restore(part_of(tensors, side))
 
@@ -253,39 +244,6 @@ class WganTraining:
 
     def _key(self, *purpose: str | int) -> int:
         return int(stream(self._seed, *self._name, *purpose).integers(2**62))
-
-
-def train_wgan(
-    model: NoiseGru,
-    train: Corpus,
-    valid: Corpus | None = None,
-    *,
-    recipe: WganRecipe,
-    seed: int = 0,
-    checkpoint: Path | None = None,
-    checkpoint_seconds: float = 60.0,
-    validate_every: int = 1,
-    monitors: Mapping[str, Callable[[int], float | None]] | None = None,
-    monitor_every: int = 10,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> RoundsHistory:
-    """Train `model` against a critic, in place, through all lengths; the last weights are kept. See `WganTraining`."""
-    training = WganTraining(model, train, valid, recipe, seed=seed)
-    with training.lasting:
-        history = train_in_rounds(
-            training,
-            training.phases,
-            collapse=COLLAPSE,
-            checkpoint=checkpoint,
-            checkpoint_seconds=checkpoint_seconds,
-            config=training.config,
-            validate_every=validate_every,
-            monitors=monitors,
-            monitor_every=monitor_every,
-            progress=progress,
-        )
-    training.finish(history)
-    return history
 
 
 class TextWindows:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from textassay.corpus.encoding import EOS
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import LanguageModel
-from textassay_lab.generator.batch_reader import BatchReader, reads_in_batches
-from textassay_lab.generator.next_words import Ends, model_vocabulary, next_rows
+from textassay_lab.generator.next_words import BatchReader, Ends, model_vocabulary, next_rows, reads_in_batches
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.training.backend import single_threaded
 

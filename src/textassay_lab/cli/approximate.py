@@ -96,7 +96,7 @@ class Approximate(Files, Computing):
     def _read(self, opened: "TextGenerator") -> "Corpus":
         """Return the text in the generator's tokens: one long sentence of running text, or its lines."""
         from textassay.corpus.limits import running_text
-        from textassay.corpus.running_text import read_running_text
+        from textassay_lab.generator.running_text import read_running_text
 
         if self.window is not None:
             with running_text():

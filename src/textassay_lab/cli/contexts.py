@@ -31,9 +31,9 @@ class Contexts(Files):
 
     def run(self) -> int:
         """Make the table, print or write it, and return 0."""
-        from textassay.corpus.contexts import contexts_text, review_contexts
         from textassay.corpus.texts import read_texts
         from textassay.storage import write_file
+        from textassay_lab.generator.contexts import contexts_text, review_contexts
 
         if self.out is not None:
             check_writable(self.out.parent)

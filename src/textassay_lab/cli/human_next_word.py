@@ -64,9 +64,9 @@ class NextWord(Files, Printing):
 
     def _prefixes(self) -> "tuple[list[Prefix], list[Prefix], str]":
         """Return the prefixes from real text, those from the model, and the model's name."""
-        from textassay.corpus.parallel import ParallelText
         from textassay.corpus.texts import read_texts
         from textassay_lab.cli.models import open_model
+        from textassay_lab.generator.parallel import ParallelText
         from textassay_lab.human.next_word import draw_prefixes, draw_translation_prefixes, read_prefixes
 
         if self.prefixes is not None:

@@ -49,7 +49,7 @@ class Likelihood(Files, Computing):
         """Score the text, print what it costs, write the log-probabilities where asked, and return 0."""
         from textassay_lab.cli.model_contexts import scored_contexts
         from textassay_lab.cli.models import open_model
-        from textassay_lab.generator.likelihood_document import likelihood_document
+        from textassay_lab.generator.document import likelihood_document
 
         self._check()
         sources = {"text": self.text, **({} if self.real is None else {"real": self.real})}

@@ -7,34 +7,20 @@ from collections import Counter
 import numpy as np
 
 from textassay.cli.messages import print_line
-from textassay.corpus.contexts import (
+from textassay.corpus.corpus import Corpus
+from textassay.errors import InputError, OptionError
+from textassay_lab.generator.conditional_model import ContextModel
+from textassay_lab.generator.contexts import (
     COLUMN,
     Attributes,
     Contexts,
     context_places,
-    learn_attributes,
     read_contexts,
     with_contexts,
 )
-from textassay.corpus.corpus import Corpus
-from textassay.errors import InputError, OptionError
-from textassay_lab.generator.conditional_model import ContextModel
 from textassay_lab.generators import TextGenerator
 
 _LISTED = 5  # unknown categories that are named
-
-
-def trained_contexts(
-    train: Corpus, valid: Corpus, contexts: str, valid_contexts: str | None, *, min_count: int
-) -> tuple[Corpus, Corpus, Attributes]:
-    """Return both corpora with contexts, and the attributes with the categories that training knows."""
-    rows = _rows(contexts, len(train) + (len(valid) if valid_contexts is None else 0))
-    of_train = {name: values[: len(train)] for name, values in rows.items()}
-    of_valid = {name: values[len(train) :] for name, values in rows.items()}
-    if valid_contexts is not None:
-        of_valid = _rows(valid_contexts, len(valid))
-    attributes = learn_attributes(of_train, min_count=min_count)
-    return with_contexts(train, of_train, attributes), with_contexts(valid, of_valid, attributes), attributes
 
 
 def context_lines(train: Corpus, valid: Corpus, attributes: Attributes) -> list[str]:
@@ -87,7 +73,7 @@ def scored_contexts(opened: TextGenerator, corpus: Corpus, path: str | None, *, 
             f"{model.name} knows how likely a sentence is only beside its context: name with {option} a table of "
             f"{', '.join(model.attributes)}"
         )
-    return _known(model, corpus, _rows(path, len(corpus)))
+    return _known(model, corpus, contexts_of(path, len(corpus)))
 
 
 def _known(model: ContextModel, corpus: Corpus, rows: Contexts) -> Corpus:
@@ -109,7 +95,7 @@ def _known(model: ContextModel, corpus: Corpus, rows: Contexts) -> Corpus:
     return result
 
 
-def _rows(path: str, n: int) -> dict[str, list[str]]:
+def contexts_of(path: str, n: int) -> dict[str, list[str]]:
     """Return the contexts in a file that must be those of `n` sentences."""
     rows: Contexts = read_contexts(path)
     n_contexts = len(next(iter(rows.values())))

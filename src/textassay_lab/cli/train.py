@@ -22,20 +22,22 @@ from textassay.cli.messages import print_line
 from textassay.cli.options import STANDARD_INPUT, check_sources, check_writable
 from textassay.cli.results import file_names, print_result
 from textassay.corpus.source import check_exists, is_url
-from textassay.errors import EmptyCorpusError, InputError, OptionError, OutputError, TooFewSentencesError
+from textassay.errors import EmptyCorpusError, OptionError, OutputError, TooFewSentencesError
 from textassay.fields import Above, Field
 from textassay_lab.generator.catalog import class_of
-from textassay_lab.generator.text_generator import HELD_OUT, TextGenerator
+from textassay_lab.generator.text_generator import TextGenerator
 
 if TYPE_CHECKING:
-    from textassay.corpus.contexts import Attributes
     from textassay.corpus.corpus import Corpus
-    from textassay.corpus.parallel import ParallelText
     from textassay.corpus.text_form import TextForm
+    from textassay.corpus.texts import TextFile
     from textassay.report.document import Document, Figure
     from textassay_lab.adversarial.document import AdversarialTraining
-    from textassay_lab.generator.training_document import TrainedText
+    from textassay_lab.generator.contexts import Attributes
+    from textassay_lab.generator.document import TrainedText
+    from textassay_lab.generator.parallel import ParallelText
     from textassay_lab.monitoring.monitor import TextMonitor
+    from textassay_lab.training.history import Step
 
 MODEL, TRAINING, ROUNDS, MONITORING, CONTEXTS, PAIRS = (
     *("Model", "Training", "Adversarial training", "Monitoring", "Contexts", "Pairs"),
@@ -52,8 +54,6 @@ _NOT_RECORDED = {
     *("max_input", "max_text", "config"),
 }
 
-Sides = tuple[list[str], list[str]]
-
 
 class TrainingTexts(NamedTuple):
     """What to train on and to validate with, in the form of the model; `longest`: tokens it must take."""
@@ -65,7 +65,7 @@ class TrainingTexts(NamedTuple):
     valid_facts: "TrainedText"
     longest: int = 0
     attributes: "Attributes | None" = None  # of contexts
-    held: Sides = ([], [])  # pairs that are held back
+    held: Sequence[Sequence[str]] = ()  # sources and translations of pairs that are held back
 
 
 class Fitted(NamedTuple):
@@ -99,14 +99,7 @@ class Train(Files, Computing):
     json: Json = False
 
     def run(self) -> int:
-        """Train, write the model, print what came out, and return 0.
-
-        Of several processes that a launcher started, only the main one prints and writes the model.
-        """
-        from textassay_lab.training.processes import is_main
-
-        if not is_main() and not self.quiet:
-            return replace(self, quiet=True).run()
+        """Train, write the model, print what came out, and return 0."""
         self.check()
 
         from textassay_lab.cli.trained_folder import finished
@@ -120,9 +113,8 @@ class Train(Files, Computing):
                 training = self.train(texts, record)
             else:
                 self.say(f"{self.out} holds this model, trained to the end: nothing was changed")
-        if is_main():
-            values = {"folder": str(self.out), **training.to_dict()}
-            print_result(self.document(training), values, as_json=self.json)
+        values = {"folder": str(self.out), **training.to_dict()}
+        print_result(self.document(training), values, as_json=self.json)
         return 0
 
     def check(self) -> None:
@@ -132,6 +124,12 @@ class Train(Files, Computing):
     def read(self) -> TrainingTexts:
         """Return the texts; say what was held out or left out."""
         raise NotImplementedError
+
+    def file(self, source: str) -> "TextFile":
+        """Return the texts of a file, under the name that the command line gave."""
+        from textassay.corpus.texts import TextFile
+
+        return TextFile(source, self.read_file(source).texts)
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
         """Return the model, fitted in the folder, and what `Training` holds of it."""
@@ -186,21 +184,19 @@ class Train(Files, Computing):
 
     def load(self, text: str) -> Any:
         """Return what was trained before, from the text of its history."""
-        from textassay_lab.generator.training_document import Training
+        from textassay_lab.generator.document import Training
 
         return Training.from_json(text)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Any:
         """Train, write all files, the model last, and return what is reported."""
         from textassay_lab.cli.trained_folder import monitor_figures
-        from textassay_lab.generator.training_document import Training
-        from textassay_lab.training.processes import is_main
+        from textassay_lab.generator.document import Training
 
         fitted = self.fit(texts, record)
         training = Training(**self.facts(texts, fitted.model), **fitted.outcome)
-        if is_main():
-            figures = [] if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
-            self.keep_model(training, fitted.model, texts.form, figures, fitted.files)
+        figures = [] if fitted.monitor is None else monitor_figures(fitted.monitor, training.readings)
+        self.keep_model(training, fitted.model, texts.form, figures, fitted.files)
         return training
 
     def facts(self, texts: TrainingTexts, model: Any) -> dict[str, Any]:
@@ -236,7 +232,7 @@ class Train(Files, Computing):
 
     def document(self, training: Any, figures: "Sequence[Figure]" = ()) -> "Document":
         """Return what came out as a report; `figures` are those of monitors."""
-        from textassay_lab.generator.training_document import training_document
+        from textassay_lab.generator.document import training_document
 
         return training_document(training, figures)
 
@@ -254,13 +250,12 @@ class Train(Files, Computing):
         """
         from textassay.cli.messages import show_progress
         from textassay_lab.cli.trained_folder import CHECKPOINT, begun
-        from textassay_lab.cli.training_progress import tell_step
 
         resumes = (self.out / CHECKPOINT).exists()
         with begun(self.out, files):
             self.say(f"{'going on with' if resumes else 'training'} {model.name} on {texts.train_facts}")
             with show_progress(quiet=self.quiet) as progress:
-                tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
+                tell = None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs)
                 fit(texts.train, texts.valid, checkpoint=self.out / CHECKPOINT, progress=tell)
         history = model.history
         computed = {
@@ -293,7 +288,6 @@ class Sentences(Train):
         return None
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
         if self.window_size is not None and self.max_tokens is not None:
             raise OptionError("all windows have --window T tokens: leave --max-tokens out")
         if self.byte_pairs is not None and self.tokenizer != "auto":
@@ -310,7 +304,6 @@ class Sentences(Train):
         self.generator  # noqa: B018  (raises for settings that cannot be)
 
     def more(self) -> dict[str, Any]:
-        """Return arguments of the generator besides the settings of the model."""
         return {
             **super().more(),
             "tokenizer": self.tokenizer if self.byte_pairs is None else f"bpe-{self.byte_pairs}",
@@ -320,30 +313,23 @@ class Sentences(Train):
         }
 
     def read(self) -> TrainingTexts:
-        """Return the texts that training needs; say what was held out or left out."""
         from textassay.corpus.encoding import SPECIAL_TOKENS
         from textassay.corpus.limits import running_text
         from textassay.corpus.split import nested_fractions
         from textassay.ngram.language_model import check_train
 
         window = self.window_size
-        real = self._texts(self.real)
-        if self.valid is None:
-            train_texts, valid_texts, what = self._held_out(real)
-            valid_source = f"the last {what} of {self.real}"
-            self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
-        else:
-            train_texts, valid_texts, valid_source = real, self._texts(self.valid), self.valid
-            if train_texts == valid_texts:
-                raise InputError(f"{self.valid} holds the same sentences as {self.real}: {_VALIDATE}")
         with running_text(window is not None):
-            form = self.generator.learn_form(train_texts)
+            real, valid_file = self.file(self.real), None if self.valid is None else self.file(self.valid)
+            sides = self.generator.training_sides(real, valid_file)
+            valid_source = sides[1].name
+            if self.valid is None:
+                self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
+            form, all_train, all_valid = self.generator.corpora(*sides)
         if len(form.vocabulary) == len(SPECIAL_TOKENS):
             raise EmptyCorpusError(
                 f"no word is left of {self.real}: none stands --min-count {self.min_count} times; lower it"
             )
-        with running_text(window is not None):
-            all_train, all_valid = (self._cut(form.corpus(texts)) for texts in (train_texts, valid_texts))
         all_train, all_valid, attributes = self.with_contexts(all_train, all_valid)
         first = nested_fractions(len(all_train), [self.fraction])[0]
         source = self.real if self.fraction == 1 else f"the first {len(first)} of {len(all_train)}, {self.real}"
@@ -364,38 +350,11 @@ class Sentences(Train):
         """Return both corpora, with contexts where the model answers to some, and their attributes."""
         return train, valid, None
 
-    def _held_out(self, real: list[str]) -> tuple[list[str], list[str], str]:
-        """Return what is trained on, the last tenth, and what that is."""
-        from textassay.corpus.running_text import split_characters
-        from textassay.corpus.split import split_last
-
-        if self.window_size is not None:
-            train_part, valid_part = split_characters(real[0], (1 - 1 / HELD_OUT, 1 / HELD_OUT))
-            return [train_part], [valid_part], f"{len(valid_part)} characters"
-        if len(real) == 1:
-            raise TooFewSentencesError(f"{self.real} has one line: to train on it as running text, add --window T")
-        kept, held_out = split_last(len(real), math.ceil(len(real) / HELD_OUT))
-        parts = [[real[index] for index in part.tolist()] for part in (kept, held_out)]
-        return parts[0], parts[1], str(len(held_out))
-
-    def _texts(self, source: str) -> list[str]:
-        """Return the sentences of a file; running text is one."""
-        from textassay.corpus.running_text import read_running_text
-
-        if self.window_size is not None:
-            return [read_running_text(source, column=self.column)]
-        return list(self.read_file(source).texts)
-
-    def _cut(self, corpus: "Corpus") -> "Corpus":
-        from textassay.corpus.running_text import cut_windows
-
-        return corpus if self.window_size is None else cut_windows(corpus, self.window_size)
-
     def _fitting(self, corpus: "Corpus", source: str) -> "tuple[Corpus, TrainedText]":
         """Return the sentences that are not too long, and say how many are, and how many are blank."""
         import numpy as np
 
-        from textassay_lab.generator.training_document import TrainedText
+        from textassay_lab.generator.document import TrainedText
 
         n_long = 0
         if self.max_tokens is not None:
@@ -416,19 +375,17 @@ class Sentences(Train):
         return corpus, TrainedText(source, len(corpus), len(corpus.tokens), n_long, unknown)
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return everything that decides what is trained."""
         hashes = {"real": texts.train.fingerprint, "valid": texts.valid.fingerprint, "vocabulary": texts.form.hash}
         return {**super().record(texts), **hashes}
 
-    def new_model(self, texts: TrainingTexts, **settings: Any) -> Any:
+    def new_model(self, texts: TrainingTexts) -> Any:
         """Return a model that has learnt nothing; no sample is longer than ``--max-tokens``, every sentence fits."""
         attributes = {} if texts.attributes is None else {"attributes": texts.attributes}
         most = texts.longest if self.max_tokens is not None else max(texts.longest, _CUT)
         with self.as_options():
-            return self.generator.new_model({**attributes, **self.generator.lengths(texts.longest, most), **settings})
+            return self.generator.new_model({**attributes, **self.generator.lengths(texts.longest, most)})
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
-        """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay_lab.cli.trained_folder import SETTINGS, begun
         from textassay_lab.generator.text_likelihood import text_likelihood
 
@@ -447,10 +404,8 @@ class Sentences(Train):
         monitor: "TextMonitor | None" = None,
     ) -> Fitted:
         """Return what was fitted; warn where guessing is better."""
-        from textassay_lab.training.processes import is_main
-
         n_choices = len(texts.form.vocabulary) - _NEVER_DRAWN
-        if is_main() and outcome["valid_nll_per_token"] > math.log(n_choices):
+        if outcome["valid_nll_per_token"] > math.log(n_choices):
             self.say(
                 f"warning: the model is worse than guessing: any of {n_choices} tokens at random has the lower "
                 "perplexity; train it longer, or with another --learning-rate"
@@ -470,7 +425,6 @@ class Windows(Sentences):
 
     @property
     def window_size(self) -> int | None:
-        """Tokens of the windows that running text is cut into; None where a line is a sentence."""
         return self.window
 
 
@@ -487,7 +441,6 @@ class Monitors(Sentences):
     monitor_sentences: Annotated[int, option("Sentences drawn each time.", "N", MONITORING), Between(1)] = 1000
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
         if self.monitor is not None:
             from textassay_lab.monitoring.monitor import monitored_metrics
 
@@ -518,27 +471,15 @@ class Monitors(Sentences):
 class Networks(Monitors):
     """A network that learns by maximum likelihood alone."""
 
-    auto_batch: Annotated[bool, option("Halve the batch where memory runs out.", panel=TRAINING)] = False
-
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
-        """Return the model, fitted in the folder, and what `Training` holds of it."""
-        from textassay.corpus.documents import parse_json, read_document
-        from textassay_lab.cli.trained_folder import CHECKPOINT, FOUND, SETTINGS, monitored
-        from textassay_lab.generator.batch_size import fit_in_memory, fitting_batch_size
+        from textassay_lab.cli.trained_folder import SETTINGS, monitored
         from textassay_lab.monitoring.loop import loop_monitors
 
         model = self.new_model(texts)
-        batch: dict[str, int] = {}
-        if self.auto_batch:
-            resumes = (self.out / CHECKPOINT).exists()
-            before = parse_json(read_document(self.out / SETTINGS)) if resumes else {}
-            batch[FOUND] = fitting_batch_size(model, texts.train, known=before.get(FOUND))
-            self.say(f"--auto-batch: batches of {batch[FOUND]} sentences")
-            model = self.new_model(texts, batch_size=batch[FOUND])
         monitor = self.new_monitor(texts.valid)
         monitors = None if monitor is None else loop_monitors(monitor, lambda n, seed: model.sample(n, seed=seed))
-        fit = partial(fit_in_memory, model, monitors=monitors, monitor_steps=self.monitor_steps)
-        outcome = self.fit_network(fit, model, texts, {SETTINGS: json.dumps({**record, **batch}, indent=1)})
+        fit = partial(model.fit, monitors=monitors, monitor_steps=self.monitor_steps)
+        outcome = self.fit_network(fit, model, texts, {SETTINGS: json.dumps(record, indent=1)})
         sizes = None if monitor is None else monitored(monitor)
         return self.fitted(model, texts, {**outcome, "readings": model.history.readings, "monitored": sizes}, monitor)
 
@@ -556,19 +497,19 @@ class Contexts(Networks):
     ] = None
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
         if (self.valid is None) != (self.valid_contexts is None):
             raise OptionError("--valid and --valid-contexts belong together: give both, or none for a tenth of --real")
         super().check()
 
     def with_contexts(self, train: "Corpus", valid: "Corpus") -> "tuple[Corpus, Corpus, Attributes | None]":
-        """Return both corpora with contexts, and their attributes."""
-        from textassay_lab.cli.model_contexts import trained_contexts
+        from textassay_lab.cli.model_contexts import contexts_of
+        from textassay_lab.generator.contexts import trained_contexts
 
-        return trained_contexts(train, valid, self.contexts, self.valid_contexts, min_count=self.context_count or 1)
+        rows = contexts_of(self.contexts, len(train) + (len(valid) if self.valid_contexts is None else 0))
+        valid_rows = None if self.valid_contexts is None else contexts_of(self.valid_contexts, len(valid))
+        return trained_contexts(train, valid, rows, valid_rows, min_count=self.context_count or 1)
 
     def read(self) -> TrainingTexts:
-        """Return the texts that training needs; say what was held out or left out, and what contexts there are."""
         from textassay_lab.cli.model_contexts import context_lines
 
         texts = super().read()
@@ -577,7 +518,6 @@ class Contexts(Networks):
         return texts
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return everything that decides what is trained."""
         from textassay_lab.cli.model_contexts import contexts_hash
 
         hashes = [contexts_hash(corpus, texts.attributes or {}) for corpus in (texts.train, texts.valid)]
@@ -597,33 +537,25 @@ class Rounds(Monitors, Windows):
         return self.length if self.window is None else self.window
 
     def more(self) -> dict[str, Any]:
-        """Return arguments of the generator besides the settings of the model."""
         return {**super().more(), "length": self.sentence_length, "keep": self.keep}
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
         from textassay_lab.training.backend import require_neural
-        from textassay_lab.training.processes import launched
 
         require_neural(f"the {self.declared.kind} generator")
         if self.window is not None and self.length is not None:
             raise OptionError("--window T says how long sentences are: leave --length out")
         if self.keep not in ("last", "best"):
             raise OptionError(f"--keep must be last or best, got '{self.keep}'")
-        processes = launched()
-        if processes is not None and processes.count > 1:
-            raise OptionError(f"{self.declared.kind} trains in one process, got {processes.count}: start only one")
         super().check()
 
     def read(self) -> TrainingTexts:
-        """Return the texts that training needs; say what was held out or left out."""
         texts = super().read()
         self.generator.check_lengths(texts.train, texts.train_facts.source)
         self.generator.check_lengths(texts.valid, texts.valid_facts.source)
         return texts
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return everything that decides what is trained."""
         network, recipe = self.generator.plan
         learnt = {"recipe": asdict(network["recipe"])} if "recipe" in network else {}
         spelt = {each.name.replace("_", "-") for each in self.settings.values()}  # all are in `network` and `rounds`
@@ -635,19 +567,16 @@ class Rounds(Monitors, Windows):
         return {}
 
     def load(self, text: str) -> "AdversarialTraining":
-        """Return what was trained before, from the text of its history."""
         from textassay_lab.adversarial.document import AdversarialTraining
 
         return AdversarialTraining.from_json(text)
 
     def document(self, training: "AdversarialTraining", figures: "Sequence[Figure]" = ()) -> "Document":
-        """Return what came out as a report; `figures` are those of monitors."""
         from textassay_lab.adversarial.document import adversarial_training_document
 
         return adversarial_training_document(training, figures)
 
     def train(self, texts: TrainingTexts, record: Mapping[str, Any]) -> "AdversarialTraining":
-        """Train, write all files, the model last, and return what is reported."""
         from textassay.cli.messages import show_progress
         from textassay_lab.adversarial.document import AdversarialTraining
         from textassay_lab.cli.trained_folder import (
@@ -658,7 +587,6 @@ class Rounds(Monitors, Windows):
             monitor_figures,
             monitored,
         )
-        from textassay_lab.cli.training_progress import tell_step
         from textassay_lab.generator.saved import save_model
         from textassay_lab.monitoring.loop import loop_monitors
         from textassay_lab.training.backend import training_device
@@ -674,7 +602,7 @@ class Rounds(Monitors, Windows):
             with show_progress(quiet=self.quiet) as progress:
                 model = generator.unfitted_model(texts.longest)
                 if generator.begins_with_likelihood:
-                    tell = None if progress is None else partial(tell_step, progress, model.recipe.max_epochs)
+                    tell = None if progress is None else partial(_tell_step, progress, model.recipe.max_epochs)
                     model.fit(texts.train, texts.valid, checkpoint=out / CHECKPOINT, progress=tell)
                     save_model(model, out / MLE, form=texts.form)
                 how = {"seed": self.seed, **self.more_of_rounds(texts)}
@@ -711,7 +639,6 @@ class Oracle(Rounds):
 
     @property
     def sentence_length(self) -> int | None:
-        """Tokens of every sentence; None where they end."""
         from textassay_lab.generator.random_lstm import RandomLstm
 
         oracle = self._opened
@@ -724,7 +651,6 @@ class Oracle(Rounds):
         return None if self.oracle is None else open_model(self.oracle).model
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong; why an oracle cannot be one comes first."""
         if self.oracle is not None:
             if self.like != self.oracle or (self.length, self.window) != (None, None):
                 raise OptionError("--oracle MODEL brings vocabulary and length: leave --like and --length out")
@@ -739,7 +665,6 @@ class Oracle(Rounds):
         return super().run()
 
     def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return the oracle, and its name."""
         return {"oracle": self._opened, "oracle_name": self.oracle}
 
 
@@ -751,31 +676,27 @@ class Vectors(Oracle):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings of the model that the command line gave; the word vectors say how wide they are."""
-        from textassay.embedding.word_vectors import word_vector_size
+        from textassay_lab.adversarial.word_vectors import word_vector_size
 
         fixed = {} if self.vectors is None else {"fixed_width": word_vector_size(self.vectors)}
         return {**super().given, **fixed}
 
     def read(self) -> TrainingTexts:
-        """Return the texts that training needs; raise where word vectors are damaged."""
         texts = super().read()
         self._read_vectors(texts)
         return texts
 
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return everything that decides what is trained."""
         if self.vectors is None:
             return super().record(texts)
         with self.vectors.open("rb") as file:
             return {**super().record(texts), "vectors": hashlib.file_digest(file, "sha256").hexdigest()}
 
     def more_of_rounds(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return the oracle, its name, and the word vectors."""
         return {**super().more_of_rounds(texts), **self._read_vectors(texts)}
 
     def _read_vectors(self, texts: TrainingTexts) -> dict[str, Any]:
-        from textassay.embedding.word_vectors import read_word_vectors
+        from textassay_lab.adversarial.word_vectors import read_word_vectors
 
         if self.vectors is None:
             return {}
@@ -791,7 +712,6 @@ class Pairs(Train):
     hold_back: Annotated[int, option("Keep N pairs out of training; they go to --out.", "N", PAIRS), Between(0)] = 0
 
     def check(self) -> None:
-        """Raise for whatever can be seen to be wrong before anything is read."""
         if (self.valid is None) != (self.valid_source is None):
             raise OptionError("--valid and --valid-source belong together: give both, or none for a tenth of the pairs")
         if self.like is not None and (self.byte_pairs is not None or self.lowercase):
@@ -806,49 +726,32 @@ class Pairs(Train):
         check_writable(self.out)
 
     def more(self) -> dict[str, Any]:
-        """Return arguments of the generator besides the settings of the model."""
         return {**super().more(), **({} if self.byte_pairs is None else {"byte_pairs": self.byte_pairs})}
 
     def read(self) -> TrainingTexts:
-        """Return the pairs that training needs; say what was held back or held out."""
-        from textassay.corpus.parallel import ParallelText, held_out_pairs
-        from textassay.corpus.split import split_last
+        from textassay.corpus.texts import TextFile
+        from textassay_lab.generator.parallel import held_out_pairs
+        from textassay_lab.generator.translation import checked_pairs
 
-        both = self._sides(self.source, self.real)
+        both = checked_pairs(self.file(self.source), self.file(self.real))
         kept, out = held_out_pairs(len(both[0]), self.hold_back, seed=self.seed)
-        held = _of(both, out.tolist())
-        if self.valid is None or self.valid_source is None:
-            first, last = split_last(len(kept), math.ceil(len(kept) / HELD_OUT))
-            train, valid = _of(both, kept[first].tolist()), _of(both, kept[last].tolist())
-            valid_source = f"the last {len(last)} of the pairs"
+        held = [[side.texts[number] for number in out.tolist()] for side in both]
+        train = [TextFile(side.name, [side.texts[number] for number in kept.tolist()]) for side in both]
+        valid, valid_source = None, f"{self.valid_source}, {self.valid}"
+        if self.valid is not None and self.valid_source is not None:
+            valid = checked_pairs(self.file(self.valid_source), self.file(self.valid))
+        form, *pairs = self.generator.training_pairs((train[0], train[1]), valid)
+        if valid is None:
+            valid_source = f"the last {len(pairs[1])} of the pairs"
             self.say(f"no --valid: {valid_source}, a tenth, are held out and not trained on")
-        else:
-            train, valid = _of(both, kept.tolist()), self._sides(self.valid_source, self.valid)
-            valid_source = f"{self.valid_source}, {self.valid}"
-            if train == valid:
-                raise InputError(f"{valid_source} hold the pairs that are trained on: validate with others")
         if self.hold_back:
-            seen = set(zip(*train, strict=True))
+            seen = set(zip(pairs[0].source.texts, pairs[0].target.texts, strict=True))
             repeated = sum(pair in seen for pair in zip(*held, strict=True))
             self.say(f"{self.hold_back} of {len(both[0])} pairs are held back; {repeated} equal one that is not")
-        form = self.generator.learn_form(*train)
-        pairs = [ParallelText.from_texts(*sides, form) for sides in (train, valid)]
         facts = [_facts(pairs[0], f"{self.source}, {self.real}"), _facts(pairs[1], valid_source)]
         return TrainingTexts(form, pairs[0], pairs[1], facts[0], facts[1], held=held)
 
-    def _sides(self, source: str, target: str) -> Sides:
-        texts = [list(self.read_file(name).texts) for name in (source, target)]
-        if len(texts[0]) != len(texts[1]):
-            raise InputError(
-                f"line k of {source} and {target} must say the same, but they have {len(texts[0])} and "
-                f"{len(texts[1])} lines"
-            )
-        if texts[0] == texts[1]:
-            raise InputError(f"{source} and {target} hold the same sentences: --source is the other language")
-        return texts[0], texts[1]
-
     def record(self, texts: TrainingTexts) -> dict[str, Any]:
-        """Return everything that decides what is trained."""
         return {
             **super().record(texts),
             "vocabulary": texts.form.hash,
@@ -859,7 +762,6 @@ class Pairs(Train):
         }
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
-        """Return the model, fitted in the folder, and what `Training` holds of it."""
         from textassay_lab.cli.trained_folder import SETTINGS
 
         model = self.generator.new_model({})
@@ -926,14 +828,20 @@ def _parsed(setting: Field, value: Any) -> Any:
     return value
 
 
-def _of(sides: Sides, numbers: Sequence[int]) -> Sides:
-    return [sides[0][number] for number in numbers], [sides[1][number] for number in numbers]
+def _tell_step(tell: Callable[[str, int, int], None], n_epochs: int, step: "Step") -> None:
+    """Say how far training is: steps of all epochs, loss, tokens per second, time left at most."""
+    from textassay.cli.messages import duration
+
+    speed = "" if step.tokens_per_second is None else f", {step.tokens_per_second:,.0f} tokens/s"
+    left = f", {duration(step.seconds_left)} left at most" if math.isfinite(step.seconds_left) else ""
+    label = f"epoch {step.epoch} of {n_epochs}: loss {step.loss:.3f}{speed}{left}"
+    tell(label, (step.epoch - 1) * step.n_steps + step.step, n_epochs * step.n_steps)
 
 
 def _facts(pairs: "ParallelText", source: str) -> "TrainedText":
     import numpy as np
 
-    from textassay_lab.generator.training_document import TrainedText
+    from textassay_lab.generator.document import TrainedText
 
     unknown = float(np.mean([pairs.source.unk_rate, pairs.target.unk_rate]))
     return TrainedText(source, len(pairs), len(pairs.target.tokens), 0, unknown)

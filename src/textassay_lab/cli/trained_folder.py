@@ -10,8 +10,8 @@ from textassay.corpus.documents import parse_json, read_document
 from textassay.errors import InputError, TextassayError
 from textassay.report.document import Figure
 from textassay.storage import write_files
+from textassay_lab.generator.document import Monitored
 from textassay_lab.generator.saved import check_saved, holds_model
-from textassay_lab.generator.training_document import Monitored
 from textassay_lab.monitoring.document import draw_monitor
 from textassay_lab.monitoring.monitor import TextMonitor
 from textassay_lab.training.history import Reading
@@ -22,7 +22,6 @@ CHECKPOINT = "checkpoint.safetensors"  # there until training is done
 ROUNDS_CHECKPOINT = "rounds.safetensors"  # the same, of rounds against a discriminator
 CONFIG = "config.json"
 MONITOR = "monitor.jsonl"
-FOUND = "found-batch-size"  # what --auto-batch found, among the settings
 
 
 def finished(
@@ -46,7 +45,6 @@ def finished(
         raise InputError(f"{out / SETTINGS} cannot be read ({error}): choose another --out") from None
     if not isinstance(before, dict):
         raise InputError(f"{out / SETTINGS} was not written by 'train': choose another --out")
-    before.pop(FOUND, None)
     changed = [name for name in {**before, **settings} if before.get(name) != settings.get(name)]
     if changed and _goes_on(out):
         changes = ", ".join(

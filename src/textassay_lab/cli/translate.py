@@ -18,8 +18,8 @@ from textassay.settings import Seed
 if TYPE_CHECKING:
     from textassay.corpus.corpus import Corpus
     from textassay.estimate import Estimate
+    from textassay_lab.generator.document import ForcedText
     from textassay_lab.generator.translation_decoding import Translations
-    from textassay_lab.generator.translation_document import ForcedText
     from textassay_lab.generators import TextGenerator
 
 _NORMAL = "normal"
@@ -59,7 +59,7 @@ class Translate(Files, Computing):
         from textassay.report.terminal import print_document
         from textassay.storage import write_file
         from textassay_lab.cli.models import open_model
-        from textassay_lab.generator.translation_document import translation_document
+        from textassay_lab.generator.document import translation_document
         from textassay_lab.generator.translation_model import TranslationModel
 
         self._check()
@@ -91,7 +91,7 @@ class Translate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay_lab.generator.translation_prefixes import PREFIX_MODES
+        from textassay_lab.generator.parallel import PREFIX_MODES
 
         if self.bleu_tokenizer not in ("13a", "none", "intl", "char"):
             raise unknown_name("--bleu-tokenizer", self.bleu_tokenizer, ("13a", "none", "intl", "char"))
@@ -127,9 +127,9 @@ class Translate(Files, Computing):
         self, opened: "TextGenerator", sources: Sequence[str], references: Sequence[str] | None
     ) -> "dict[str, tuple[Translations, Corpus | None]]":
         """Return for each mode the translations and what was forced."""
+        from textassay_lab.generator.parallel import forced_prefixes
         from textassay_lab.generator.translation_decoding import translate
         from textassay_lab.generator.translation_model import TranslationModel
-        from textassay_lab.generator.translation_prefixes import forced_prefixes
 
         model = cast(TranslationModel, opened.model)
         source = opened.form.corpus(sources)
@@ -167,7 +167,7 @@ class Translate(Files, Computing):
         import numpy as np
 
         from textassay.corpus.tokenizer import join_tokens
-        from textassay_lab.generator.translation_document import ForcedText
+        from textassay_lab.generator.document import ForcedText
 
         translations, prefix = translated
         n_forced = np.zeros(len(translations.corpus), dtype=np.int64) if prefix is None else prefix.lengths

@@ -32,10 +32,10 @@ from textassay_lab.exposure.bias import run_seed
 from textassay_lab.exposure.run_interval import run_interval, sd_of_runs
 from textassay_lab.exposure.runs import parse_kind
 from textassay_lab.generator.conditional_model import ContextModel
-from textassay_lab.generator.continuation import continue_prefixes
 from textassay_lab.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
 from textassay_lab.generator.prefixes import (
     chosen_sentences,
+    continue_prefixes,
     corrupted,
     first_tokens_of,
     model_prefixes,

@@ -31,9 +31,14 @@ from textassay.ngram.language_model import LanguageModel, drawn_corpus
 from textassay.resampling.jackknife import terms_interval
 from textassay.seeding import stream
 from textassay_lab.exposure.bleu import check_not_translation
-from textassay_lab.generator.continuation import continue_prefixes
 from textassay_lab.generator.next_words import Ends, check_ends, model_vocabulary
-from textassay_lab.generator.prefixes import chosen_sentences, first_tokens_of, model_prefixes, n_long_enough
+from textassay_lab.generator.prefixes import (
+    chosen_sentences,
+    continue_prefixes,
+    first_tokens_of,
+    model_prefixes,
+    n_long_enough,
+)
 
 IntArray = npt.NDArray[np.int64]
 

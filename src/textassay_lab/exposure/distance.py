@@ -20,9 +20,8 @@ from textassay.errors import InputError, OptionError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import LanguageModel
 from textassay_lab.exposure.kernel import COLUMNS, row_distances
-from textassay_lab.generator.batch_reader import reads_in_batches
-from textassay_lab.generator.continuation import check_prefixes
-from textassay_lab.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
+from textassay_lab.generator.next_words import Ends, check_ends, model_vocabulary, next_rows, reads_in_batches
+from textassay_lab.generator.prefixes import check_prefixes
 from textassay_lab.training.backend import single_threaded, training_device
 
 if TYPE_CHECKING:

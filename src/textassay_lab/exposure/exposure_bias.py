@@ -12,7 +12,6 @@ import numpy as np
 
 from textassay.comparison.measure import EstimateStore, Progress, estimate_key
 from textassay.corpus.corpus import Corpus, Texts
-from textassay.corpus.parallel import ParallelText
 from textassay.corpus.texts import as_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.ngram.language_model import tokens_in
@@ -22,6 +21,7 @@ from textassay_lab.exposure.lengths import LONGEST, choose_lengths
 from textassay_lab.exposure.measurement import Exposure, ExposureSettings, Keep, measure_exposure
 from textassay_lab.exposure.translation import TranslationCurve, translation_eb_c
 from textassay_lab.generator.next_words import Ends
+from textassay_lab.generator.parallel import ParallelText
 from textassay_lab.generator.prefixes import blocks as cut_blocks
 from textassay_lab.generator.ready import Model, label, open_generator, precision_of
 from textassay_lab.generator.text_generator import TextGenerator

@@ -16,9 +16,15 @@ from textassay.errors import OptionError
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
 from textassay_lab.exposure.runs import parse_kind
-from textassay_lab.generator.continuation import continue_prefixes
 from textassay_lab.generator.next_words import Ends, model_vocabulary
-from textassay_lab.generator.prefixes import corrupted, data_prefixes, model_prefixes, random_prefixes, shuffled
+from textassay_lab.generator.prefixes import (
+    continue_prefixes,
+    corrupted,
+    data_prefixes,
+    model_prefixes,
+    random_prefixes,
+    shuffled,
+)
 
 IntArray = npt.NDArray[np.int64]
 

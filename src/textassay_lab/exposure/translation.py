@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, SOS, Vocabulary
-from textassay.corpus.parallel import ParallelText
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range, unknown_name
 from textassay.estimate import Interval, json_ready
 from textassay.execution.threads import parallel_map
@@ -28,6 +27,7 @@ from textassay.metric.base import check_level
 from textassay.resampling.jackknife import terms_interval
 from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.exposure.kernel import COLUMNS, row_distances
+from textassay_lab.generator.parallel import ParallelText
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

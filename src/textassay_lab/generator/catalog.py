@@ -1,12 +1,11 @@
 """The generators by name: the classes that declare them, and models made from presets or from saved settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from inspect import signature
-from math import prod
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from textassay.errors import OptionError, check_type, unknown_name
 from textassay_lab.generator.text_generator import TextGenerator
@@ -14,7 +13,7 @@ from textassay_lab.training.backend import require_neural
 
 if TYPE_CHECKING:
     from textassay.ngram.language_model import LanguageModel
-    from textassay_lab.generator.settings import Presets
+    from textassay_lab.generator.text_generator import Presets
 
 # Name to the class that declares it, which loads neither PyTorch nor numpy, in the order of ``textassay train``
 LANGUAGE_MODELS: Mapping[str, str] = MappingProxyType(
@@ -52,7 +51,6 @@ _SAVED_BY: Mapping[str, str] = MappingProxyType(
     }
 )
 KINDS = (*LANGUAGE_MODELS, *_SAVED_BY)  # of models that work on corpora, and are kept in folders
-FIXED_VECTORS = "fixed.weight"  # name among the weights of word vectors that are not learnt
 
 
 def class_of(name: str) -> type[TextGenerator]:
@@ -128,38 +126,3 @@ def kind_of(name: str) -> type:
         require_neural(f"the {name} generator")
     found: type = resolve_name(declared.implementation)
     return found
-
-
-@runtime_checkable
-class Shaped(Protocol):
-    """A network that knows the shapes of its weights before it is fitted."""
-
-    def shapes(self, n_types: int, longest: int = 0) -> Mapping[str, tuple[int, ...]]:
-        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
-        ...
-
-
-@dataclass(frozen=True)
-class ParameterCounts:
-    """Number of weights that are learnt, alone and with the two moments that Adam keeps of each.
-
-    Attributes
-    ----------
-    trainable
-        The weights themselves.
-    """
-
-    trainable: int
-
-    @property
-    def with_moments(self) -> int:
-        """Three times as many, which the main paper prints as parameters."""
-        return 3 * self.trainable
-
-
-def parameter_counts(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
-    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone."""
-    if n_types < 4 or longest < 1:
-        raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
-    shapes = model.shapes(n_types, longest)
-    return ParameterCounts(sum(prod(shape) for name, shape in shapes.items() if name != FIXED_VECTORS))

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from textassay.errors import InputError, OptionError
 from textassay.fields import Between, Option
 from textassay_lab.generator.lstm import Lstm, LstmSettings
-from textassay_lab.generator.settings import Presets
-from textassay_lab.generator.text_generator import LONGEST, TextGenerator
+from textassay_lab.generator.text_generator import LONGEST, Presets, TextGenerator
 from textassay_lab.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class ContextSettings(LstmSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from textassay.corpus.contexts import n_contexts
+        from textassay_lab.generator.contexts import n_contexts
 
         n_contexts(self.attributes)
         self.attributes = {name: list(categories) for name, categories in self.attributes.items()}
@@ -78,19 +77,16 @@ class Conditional(TextGenerator):
         """
         if (valid is None) != (valid_contexts is None):
             raise OptionError("valid and valid_contexts belong together: give both, or none for a tenth of train")
-        from textassay.corpus.contexts import learn_attributes, with_contexts
+        from textassay_lab.generator.contexts import trained_contexts
 
         form, train_corpus, valid_corpus = self._corpora(train, valid)
-        rows = _contexts(contexts)
-        n = len(train_corpus)
-        of_train = {name: values[:n] for name, values in rows.items()}
-        rest = {name: values[n:] for name, values in rows.items()}
-        of_valid = rest if valid_contexts is None else _contexts(valid_contexts)
-        attributes = learn_attributes(of_train, min_count=self.context_count)
+        valid_rows = None if valid_contexts is None else _contexts(valid_contexts)
+        train_corpus, valid_corpus, attributes = trained_contexts(
+            train_corpus, valid_corpus, _contexts(contexts), valid_rows, min_count=self.context_count
+        )
         longest = max(1, int(max(train_corpus.lengths.max(), valid_corpus.lengths.max())))
-        sides = (with_contexts(train_corpus, of_train, attributes), with_contexts(valid_corpus, of_valid, attributes))
         known = {**self.lengths(longest, max(longest, LONGEST)), "attributes": attributes}
-        self._learn(form, lambda tell: tell(self.new_model(known)).fit(*sides, **how))
+        self._learn(form, lambda tell: tell(self.new_model(known)).fit(train_corpus, valid_corpus, **how))
         return self
 
     def sample(  # type: ignore[override]
@@ -105,7 +101,7 @@ class Conditional(TextGenerator):
         prefix: str | Sequence[str] | None = None,
     ) -> list[str]:
         """Return `n` texts that answer to `contexts`, one or `n`; as `TextGenerator.sample`."""
-        from textassay.corpus.contexts import with_contexts
+        from textassay_lab.generator.contexts import with_contexts
 
         rows = _contexts(contexts)
         empty = self.form.corpus([""] * len(next(iter(rows.values()))))
@@ -116,7 +112,7 @@ class Conditional(TextGenerator):
         self, texts: "Texts", *, contexts: Contexts, temperature: float = 1.0
     ) -> "npt.NDArray[np.float64]":
         """Return the log-probability of each text in its context; as `TextGenerator.log_prob`."""
-        from textassay.corpus.contexts import with_contexts
+        from textassay_lab.generator.contexts import with_contexts
 
         corpus = with_contexts(self.corpus(texts), _contexts(contexts), self.model.attributes)
         return self._log_prob(corpus, temperature)
@@ -129,7 +125,7 @@ class C2s(Conditional):
     """
 
     kind = "c2s"
-    implementation = "textassay_lab.generator.c2s_model:C2sModel"
+    implementation = "textassay_lab.generator.conditional_model:C2sModel"
     # ``paper``: usual sizes, as "Judge the Judges", EMNLP 2019, does not say how theirs were trained
     # ``small`` and ``tiny`` are those of the LSTM, for comparison
     presets: ClassVar[Presets] = {
@@ -153,7 +149,7 @@ class GatedC2s(C2s):
     """
 
     kind = "gc2s"
-    implementation = "textassay_lab.generator.c2s_model:GatedC2sModel"
+    implementation = "textassay_lab.generator.conditional_model:GatedC2sModel"
 
 
 class Att2Seq(Conditional):
@@ -163,7 +159,7 @@ class Att2Seq(Conditional):
     """
 
     kind = "att2seq"
-    implementation = "textassay_lab.generator.att2seq_model:Att2SeqModel"
+    implementation = "textassay_lab.generator.conditional_model:Att2SeqModel"
     # ``paper``: the sizes of Dong et al.
     # ``small`` and ``tiny`` are those of the LSTM, for comparison
     presets: ClassVar[Presets] = {
@@ -182,7 +178,7 @@ class Att2Seq(Conditional):
 
 
 def _contexts(contexts: Contexts) -> dict[str, list[str]]:
-    from textassay.corpus.contexts import read_contexts
+    from textassay_lab.generator.contexts import read_contexts
 
     if isinstance(contexts, str | os.PathLike):
         return read_contexts(contexts)

@@ -1,11 +1,19 @@
 """Conditional generators: LSTMs that read a context in place of ``<sos>``.
 
 A context is one category of each attribute. All categories of a sentence together are one number, which stands before
-its first token, so that a conditional network trains, scores and draws as any other does.
+its first token, so that a conditional network trains, scores and draws as any other does. In C2S (Contexts to
+Sequences) the context sets the first state; in gC2S a gated skip connection leads from it to each output, too; Att2Seq
+attends to the attributes before each token.
 
-Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
-Online Review Generation", EMNLP 2019, section 4.
-Departs from it: without a context, samples are drawn for contexts as frequent as in training.
+Sources: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
+Online Review Generation", EMNLP 2019, section 4; Tang, Yang, Carton, Zhang, Mei, "Context-aware Natural Language
+Generation with Recurrent Neural Networks", 2016 (C2S, gC2S); Dong, Huang, Wei, Lapata, Zhou, Xu, "Learning to Generate
+Product Reviews from Attributes", EACL 2017 (Att2Seq).
+Departs from them: without a context, samples are drawn for contexts as frequent as in training; in C2S the context
+vector is the first hidden state and cell of every layer; weights as `LstmModel`. The sources say that the next token
+depends on h_t and, through a gate, on h_C; here it is h_t + m_t * (V h_C) with the gate m_t = sigmoid(W [h_t; h_C] +
+b). Att2Seq is trained with Adam and gradients clipped by norm, or, as there, by RMSProp with each number clamped
+(preset ``paper``).
 """
 
 import math
@@ -17,12 +25,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from textassay.corpus.contexts import COLUMN, context_numbers, n_contexts
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SOS, SPECIAL_TOKENS, Vocabulary
 from textassay.errors import InputError, OptionError, check_type
 from textassay.seeding import stream
 from textassay_lab.generator.conditional import ContextSettings
+from textassay_lab.generator.contexts import COLUMN, context_numbers, n_contexts
 from textassay_lab.generator.lstm_model import LstmModel, LstmNetwork
 from textassay_lab.generator.module import State
 
@@ -95,7 +103,7 @@ class ContextModel(ContextSettings, LstmModel):
     """Conditional LSTM; subclasses define how the context enters. Needs the extra ``neural``.
 
     Corpora of training and scoring, and the `context` of samples, have columns of contexts, see
-    `textassay.corpus.contexts.with_contexts`. Without `context`, those of training are drawn from.
+    `textassay_lab.generator.contexts.with_contexts`. Without `context`, those of training are drawn from.
     """
 
     needs_source: ClassVar[bool] = True  # metrics of unconditional text refuse this model
@@ -107,7 +115,6 @@ class ContextModel(ContextSettings, LstmModel):
 
     @property
     def network_settings(self) -> dict[str, Any]:
-        """Arguments of the network but for the number of types."""
         n_categories = [len(categories) for categories in self.attributes.values()]
         own = {"embedding": (self.embedding_width or self.width, 0), "context_width": self.context_width}
         return {**super().network_settings, **own, "n_categories": n_categories}
@@ -161,3 +168,105 @@ class ContextModel(ContextSettings, LstmModel):
         of = {"train contexts": train.columns_fingerprint}
         of |= {} if valid is None else {"valid contexts": valid.columns_fingerprint}
         return {**super()._fingerprints(train, valid), **of}
+
+
+class C2sNetwork(ContextNetwork):
+    """The network: h_C = tanh of a linear layer of all category embeddings."""
+
+    def __init__(self, n_types: int, **settings: Any) -> None:
+        super().__init__(n_types, **settings)
+        self.context = nn.Linear(len(self.attributes) * settings["context_width"], self.width)
+
+    @property
+    def context_shape(self) -> tuple[int, ...]:
+        return (self.width,)
+
+    def initial_state(self, vectors: Tensor) -> tuple[State, Tensor]:
+        """Return h_C as hidden state and cell of each layer, and h_C, (B, width)."""
+        context = torch.tanh(self.context(vectors.flatten(1)))
+        return (context,) * (2 * len(self.layers)), context
+
+    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return the outputs of the LSTM unchanged."""
+        return vectors
+
+
+class GatedC2sNetwork(C2sNetwork):
+    """The network of gC2S."""
+
+    def __init__(self, n_types: int, **settings: Any) -> None:
+        super().__init__(n_types, **settings)
+        self.gate_layer = nn.Linear(2 * self.width, self.width)
+        self.skip = nn.Linear(self.width, self.width, bias=False)
+
+    def gate(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return the gate after outputs (B, L, width) of the LSTM: in (0, 1), of their shape."""
+        both = torch.cat((vectors, context[:, None].expand_as(vectors).to(vectors.dtype)), 2)
+        return torch.sigmoid(self.gate_layer(both))
+
+    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return the outputs of the LSTM plus the gated context."""
+        gated: Tensor = self.gate(vectors, context) * self.skip(context)[:, None]
+        return vectors + gated
+
+
+class C2sModel(ContextModel):
+    """C2S; see `ContextModel` for the settings."""
+
+    kind = "c2s"
+
+    def new_module(self, n_types: int, longest: int) -> C2sNetwork:
+        return C2sNetwork(n_types, **self.network_settings)
+
+
+class GatedC2sModel(ContextModel):
+    """gC2S; see `ContextModel` for the settings. With the gate closed it is `C2sModel`."""
+
+    kind = "gc2s"
+
+    def new_module(self, n_types: int, longest: int) -> GatedC2sNetwork:
+        return GatedC2sNetwork(n_types, **self.network_settings)
+
+
+class Att2SeqNetwork(ContextNetwork):
+    def __init__(self, n_types: int, **settings: Any) -> None:
+        super().__init__(n_types, **settings)
+        width, context = self.width, settings["context_width"]
+        n_attributes = len(self.attributes)
+        self.starts = nn.ModuleList(nn.Linear(n_attributes * context, width) for _ in self.layers)
+        self.attention_output = nn.Linear(width, 1, bias=False)
+        self.attention_attribute = nn.Linear(context, 1, bias=False)
+        self.mix_attribute = nn.Linear(context, width, bias=False)
+        self.mix_output = nn.Linear(width, width, bias=False)
+
+    @property
+    def context_shape(self) -> tuple[int, ...]:
+        """Shape of the embeddings of all categories."""
+        return (len(self.attributes), self.attributes[0].embedding_dim)
+
+    def initial_state(self, vectors: Tensor) -> tuple[State, Tensor]:
+        """Return the first hidden state of each layer, its cell of zeros, and the embeddings of the categories."""
+        state: list[Tensor] = []
+        for start in self.starts:
+            output = torch.tanh(start(vectors.flatten(1)))
+            state += [output, torch.zeros_like(output)]
+        return tuple(state), vectors
+
+    def attention(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return the attention weights of the attributes after outputs (B, L, width): (B, L, K), rows sum to 1."""
+        of_attribute = self.attention_attribute(context).transpose(1, 2)  # (B, 1, K)
+        return torch.tanh(self.attention_output(vectors) + of_attribute).softmax(2)
+
+    def conditioned(self, vectors: Tensor, context: Tensor) -> Tensor:
+        """Return tanh of the attended context and the LSTM outputs, each through a linear layer, added."""
+        attended = self.attention(vectors, context).to(context.dtype) @ context  # (B, L, context_width)
+        return torch.tanh(self.mix_attribute(attended) + self.mix_output(vectors))
+
+
+class Att2SeqModel(ContextModel):
+    """Att2Seq; see `ContextModel` for the settings."""
+
+    kind = "att2seq"
+
+    def new_module(self, n_types: int, longest: int) -> Att2SeqNetwork:
+        return Att2SeqNetwork(n_types, **self.network_settings)

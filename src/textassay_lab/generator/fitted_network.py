@@ -25,7 +25,6 @@ from textassay_lab.generator.module import Network, begun, shaped
 from textassay_lab.training import loop
 from textassay_lab.training.backend import require_neural, threads, training_device
 from textassay_lab.training.history import History, Step
-from textassay_lab.training.processes import launched
 
 
 class Fitted:
@@ -39,7 +38,6 @@ class Fitted:
 
     @property
     def digest(self) -> str:
-        """Hash of the weights."""
         return str(self.module.digest if self.changing else self._kept_digest)
 
     def at(self, precision: str) -> Any:
@@ -62,7 +60,7 @@ class Fitted:
 class FittedNetwork(ABC):
     """A network and its weights, if it is fitted; subclasses define the network. Needs the extra ``neural``.
 
-    Subclasses inherit their settings first, see `textassay_lab.generator.settings`.
+    Subclasses inherit their settings first, see `textassay_lab.generator.text_generator`.
 
     `precision`: ``float32`` or ``bfloat16``, for drawing and scoring; draws depend on it, and the name shows it;
     `record`: how it was trained, JSON-ready; empty before.
@@ -91,7 +89,6 @@ class FittedNetwork(ABC):
         """Return the network for `n_types` of tokens and sentences up to `longest` tokens."""
 
     def begun(self, n_types: int, longest: int, rng: torch.Generator) -> Any:
-        """Return a new module with initial weights."""
         return begun(partial(self.new_module, n_types, longest), rng)
 
     def shapes(self, n_types: int, longest: int = 0) -> dict[str, tuple[int, ...]]:
@@ -110,37 +107,30 @@ class FittedNetwork(ABC):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Vocabulary of the training text."""
         return self.require().vocabulary
 
     @property
     def tokenizer(self) -> str:
-        """Name of the tokeniser of the training text."""
         return self.require().tokenizer
 
     @property
     def module(self) -> Any:
-        """The `torch.nn.Module`, float32."""
         return self.require().module
 
     @property
     def working_module(self) -> Any:
-        """The module in `precision`."""
         return self.require().at(self.precision)
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """The weights by name, float32."""
         return dict(self.module.named_parameters())
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights."""
         return sum(weight.numel() for weight in self.weights.values())
 
     @property
     def digest(self) -> str:
-        """Hash of the weights."""
         return self.require().digest
 
     def require(self) -> Fitted:
@@ -150,7 +140,6 @@ class FittedNetwork(ABC):
         return self._fitted
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the weights by name."""
         return {name: weight.detach().cpu().numpy() for name, weight in self.weights.items()}
 
     def check_arrays(self, arrays: Mapping[str, npt.NDArray[Any]], n_types: int) -> None:
@@ -180,7 +169,6 @@ class FittedNetwork(ABC):
         tokenizer: str,
         record: Mapping[str, Any],
     ) -> None:
-        """Load weights."""
         self.check_arrays(arrays, len(vocabulary))
         longest = self.longest_in({name: array.shape for name, array in arrays.items()})
         module = shaped(partial(self.new_module, len(vocabulary), longest))
@@ -267,7 +255,6 @@ class TrainedNetwork(FittedNetwork):
                 monitors=monitors,
                 monitor_steps=monitor_steps,
                 progress=progress,
-                processes=launched(),
                 carried=lessons.carried,
             )
             n_threads = torch.get_num_threads()

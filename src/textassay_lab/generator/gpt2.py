@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar
 from textassay.corpus.limits import MAX_TOKENS
 from textassay.errors import OptionError
 from textassay.fields import Between, Option, Share
-from textassay_lab.generator.settings import MAX_LAYERS, BatchSize, Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.generator.text_generator import MAX_LAYERS, BatchSize, Presets, Settings, TextGenerator
 from textassay_lab.training.recipe import Recipe
 
 

@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from textassay.errors import MissingExtraError
 from textassay_lab.generator.gpt2 import Gpt2Settings
-from textassay_lab.generator.module import SentenceNetwork, State
+from textassay_lab.generator.module import SentenceNetwork, State, dropped
 from textassay_lab.generator.network import NetworkLanguageModel
-from textassay_lab.training.dropout import dropped
 
 if TYPE_CHECKING:
     from transformers import GPT2LMHeadModel

@@ -63,7 +63,6 @@ class Lessons:
     loss: Callable[[Any, torch.Generator], Tensor]
     # from a batch to its number of tokens, ends of sentences counted: its weight in the mean loss of an epoch
     size: Callable[[Any], int]
-    heaviest: Any  # the batch that takes most memory
     # state that `loss` carries from each batch to the next, changed in place
     carried: Mapping[str, Tensor] = field(default_factory=dict)
 
@@ -89,7 +88,6 @@ def sentence_lessons(
         batches=lambda epoch: epoch_batches(train.lengths, batch_size, seed, epoch),
         loss=loss,
         size=lambda rows: int(train.lengths[rows].sum()) + len(rows),
-        heaviest=np.argsort(-train.lengths, kind="stable")[:batch_size],
     )
 
 

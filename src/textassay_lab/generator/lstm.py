@@ -5,8 +5,16 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from textassay.fields import Above, Between, Option, Share
-from textassay_lab.generator.settings import MAX_LAYERS, SMALL, BatchSize, Length, MaxLength, Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.generator.text_generator import (
+    MAX_LAYERS,
+    SMALL,
+    BatchSize,
+    Length,
+    MaxLength,
+    Presets,
+    Settings,
+    TextGenerator,
+)
 from textassay_lab.training.recipe import Recipe
 
 _EXPOSURE = Recipe(max_epochs=12, learning_rate=2e-3, schedule="cosine", max_norm=5.0, precision="auto")

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from textassay_lab.generator.lstm import LstmSettings
-from textassay_lab.generator.module import SentenceNetwork, State
+from textassay_lab.generator.module import SentenceNetwork, State, dropped
 from textassay_lab.generator.network import NetworkLanguageModel
-from textassay_lab.training.dropout import dropped
 
 _FORGET_BIAS = 1.0  # so that the cell is kept at first
 
@@ -75,7 +74,6 @@ class LstmNetwork(SentenceNetwork):
         self.add_head(n_types)
 
     def add_head(self, n_types: int) -> None:
-        """Add the output layer."""
         self.head: Any = nn.Linear(self.width, n_types)
 
     def initialise(self, rng: torch.Generator) -> None:
@@ -140,10 +138,8 @@ class LstmModel(LstmSettings, NetworkLanguageModel):
 
     @property
     def network_settings(self) -> dict[str, Any]:
-        """Arguments of the network but for the number of types."""
         names = ("width", "layers", "dropout", "init_range", "excluded")
         return {**{name: getattr(self, name) for name in names}, "longest": self.length}
 
     def new_module(self, n_types: int, longest: int) -> LstmNetwork:
-        """Return the network; `longest` does not matter."""
         return LstmNetwork(n_types, **self.network_settings, embedding=(self.embedding_width or self.width, 0))

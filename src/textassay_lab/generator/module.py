@@ -8,17 +8,17 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from textassay.corpus.encoding import EOS, PAD, SOS
-from textassay_lab.generator.cross_entropy import linear_cross_entropy
 
 State = tuple[Tensor, ...]
 
-_ROWS = 64
+_ROWS = 64  # products have a multiple of this many rows: PyTorch caches megabytes of code for each shape of bfloat16
+_AT_ONCE = 1 << 22  # logits in memory
 _COLDEST = 1e-37  # float32 can hardly represent smaller temperatures; draws are greedy long before
 
 
@@ -31,19 +31,16 @@ class Network(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
         return next(self.parameters()).device
 
     @property
     def digest(self) -> str:
-        """Hash of the weights."""
         digest = hashlib.blake2b(digest_size=16)
         for weight in self.parameters():
             digest.update(weight.detach().cpu().numpy().tobytes())
         return digest.hexdigest()
 
     def copied(self) -> Self:
-        """Return a copy that shares no memory."""
         return deepcopy(self)
 
 
@@ -134,8 +131,66 @@ class SentenceNetwork(Network):
 
 
 def rows_to_add(n: int, like: Tensor) -> int:
-    """Return the rows of padding that make `n` a multiple of 64 where `like` is bfloat16 on a CPU; else 0.
-
-    There, PyTorch caches megabytes of code for each shape of a product.
-    """
+    """Return the rows of padding that make `n` a multiple of 64 where `like` is bfloat16 on a CPU; else 0."""
     return -n % _ROWS if like.dtype == torch.bfloat16 and like.device.type == "cpu" else 0
+
+
+def dropped(vectors: Tensor, share: float, rng: torch.Generator | None) -> Tensor:
+    """Apply dropout with probability `share` to `vectors`; return them unchanged without `rng`.
+
+    The generator is its own, so that a resumed training gives the same bits.
+    """
+    if rng is None or share == 0:
+        return vectors
+    kept = torch.rand(vectors.shape, generator=rng, device=vectors.device) >= share
+    return vectors * kept / (1 - share)
+
+
+def linear_cross_entropy(vectors: Tensor, matrix: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """Return the mean cross-entropy of ``vectors @ matrix.T + bias``, a scalar to differentiate.
+
+    `vectors`: shape (N, width), at least one row; `matrix`, `bias`: shapes (V, width) and (V,); `targets`: the type of
+    each row, shape (N,), none with a bias of -inf.
+
+    It is computed in blocks of rows, so that the logits of all tokens are never in memory at once, and each block's
+    gradient with its loss, as in Hsu et al., "Liger Kernel: Efficient Triton Kernels for LLM Training", 2024.
+    Products are taken in the precision of autocast where it is on; exponentials and sums in float32.
+    """
+    loss: Tensor = _LinearCrossEntropy.apply(vectors, matrix, bias, targets)  # type: ignore[no-untyped-call]
+    return loss
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, matrix: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+        device = vectors.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else matrix.dtype
+        n = len(targets)
+        lowered, shift = matrix.to(dtype), bias.to(dtype)
+        of_vectors, of_matrix, of_bias = torch.empty_like(vectors), torch.zeros_like(matrix), torch.zeros_like(bias)
+        total = vectors.new_zeros((), dtype=torch.float64)
+        step = max(1, _AT_ONCE // len(matrix) // _ROWS) * _ROWS
+        for rows in (slice(start, start + step) for start in range(0, n, step)):
+            wanted = targets[rows, None]
+            n_rows = len(wanted)
+            seen = torch.nn.functional.pad(vectors[rows].to(dtype), (0, 0, 0, -n_rows % _ROWS))  # with rows of 0
+            logits = torch.nn.functional.linear(seen, lowered, shift).float()
+            logits -= logits.amax(1, keepdim=True)
+            hit = logits[:n_rows].gather(1, wanted)
+            mass = logits.exp_().sum(1, keepdim=True)
+            total += (mass[:n_rows].log() - hit).sum(dtype=torch.float64)
+            logits *= 1 / (mass * n)
+            logits[:n_rows].scatter_add_(1, wanted, torch.full_like(hit, -1 / n))
+            logits[n_rows:] = 0.0
+            of_bias += logits.sum(0)
+            slopes = logits.to(dtype)
+            of_vectors[rows] = (slopes @ lowered)[:n_rows]
+            of_matrix += slopes.t() @ seen
+        ctx.save_for_backward(of_vectors, of_matrix, of_bias)
+        return (total / n).float()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        of_vectors, of_matrix, of_bias = ctx.saved_tensors
+        (slope,) = gradients
+        return of_vectors * slope.to(of_vectors.dtype), of_matrix * slope, of_bias * slope, None

@@ -10,7 +10,8 @@ Source: Mikolov et al., "Recurrent neural network based language model", Intersp
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
-from textassay.errors import InputError
+from textassay.errors import InputError, OptionError, is_out_of_memory
 from textassay.ngram.language_model import (
     check_sample,
     check_temperature,
@@ -108,7 +109,7 @@ class NetworkLanguageModel(TrainedNetwork):
 
         rng = torch.Generator().manual_seed(seed("weights"))
         began = self.begun(len(train.vocabulary), int(train.lengths.max()), rng)
-        with self.in_training(began, train.vocabulary, train.tokenizer) as module:
+        with self._memory_explained(), self.in_training(began, train.vocabulary, train.tokenizer) as module:
             self._tokens(train)
             scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
 
@@ -120,7 +121,7 @@ class NetworkLanguageModel(TrainedNetwork):
 
             training = self._train(
                 dict(module.named_parameters()),
-                self.lessons(train, module, batch_size=self.batch_size, seed=seed("order")),
+                self.lessons(train, module, seed=seed("order")),
                 None if valid is None else score,
                 texts=self._fingerprints(train, valid),
                 seed=seed("training"),
@@ -137,10 +138,23 @@ class NetworkLanguageModel(TrainedNetwork):
         }
         return self
 
-    def lessons(self, train: Corpus, module: SentenceNetwork, *, batch_size: int, seed: int) -> Lessons:
+    def lessons(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> Lessons:
         """Return the training batches, here of independent sentences."""
         self._check_lengths(train.lengths)
-        return sentence_lessons(module, train, batch_size=batch_size, seed=seed, first=self._first(train))
+        return sentence_lessons(module, train, batch_size=self.batch_size, seed=seed, first=self._first(train))
+
+    @contextmanager
+    def _memory_explained(self) -> Iterator[None]:
+        """Say in one line what to do where memory runs out inside the ``with`` block."""
+        try:
+            yield
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            remedy = "use a smaller model or shorter texts"
+            if self.batch_size > 1:
+                remedy = f"try {self.batch_size // 2} (checkpoints can be resumed only with the same), or {remedy}"
+            raise OptionError(f"out of memory with batch_size {self.batch_size}: {remedy}") from error
 
     def sample(
         self,

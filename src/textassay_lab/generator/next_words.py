@@ -1,10 +1,10 @@
 """The next word after many prefixes of equal length, for any language model, in memory that does not grow with them.
 
-Networks read sequences in batches (`batch_reading`). Other models give rows of log-probabilities; prefixes that agree
-in their last `reach` tokens, where a model has a `reach`, share one row.
+Networks read sequences in batches (`BatchReader`). Other models give rows of log-probabilities; prefixes that agree in
+their last `reach` tokens, where a model has a `reach`, share one row.
 """
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,10 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, UNK, Vocabulary
 from textassay.errors import InputError, unknown_name
 from textassay.ngram.language_model import LanguageModel
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -78,3 +82,38 @@ def without_ends(rows: FloatArray) -> FloatArray:
     top = kept.max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(kept - (top + np.log(np.exp(kept - top).sum(axis=1, keepdims=True))), dtype=np.float64)
+
+
+TokenArray = npt.NDArray[np.int32]
+
+
+class BatchReader(Protocol):
+    """A fitted language model that reads whole sequences and draws ones of a given length."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Vocabulary of the training text."""
+        ...
+
+    def next_vectors(self, tokens: IntArray) -> "Tensor":
+        """Return the hidden state after the first 0 to L tokens of each row (B, L), shape (B, L + 1, width)."""
+        ...
+
+    def next_logits(self, vectors: "Tensor") -> "Tensor":
+        """Return the logits of the next token for hidden states (R, width), shape (R, V), float32; -inf: never."""
+        ...
+
+    def continued(
+        self, prefixes: IntArray, n_tokens: int, *, seed: int, temperature: float = 1.0, ends: bool = False
+    ) -> tuple[TokenArray, IntArray]:
+        """Return prefixes (N, l), each continued by up to `n_tokens` drawn tokens, concatenated, and lengths, (N,).
+
+        Sentences may end early only with `ends`; else all have l + `n_tokens` tokens. From empty prefixes, with
+        `ends`, the draws are the beginnings of those of `sample` with the same seed.
+        """
+        ...
+
+
+def reads_in_batches(model: object) -> TypeGuard[BatchReader]:
+    """Return whether `model` is a network that reads sequences in batches."""
+    return all(hasattr(model, name) for name in ("next_vectors", "next_logits", "continued"))

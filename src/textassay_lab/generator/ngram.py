@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from textassay.corpus.limits import MAX_ORDER
 from textassay.fields import Between, Option
-from textassay_lab.generator.settings import MaxLength, Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.generator.text_generator import MaxLength, Presets, Settings, TextGenerator
 
 
 @dataclass(eq=False, repr=False)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from textassay.fields import Above, Option
-from textassay_lab.generator.settings import Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.generator.text_generator import Presets, Settings, TextGenerator
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -54,17 +54,14 @@ class PositionUnigram(PositionUnigramSettings):
 
     @property
     def name(self) -> str:
-        """Canonical name."""
         return f"position-unigram(strength={self.strength:g})"
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Vocabulary of the training text."""
         return self._require().vocabulary
 
     @property
     def tokenizer(self) -> str:
-        """Name of the tokeniser of the training text."""
         return self._require().tokenizer
 
     @property

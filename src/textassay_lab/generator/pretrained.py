@@ -90,7 +90,6 @@ class PretrainedModel:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The tokens it draws from."""
         return self._tokens.vocabulary
 
     @property
@@ -106,11 +105,9 @@ class PretrainedModel:
 
     @property
     def n_parameters(self) -> int:
-        """Number of weights."""
         return sum(weight.numel() for weight in self._network().module.parameters())
 
     def fit(self, train: Corpus, valid: Corpus | None = None) -> NoReturn:
-        """Raise `OptionError`: it is pretrained."""
         raise OptionError(f"{self.name} is pretrained and cannot be fitted")
 
     def sample(
@@ -329,7 +326,6 @@ class PretrainedTokens:
 
     @cached_property
     def form(self) -> TextForm:
-        """The tokens and their vocabulary."""
         return TextForm(resolve_tokenizer(self), self.vocabulary)
 
     @cached_property
@@ -403,7 +399,6 @@ class _Network:
         return cast("Tensor", logits[torch.from_numpy(wanted).to(self.device)])
 
     def begin(self, n: int) -> "tuple[_Cache]":
-        """Return an empty cache."""
         from transformers import DynamicCache
 
         return (_Cache(DynamicCache()),)

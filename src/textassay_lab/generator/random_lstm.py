@@ -46,7 +46,6 @@ class RandomLstm(LstmModel):
 
     @cached_property
     def form(self) -> TextForm:
-        """Its tokeniser and vocabulary."""
         return TextForm(resolve_tokenizer(_TOKENIZER), Vocabulary(map(str, range(self.n_words))))
 
     @property
@@ -76,7 +75,6 @@ class RandomLstm(LstmModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Arguments of the constructor."""
         return {"n_words": self.n_words, "length": self.length, "width": self.width, "seed": self.seed}
 
     @property

@@ -238,7 +238,6 @@ Model = TextGenerator | str | os.PathLike[str]
 
 
 def open_generator(model: Model) -> TextGenerator:
-    """Return a generator, or the one in a folder."""
     return model if isinstance(model, TextGenerator) else from_pretrained(model)
 
 
@@ -248,5 +247,4 @@ def label(generator: TextGenerator) -> str:
 
 
 def precision_of(generator: TextGenerator) -> str:
-    """Return the precision that a generator computes in."""
     return str(getattr(generator.model, "precision", "float32"))

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 from textassay.errors import OptionError, unknown_name
 from textassay.fields import Option
 from textassay_lab.generator.lstm import Lstm, LstmSettings
-from textassay_lab.generator.settings import Presets
+from textassay_lab.generator.text_generator import Presets
 
 SCHEDULES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"constant": ("k",), "exponential": ("k",), "inverse-sigmoid": ("k",), "linear": ("k", "c", "least")}

@@ -40,9 +40,9 @@ class ScheduledSamplingModel(ScheduledSamplingSettings, LstmModel):
         greedy = ", greedy" if self.greedy else ""
         return f"{self.kind}({super().name.removeprefix('lstm(')[:-1]}, mixing={self.sampling_schedule}{greedy})"
 
-    def lessons(self, train: Corpus, module: SentenceNetwork, *, batch_size: int, seed: int) -> Lessons:
+    def lessons(self, train: Corpus, module: SentenceNetwork, *, seed: int) -> Lessons:
         """Return the batches of an LSTM, each with its step, from 0, which decides how many inputs are drawn."""
-        plain = super().lessons(train, module, batch_size=batch_size, seed=seed)
+        plain = super().lessons(train, module, seed=seed)
 
         def numbered(epoch: int) -> list[tuple[int, Any]]:
             batches = plain.batches(epoch)
@@ -58,9 +58,7 @@ class ScheduledSamplingModel(ScheduledSamplingSettings, LstmModel):
             mixed_inputs, _ = mixed(module, mixed_inputs, prob_true=prob_true, greedy=self.greedy, rng=rng)
             return mean_loss(module, mixed_inputs.cpu().numpy(), targets, rng)
 
-        return replace(
-            plain, batches=numbered, loss=loss, size=lambda batch: plain.size(batch[1]), heaviest=(0, plain.heaviest)
-        )
+        return replace(plain, batches=numbered, loss=loss, size=lambda batch: plain.size(batch[1]))
 
 
 def mixed(

@@ -4,17 +4,23 @@ A model is declared in a file of its own, such as `textassay_lab.generator.lstm`
 its help and its range, and a class that derives from `TextGenerator` and has the presets. The command ``textassay train
 MODEL`` is made of the same declaration. What computes is in the file beside it, such as `lstm_model`, and loaded when
 it is used.
+
+What a preset ``paper`` follows, its comment says; where a paper says nothing it has our best. ``small`` trains well on
+two processors within minutes, ``tiny`` within seconds, for trying things out.
 """
 
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
+from textassay.corpus.limits import MAX_TOKENS
 from textassay.errors import InputError, OptionError, TooFewSentencesError
-from textassay.fields import Field, fields_of
+from textassay.fields import Between, Field, Option, check_fields, fields_of
+from textassay_lab.training.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +31,44 @@ if TYPE_CHECKING:
     from textassay.corpus.texts import TextFile
     from textassay.corpus.tokenizer import Tokenizer
 
+
+Presets = Mapping[str, Mapping[str, Any]]
+
+MAX_WINDOW = 100_000  # the longest fixed length of all samples
+MAX_LAYERS = 1000  # a limit for files: names and shapes of weights are listed by layer before anything is checked
+
+SMALL = Recipe(max_epochs=6, learning_rate=4e-3, schedule="linear", max_norm=5.0)
+
+# Fields without an option are decided by the text, or by options that all models have
+BatchSize = Annotated[int, Option("Sentences in a batch.", panel="Training"), Between(1)]
+Length = Annotated[int | None, Between(1, MAX_WINDOW)]  # tokens of every sentence; None: sentences end
+MaxLength = Annotated[int, Between(1, MAX_TOKENS)]  # most tokens of a sample
+
 HELD_OUT = 10  # without validation text, one text in so many validates
 LONGEST = 100  # tokens at which samples are cut, where no training text is longer
+
+
+@dataclass(eq=False, repr=False)
+class Settings:
+    """Settings are fields; the class of a model inherits them first, and they are checked when one is made."""
+
+    def __post_init__(self) -> None:
+        after = getattr(super(), "__post_init__", None)  # of the model
+        if after is not None:
+            after()
+        check_fields(self)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {each.name: _json_ready(getattr(self, each.name)) for each in fields(self)}
+
+
+def _json_ready(value: Any) -> Any:
+    if isinstance(value, Recipe):
+        return asdict(value)
+    return (
+        [_json_ready(each) for each in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
+    )
 
 
 class TextGenerator:
@@ -291,42 +333,51 @@ class TextGenerator:
     def _train(self, train: "Corpus", valid: "Corpus", longest: int, tell: Callable[[Any], Any], **how: Any) -> None:
         tell(self.unfitted_model(longest)).fit(train, valid, **how)
 
+    def training_sides(self, train: "TextFile", valid: "TextFile | None") -> "tuple[TextFile, TextFile]":
+        """Return what is learnt from and what validates, by default the last tenth; running text is one text each."""
+        from textassay.corpus.texts import TextFile
+        from textassay_lab.generator.running_text import split_characters
+
+        if valid is not None and train.texts == valid.texts:
+            raise InputError(
+                f"{valid.name} holds the same texts as {train.name}: validate with text that is not trained on"
+            )
+        if self.window is None:
+            if valid is not None:
+                return train, valid
+            if len(train) < 2:
+                raise TooFewSentencesError(
+                    f"{train.name} has one text: to train on it as running text, give a window of tokens"
+                )
+            return last_held_out(train)
+        running = " ".join(train)
+        if valid is not None:
+            return TextFile(train.name, (running,)), TextFile(valid.name, (" ".join(valid),))
+        first, last = split_characters(running, (1 - 1 / HELD_OUT, 1 / HELD_OUT))
+        name = f"the last {len(last)} characters of {train.name}"
+        return TextFile(train.name, (first,)), TextFile(name, (last,))
+
+    def corpora(self, train: "TextFile", valid: "TextFile") -> "tuple[TextForm, Corpus, Corpus]":
+        """Return the tokens of the training text, and both sides in them, cut into windows where there are any."""
+        from textassay_lab.generator.running_text import cut_windows
+
+        form = self.learn_form(train)
+        sides = [form.corpus(side) for side in (train, valid)]
+        if self.window is not None:
+            sides = [cut_windows(side, self.window) for side in sides]
+        return form, sides[0], sides[1]
+
     def _corpora(self, train: "Texts", valid: "Texts") -> "tuple[TextForm, Corpus, Corpus]":
-        """Return the form of the training text, and both texts in it."""
+        """Return the tokens of the training text, and what is learnt from and what validates in them."""
         from textassay.corpus.limits import running_text
-        from textassay.corpus.running_text import cut_windows
 
         self._check_new()
         with running_text(self.window is not None):
-            sides = self._sides(train, valid)
-            form = self.learn_form(sides[0])
-            corpora = [form.corpus(side) for side in sides]
-        if self.window is not None:
-            corpora = [cut_windows(corpus, self.window) for corpus in corpora]
-        if len(corpora[0]) < 2:
-            raise TooFewSentencesError(f"training needs at least 2 texts or windows, got {len(corpora[0])}")
-        return form, corpora[0], corpora[1]
-
-    def _sides(self, train: "Texts", valid: "Texts") -> "tuple[TextFile, TextFile]":
-        """Return what is learnt from and what validates; with windows, one running text each."""
-        from textassay.corpus.running_text import split_characters
-        from textassay.corpus.texts import TextFile
-
-        file = read(train, "train")
-        other = None if valid is None else read(valid, "valid")
-        if other is not None and file.texts == other.texts:
-            raise InputError("valid holds the same texts as train: validate with others, or leave it out")
-        if self.window is not None:
-            running = [" ".join(side) for side in (file, other) if side is not None]
-            parts = running if other is not None else split_characters(running[0], (1 - 1 / HELD_OUT, 1 / HELD_OUT))
-            return TextFile("train", (parts[0],)), TextFile("valid", (parts[1],))
-        if other is not None:
-            return file, other
-        if len(file) < 2:
-            raise TooFewSentencesError(
-                f"training needs at least 2 texts, got {len(file)}: of running text, give window"
-            )
-        return last_held_out(file)
+            files = read(train, "train"), None if valid is None else read(valid, "valid")
+            form, of_train, of_valid = self.corpora(*self.training_sides(*files))
+        if len(of_train) < 2:
+            raise TooFewSentencesError(f"training needs at least 2 texts or windows, got {len(of_train)}")
+        return form, of_train, of_valid
 
     def _sample(
         self,
@@ -367,8 +418,9 @@ def last_held_out(file: "TextFile") -> "tuple[TextFile, TextFile]":
     from textassay.corpus.texts import TextFile
 
     first, last = split_last(len(file), math.ceil(len(file) / HELD_OUT))
-    return TextFile("train", file[first[0] : first[-1] + 1]), TextFile("valid", file[last[0] : last[-1] + 1])
+    held_out = f"the last {len(last)} of {file.name}"
+    return TextFile(file.name, file[first[0] : first[-1] + 1]), TextFile(held_out, file[last[0] : last[-1] + 1])
 
 
-def _with_option(fields: Mapping[str, Field]) -> Mapping[str, Field]:
-    return {name: field for name, field in fields.items() if field.option is not None}
+def _with_option(settings: Mapping[str, Field]) -> Mapping[str, Field]:
+    return {name: field for name, field in settings.items() if field.option is not None}

@@ -50,7 +50,7 @@ class Quantity:
 
 
 @dataclass(frozen=True)
-class TextLikelihood(Displayed, document="textassay_lab.generator.likelihood_document:likelihood_document"):
+class TextLikelihood(Displayed, document="textassay_lab.generator.document:likelihood_document"):
     """Likelihood of a text under a model, in nats; infinite where a sentence has probability 0 (`n_impossible`).
 
     Values per token and per character count the end of each sentence as one more.
@@ -67,12 +67,10 @@ class TextLikelihood(Displayed, document="textassay_lab.generator.likelihood_doc
 
     @property
     def n_impossible(self) -> int:
-        """Sentences of probability 0."""
         return int(np.isneginf(self.log_probs).sum())
 
     @property
     def bits_per_token(self) -> Quantity:
-        """Cross-entropy in bits per token."""
         return self.nll_per_token.mapped(bits)
 
     @property
@@ -82,7 +80,6 @@ class TextLikelihood(Displayed, document="textassay_lab.generator.likelihood_doc
 
     @property
     def perplexity(self) -> Quantity:
-        """Perplexity per token."""
         return self.nll_per_token.mapped(perplexity)
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar
 
 from textassay.errors import OptionError
 from textassay.fields import Between, Option, Share
-from textassay_lab.generator.settings import MAX_LAYERS, BatchSize, MaxLength, Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator
+from textassay_lab.generator.text_generator import MAX_LAYERS, BatchSize, MaxLength, Presets, Settings, TextGenerator
 from textassay_lab.training.recipe import Recipe
 
 _N_SPECIAL = 4  # tokens before the first word

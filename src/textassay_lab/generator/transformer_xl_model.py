@@ -28,14 +28,12 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS
 from textassay.errors import OptionError
 from textassay.seeding import stream
-from textassay_lab.generator.cross_entropy import linear_cross_entropy
 from textassay_lab.generator.lessons import Lessons
-from textassay_lab.generator.module import SentenceNetwork, State
+from textassay_lab.generator.module import SentenceNetwork, State, dropped, linear_cross_entropy
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.generator.transformer_xl import TransformerXlSettings
 from textassay_lab.training.backend import threads
-from textassay_lab.training.dropout import dropped
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -375,7 +373,6 @@ class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
         )
 
     def new_module(self, n_types: int, longest: int) -> TransformerXlNetwork:
-        """Return the network; `longest` does not matter."""
         names = ("width", "feedforward_width", "layers", "heads", "dropout", "cutoffs", "span")
         return TransformerXlNetwork(n_types, **{name: getattr(self, name) for name in names})
 
@@ -400,11 +397,11 @@ class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
                 scores[part.start : part.stop] = log_probs_of(logits, wanted).cpu().numpy()
         return scores
 
-    def lessons(self, train: Corpus, module: Any, *, batch_size: int, seed: int) -> Lessons:
+    def lessons(self, train: Corpus, module: Any, *, seed: int) -> Lessons:
         """Return segments of `batch_size` streams of the text, in order; the memory is carried between them."""
         if self.memory == 0:
-            return super().lessons(train, module, batch_size=batch_size, seed=seed)
-        inputs, targets = streams(train.tokens, train.offsets, batch_size)
+            return super().lessons(train, module, seed=seed)
+        inputs, targets = streams(train.tokens, train.offsets, self.batch_size)
         kept = {
             f"memory {layer}": module.embedding.weight.new_zeros(len(inputs), self.memory, self.width)
             for layer in range(self.layers)
@@ -437,7 +434,6 @@ class TransformerXlModel(TransformerXlSettings, NetworkLanguageModel):
             batches=batches,
             loss=loss,
             size=lambda part: int((targets[:, part.start : part.stop] != PAD).sum()),
-            heaviest=Segment(0, min(self.segment, inputs.shape[1]), self.memory),
             carried=kept,
         )
 

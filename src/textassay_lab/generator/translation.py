@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.fields import Between, Option, Share
-from textassay_lab.generator.settings import MAX_LAYERS, Presets, Settings
-from textassay_lab.generator.text_generator import TextGenerator, last_held_out, read
+from textassay_lab.generator.text_generator import MAX_LAYERS, Presets, Settings, TextGenerator, last_held_out, read
 from textassay_lab.training.recipe import DecayRecipe
 
 if TYPE_CHECKING:
@@ -16,6 +15,10 @@ if TYPE_CHECKING:
 
     from textassay.corpus.corpus import Texts
     from textassay.corpus.text_form import TextForm
+    from textassay.corpus.texts import TextFile
+    from textassay_lab.generator.parallel import ParallelText
+
+    Sides = tuple[TextFile, TextFile]  # text k of the second translates text k of the first
 
 BYTE_PAIRS = 8000
 
@@ -127,27 +130,33 @@ class Translation(TextGenerator):
         """Learn to translate text k of `sources` into text k of `translations`; without validation text as `fit`."""
         if (valid_sources is None) != (valid_translations is None):
             raise OptionError("valid_sources and valid_translations belong together: give both, or none")
-        from textassay.corpus.parallel import ParallelText
-
         self._check_new()
-        train = [read(sources, "sources"), read(translations, "translations")]
-        if len(train[0]) != len(train[1]):
-            raise InputError(f"each source needs its translation, got {len(train[0])} and {len(train[1])}")
-        if valid_sources is None:
-            if len(train[0]) < 2:
-                raise TooFewSentencesError(f"training needs at least 2 pairs, got {len(train[0])}")
-            parts = [last_held_out(side) for side in train]
-            train, valid = [part[0] for part in parts], [part[1] for part in parts]
-        else:
-            valid = [read(valid_sources, "valid_sources"), read(valid_translations, "valid_translations")]
-        form = self.learn_form(*train)
-        pairs = [ParallelText.from_texts(sides[0], sides[1], form) for sides in (train, valid)]
+        train = checked_pairs(read(sources, "sources"), read(translations, "translations"))
+        valid = None
+        if valid_sources is not None:
+            valid = checked_pairs(read(valid_sources, "valid_sources"), read(valid_translations, "valid_translations"))
+        form, *pairs = self.training_pairs(train, valid)
         self._learn(form, lambda tell: tell(self.new_model({})).fit(*pairs, **how))
         return self
 
+    def training_pairs(self, train: "Sides", valid: "Sides | None") -> "tuple[TextForm, ParallelText, ParallelText]":
+        """Return the tokens, the pairs that are learnt from and those that validate, by default the last tenth."""
+        from textassay_lab.generator.parallel import ParallelText
+
+        if valid is None:
+            if len(train[0]) < 2:
+                raise TooFewSentencesError(f"training needs at least 2 pairs, got {len(train[0])}")
+            (of_sources, last_sources), (of_translations, last_translations) = map(last_held_out, train)
+            train, valid = (of_sources, of_translations), (last_sources, last_translations)
+        elif [side.texts for side in train] == [side.texts for side in valid]:
+            names = " and ".join(side.name for side in valid)
+            raise InputError(f"{names} hold the pairs that are trained on: validate with others")
+        form = self.learn_form(*train)
+        return form, ParallelText.from_texts(*train, form), ParallelText.from_texts(*valid, form)
+
     def learn_form(self, *texts: Iterable[str]) -> "TextForm":
         """Return the tokens of both sides, or those of `like`."""
-        from textassay.corpus.parallel import learn_joint_form
+        from textassay_lab.generator.parallel import learn_joint_form
 
         if self.like is not None:
             return self.like.form
@@ -179,3 +188,15 @@ class Translation(TextGenerator):
         corpora = self.corpus(texts), self.corpus(sources)
         log_probs: npt.NDArray[np.float64] = self.model.log_prob(corpora[0], temperature=temperature, source=corpora[1])
         return log_probs
+
+
+def checked_pairs(sources: "TextFile", translations: "TextFile") -> "Sides":
+    """Return both sides; raise where text k of one cannot translate text k of the other."""
+    names = f"{sources.name} and {translations.name}"
+    if len(sources) != len(translations):
+        raise InputError(
+            f"text k of {names} must say the same, but they have {len(sources)} and {len(translations)} texts"
+        )
+    if sources.texts == translations.texts:
+        raise InputError(f"{names} hold the same texts: one must be the other language")
+    return sources, translations

@@ -19,21 +19,19 @@ from torch import Tensor, nn
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import PAD, SOS
-from textassay.corpus.parallel import ParallelText
 from textassay.errors import OptionError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, check_temperature, check_train, sentence_sums, tokens_in
 from textassay.seeding import stream
-from textassay_lab.generator.cross_entropy import linear_cross_entropy
 from textassay_lab.generator.fitted_network import TrainedNetwork
 from textassay_lab.generator.lessons import Lessons, padded
-from textassay_lab.generator.module import Network
+from textassay_lab.generator.module import Network, dropped, linear_cross_entropy
+from textassay_lab.generator.parallel import ParallelText
 from textassay_lab.generator.sampling import Choice
 from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.generator.translation import TranslationSettings
 from textassay_lab.generator.translation_decoding import BEAM, sample_translations, source_table, translate
 from textassay_lab.training.backend import single_threaded
-from textassay_lab.training.dropout import dropped
 from textassay_lab.training.history import Step
 
 FloatArray = npt.NDArray[np.float64]
@@ -76,12 +74,6 @@ def token_batches(pairs: ParallelText, n_tokens: int, seed: int, epoch: int) -> 
             longest = size
     batches = np.split(order, starts[1:])
     return [batches[number] for number in rng.permutation(len(batches))]
-
-
-def heaviest_batch(pairs: ParallelText, n_tokens: int) -> IntArray:
-    """Return the batch of longest pairs."""
-    sizes = np.maximum(pairs.source.lengths, pairs.target.lengths) + 1
-    return np.argsort(-sizes, kind="stable")[: max(1, n_tokens // int(sizes.max()))]
 
 
 class Attention(nn.Module):
@@ -296,7 +288,6 @@ class TranslationModel(TranslationSettings, TrainedNetwork):
 
     @property
     def sizes(self) -> dict[str, Any]:
-        """Arguments of the network but for the number of types."""
         names = (
             *("width", "feedforward_width", "encoder_layers", "decoder_layers", "heads", "dropout"),
             "label_smoothing",
@@ -348,7 +339,6 @@ class TranslationModel(TranslationSettings, TrainedNetwork):
             batches=lambda epoch: token_batches(train, self.batch_tokens, seed, epoch),
             loss=lambda rows, rng: pair_loss(module, pair_batch(train, rows), rng),
             size=lambda rows: int(train.target.lengths[rows].sum()) + len(rows),
-            heaviest=heaviest_batch(train, self.batch_tokens),
         )
 
     def pairs(self, source: Corpus | None, target: Corpus) -> ParallelText:
@@ -413,7 +403,6 @@ class TranslationModel(TranslationSettings, TrainedNetwork):
         return prefix_scores(self.working_module, pairs, positions)
 
     def new_module(self, n_types: int, longest: int = 0) -> TranslationNetwork:
-        """Return the network; `longest` does not matter."""
         return TranslationNetwork(n_types, **self.sizes)
 
     def _no_source(self) -> OptionError:

@@ -22,12 +22,12 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus, truncate
 from textassay.corpus.documents import parse_json
 from textassay.corpus.encoding import EOS, PAD, SOS, UNK, Vocabulary
-from textassay.corpus.parallel import ParallelText
 from textassay.corpus.source import Source
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
+from textassay_lab.generator.parallel import ParallelText
 from textassay_lab.human.json_file import check_characters
 from textassay_lab.human.study import Study, StudyItem, StudyPage
 

@@ -14,10 +14,9 @@ from numba import njit
 from torch import Tensor, nn
 
 from textassay_lab.generator.lstm_model import LstmLayer
-from textassay_lab.generator.module import Network
+from textassay_lab.generator.module import Network, dropped
 from textassay_lab.judges.network import N_PADS, PAD, Sentences
 from textassay_lab.judges.ngram_network import CountedSentences
-from textassay_lab.training.dropout import dropped
 
 IntArray = npt.NDArray[np.int64]
 

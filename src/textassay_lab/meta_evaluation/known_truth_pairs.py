@@ -23,10 +23,8 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
-from textassay_lab.generator.mixture import Mixture
 from textassay_lab.generator.position_unigram_model import PositionUnigram
-from textassay_lab.generator.renamed import Renamed
-from textassay_lab.generator.scored import AtTemperature, ScoredGenerator
+from textassay_lab.generator.scored import AtTemperature, Mixture, Renamed, ScoredGenerator
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, true_discrepancy
 
 FloatArray = npt.NDArray[np.float64]

@@ -1,7 +1,7 @@
 """The discrepancy of two language models, from their own probabilities.
 
 Both models sample, and both score both samples; `textassay_lab.meta_evaluation.known_truth` does the rest. The
-comparison is of the text as sampled (`textassay_lab.generator.as_drawn`): cut at the shorter of the two length limits,
+comparison is of the text as sampled (`textassay_lab.generator.scored`): cut at the shorter of the two length limits,
 so that two models that cut at 30 and at 40 tokens are compared on the first 30 tokens, exactly.
 
 Where a vocabulary and a length are tiny, `exact_model_discrepancy` sums over all texts instead.
@@ -27,9 +27,8 @@ from textassay.estimate import Interval
 from textassay.metric.discrepancy import exact_discrepancy as discrepancy_of_probabilities
 from textassay.ngram.language_model import LanguageModel, drawn_corpus
 from textassay.seeding import stream
-from textassay_lab.generator.as_drawn import AsDrawn, cut_length
 from textassay_lab.generator.ready import Model, label, open_generator
-from textassay_lab.generator.scored import ScoredGenerator
+from textassay_lab.generator.scored import AsDrawn, ScoredGenerator, cut_length
 from textassay_lab.generator.text_generator import TextGenerator
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 

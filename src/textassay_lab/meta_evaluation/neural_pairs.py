@@ -24,7 +24,7 @@ from textassay_lab.generator.gpt2_model import Gpt2Model
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.scored import AtTemperature, ScoredGenerator
-from textassay_lab.generator.settings import SMALL
+from textassay_lab.generator.text_generator import SMALL
 from textassay_lab.meta_evaluation.known_truth_pairs import KnownTruthPair
 from textassay_lab.training.recipe import Recipe
 

@@ -27,7 +27,7 @@ from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import OptionError, unknown_name
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
-from textassay_lab.generator.continuation import continue_prefixes
+from textassay_lab.generator.prefixes import continue_prefixes
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, truth_from_log_ratios
 from textassay_lab.meta_evaluation.known_truth_pairs import N_FOR_TRUTH, four_kinds
 

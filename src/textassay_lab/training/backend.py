@@ -5,7 +5,6 @@ machines. Small networks therefore train single-threaded, and the folds of a cro
 """
 
 import importlib.util
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -31,8 +30,6 @@ def training_device() -> "torch.device":
     name = device_name()
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and "LOCAL_RANK" in os.environ:  # set by launchers of several processes, one per GPU
-        name = f"cuda:{os.environ['LOCAL_RANK']}"
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

@@ -6,11 +6,16 @@ threads; on a GPU as far as PyTorch's kernels are deterministic (embedding gradi
 cuDNN flags are left alone.
 """
 
+import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -20,11 +25,9 @@ from textassay.errors import InputError, OptionError, OutputError
 from textassay.estimate import json_ready
 from textassay.seeding import stream
 from textassay_lab.training.backend import chosen_precision
+from textassay_lab.training.checkpoint import load_checkpoint, save_checkpoint
 from textassay_lab.training.history import Epoch, History, Reading, Step
-from textassay_lab.training.pace import Pace
-from textassay_lab.training.processes import Processes
 from textassay_lab.training.recipe import Recipe
-from textassay_lab.training.state import RunState
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +55,6 @@ def train(
     monitors: Mapping[str, Callable[[int], float | None]] | None = None,
     monitor_steps: int | None = None,
     progress: Callable[[Step], None] | None = None,
-    processes: Processes | None = None,
     carried: Weights | None = None,
 ) -> History:
     """Train `weights` in place; at the end they are those of the epoch with the best score.
@@ -68,16 +70,11 @@ def train(
         raise OptionError(f"monitor_steps must be at least 1, got {monitor_steps}")
     if checkpoint is not None and not checkpoint.parent.is_dir():
         raise OutputError(f"cannot write the checkpoint {checkpoint}: there is no folder {checkpoint.parent}")
-    group = processes or Processes()
-    if carried and group.count > 1:
-        raise OptionError(f"a network with memory across batches must train in one process, got {group.count}")
     device = next(iter(weights.values())).device
-    settings = {"config": dict(config or {}), "seed": seed, "processes": group.count}
+    settings = {"config": dict(config or {}), "seed": seed}
     state = RunState(weights, recipe, chosen_precision(recipe.precision, device), settings, carried or {})
     if checkpoint is not None and checkpoint.exists():
         state.load(checkpoint)
-    group.take_from_main(weights)
-    group.check_equal(state.n_steps, "the processes have different checkpoints: keep it on a disk that all share")
     loop = _Loop(
         state=state,
         seed=seed,
@@ -89,12 +86,10 @@ def train(
         checkpoint_seconds=checkpoint_seconds,
         monitors=monitors or {},
         monitor_steps=monitor_steps,
-        pace=Pace(recipe.max_epochs, progress if group.is_main else None),
-        processes=group,
+        pace=Pace(recipe.max_epochs, progress),
     )
-    with group.at_work():
-        while len(state.epochs) < recipe.max_epochs and not state.history.converged(recipe):
-            loop.epoch()
+    while len(state.epochs) < recipe.max_epochs and not state.history.converged(recipe):
+        loop.epoch()
     state.take_best()
     return state.history
 
@@ -103,7 +98,7 @@ def train(
 class _Loop(Generic[Batch]):
     """The arguments of `train`, the state of the run, sizes of batches, and losses not yet read from the device."""
 
-    state: RunState
+    state: "RunState"
     seed: int
     batches: Callable[[int], Sequence[Batch]]
     loss: Callable[[Batch, "torch.Generator"], "Tensor"]
@@ -113,33 +108,32 @@ class _Loop(Generic[Batch]):
     checkpoint_seconds: float
     monitors: Mapping[str, Callable[[int], float | None]]
     monitor_steps: int | None
-    pace: Pace
-    processes: Processes
+    pace: "Pace"
     sizes: npt.NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     unread: "list[Tensor]" = field(default_factory=list)
     written: float = field(default_factory=lambda: time.monotonic())
 
     def epoch(self) -> None:
         """Do the remaining steps of the current epoch, score the weights, keep them if they are the best."""
-        state, group = self.state, self.processes
+        state = self.state
         done = len(state.epochs)
         batches = self.batches(done)
         if len(batches) == 0:
             raise OptionError("an epoch needs at least one batch, got 0")
         self.sizes = np.array([1 if self.size is None else self.size(batch) for batch in batches], dtype=np.float64)
-        n_steps = math.ceil(len(batches) / group.count)
+        n_steps = len(batches)
         if state.step >= n_steps:
             raise InputError(f"the checkpoint {self.checkpoint} belongs to other batches: delete it to start again")
         if state.step == 0:
             state.rng.manual_seed(self._seed(done))
         self.pace.begin(done + 1, state.step, n_steps)
         while state.step < n_steps:
-            self._take_step(batches, n_steps)
+            self._take_step(batches)
             if state.step < n_steps:
                 self._between_steps()
         mean_loss = self._mean_loss()
         with state.scored_weights():
-            score = group.from_main(self.score)
+            score = float(self.score())
             if not math.isfinite(score):
                 raise self._diverged(f"the score of epoch {done + 1} is {score}")
             self._read_monitors()
@@ -147,28 +141,20 @@ class _Loop(Generic[Batch]):
         self._write()
         self.pace.report(mean_loss, state.epochs[-1])
 
-    def _take_step(self, batches: Sequence[Batch], n_steps: int) -> None:
+    def _take_step(self, batches: Sequence[Batch]) -> None:
         import torch
 
-        state, group = self.state, self.processes
-        recipe, done = state.recipe, len(state.epochs)
-        passed = (done + state.step / n_steps) / recipe.max_epochs
-        state.optimizer.param_groups[0]["lr"] = recipe.rate(passed, state.n_steps + 1)
+        state, place = self.state, self.state.step
+        passed = (len(state.epochs) + place / len(batches)) / state.recipe.max_epochs
+        state.optimizer.param_groups[0]["lr"] = state.recipe.rate(passed, state.n_steps + 1)
         state.optimizer.zero_grad(set_to_none=True)
-        shared, place = group.share(batches, state.step)
-        batch_loss = None
-        if place is not None:
-            if group.count > 1:  # the draws of a batch do not depend on its process
-                state.rng.manual_seed(self._seed(done, place))
-            with torch.autocast(state.device.type, torch.bfloat16, enabled=state.precision == "bfloat16"):
-                weight = float(self.sizes[place]) * len(batches) / float(self.sizes.sum())
-                batch_loss = self.loss(batches[place], state.rng) * weight
-            batch_loss.backward()  # type: ignore[no-untyped-call]
-        self.unread.append(group.average(state.weights, batch_loss, len(shared)).detach())
+        with torch.autocast(state.device.type, torch.bfloat16, enabled=state.precision == "bfloat16"):
+            weight = float(self.sizes[place]) * len(batches) / float(self.sizes.sum())
+            batch_loss = self.loss(batches[place], state.rng) * weight
+        batch_loss.backward()  # type: ignore[no-untyped-call]
+        self.unread.append(batch_loss.detach())
         state.update()
-        first = (state.step - 1) * group.count
-        n_tokens = int(self.sizes[first : first + len(shared)].sum())
-        self.pace.count(state.step, None if self.size is None else n_tokens)
+        self.pace.count(state.step, None if self.size is None else int(self.sizes[place]))
 
     def _between_steps(self) -> None:
         """Call monitors, write a checkpoint and report progress when due."""
@@ -194,17 +180,17 @@ class _Loop(Generic[Batch]):
                 raise self._diverged(f"the loss of epoch {len(state.epochs) + 1} is {loss}")
             state.loss_sum += loss
         self.unread.clear()
-        done = self.sizes[: state.step * self.processes.count].sum() / self.sizes.sum()
+        done = self.sizes[: state.step].sum() / self.sizes.sum()
         return float(state.loss_sum / (done * len(self.sizes)))
 
     def _read_monitors(self) -> None:
         state = self.state
-        if self.monitors and self.processes.is_main:
+        if self.monitors:
             values = {name: monitor(state.n_steps) for name, monitor in self.monitors.items()}
             state.readings.append(Reading(state.n_steps, len(state.epochs) + 1, json_ready(values)))
 
     def _write(self) -> None:
-        if self.checkpoint is None or not self.processes.is_main:
+        if self.checkpoint is None:
             return
         if not self.state.all_finite():
             where = f"epoch {len(self.state.epochs) + 1}, step {self.state.step}"
@@ -212,10 +198,223 @@ class _Loop(Generic[Batch]):
         self.state.save(self.checkpoint)
         self.written = time.monotonic()
 
-    def _seed(self, epoch: int, *batch: int) -> int:
-        return int(stream(self.seed, "training", epoch, *batch).integers(2**63))
+    def _seed(self, epoch: int) -> int:
+        return int(stream(self.seed, "training", epoch).integers(2**63))
 
     def _diverged(self, why: str) -> InputError:
         there = self.checkpoint is not None and self.checkpoint.exists()
         kept = f"; the last good checkpoint is in {self.checkpoint}" if there else ""
         return InputError(f"training diverged: {why}; a lower learning rate may help{kept}")
+
+
+class RunState:
+    """Weights, optimizer state, moving average, best weights, finished epochs and the position in the current one.
+
+    `carried`: tensors passed from each batch to the next, changed in place.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        recipe: Recipe,
+        precision: str,
+        settings: Mapping[str, Any],
+        carried: Weights = MappingProxyType({}),
+    ) -> None:
+        import torch
+
+        self.weights, self.recipe, self.precision, self.carried = weights, recipe, precision, carried
+        self.device = next(iter(weights.values())).device
+        fused = self.device.type in ("cpu", "cuda")
+        self.optimizer = recipe.make_optimizer(weights.values(), fused=fused)
+        self.average = _copy(weights) if recipe.averaging else {}
+        self.best: dict[str, Tensor] = {}  # empty until the first epoch has ended
+        self.epochs: list[Epoch] = []
+        self.readings: list[Reading] = []
+        self.n_steps = 0  # of the run
+        self.step = 0  # of the epoch
+        self.loss_sum = 0.0  # over the batches of the epoch
+        self.rng = torch.Generator(self.device)  # of the epoch
+        decisive = {
+            "weights": {name: list(weight.shape) for name, weight in weights.items()},
+            "recipe": asdict(recipe),
+            "version": version("textassay"),
+            **settings,
+        }
+        self._settings = json.loads(json.dumps(decisive))  # as a checkpoint returns them
+
+    @property
+    def history(self) -> History:
+        return History(tuple(self.epochs), tuple(self.readings), self.precision)
+
+    def update(self) -> None:
+        """Do one step of the optimizer and update the moving average."""
+        import torch
+
+        if self.recipe.max_value is not None:
+            torch.nn.utils.clip_grad_value_(self.weights.values(), self.recipe.max_value)
+        if self.recipe.max_norm is not None:
+            torch.nn.utils.clip_grad_norm_(self.weights.values(), self.recipe.max_norm)
+        self.optimizer.step()
+        self.n_steps += 1
+        self.step += 1
+        with torch.no_grad():
+            decay = min(self.recipe.averaging, self.n_steps / (self.n_steps + 10))
+            for name, mean in self.average.items():
+                mean.lerp_(self.weights[name], 1 - decay)
+
+    @contextmanager
+    def scored_weights(self) -> Iterator[None]:
+        """Set the weights to the moving average, if there is one, inside the ``with`` block."""
+        if not self.average:
+            yield
+            return
+        trained = _copy(self.weights)
+        try:
+            _put(self.average, self.weights)
+            yield
+        finally:
+            _put(trained, self.weights)
+
+    def end_epoch(self, epoch: Epoch) -> None:
+        """Record `epoch`, keep the weights if it is the best so far, and reset for the next one."""
+        self.epochs.append(epoch)
+        if self.history.best is epoch:
+            self.best = _copy(self.average or self.weights)
+        self.step, self.loss_sum = 0, 0.0
+
+    def take_best(self) -> None:
+        _put(self.best, self.weights)
+
+    def all_finite(self) -> bool:
+        """Return whether all numbers of a checkpoint are finite."""
+        import torch
+
+        groups = self._groups().values()
+        sums = [tensor.sum() for group in groups for tensor in group.values()]  # much faster than isfinite on each
+        return bool(torch.stack([each.to(self.device) for each in sums]).isfinite().all())
+
+    def save(self, path: Path) -> None:
+        import torch
+
+        tensors = {f"{part}/{name}": tensor for part, group in self._groups().items() for name, tensor in group.items()}
+        tensors["random/state"] = self.rng.get_state()
+        document = {
+            **self._settings,
+            "precision": self.precision,
+            "threads": torch.get_num_threads(),
+            "epochs": [asdict(epoch) for epoch in self.epochs],
+            "readings": [asdict(reading) for reading in self.readings],
+            "epoch": len(self.epochs) + 1,
+            "step": self.step,
+            "n_steps": self.n_steps,
+            "loss_sum": self.loss_sum,
+        }
+        save_checkpoint(path, tensors, document)
+
+    def load(self, path: Path) -> None:
+        import torch
+
+        tensors, document = load_checkpoint(path)
+        changed = [name for name, value in self._settings.items() if document.get(name) != value]
+        if changed:
+            raise InputError(
+                f"the checkpoint {path} was made with another {' and '.join(changed)}: "
+                "delete it to start again, or use another folder"
+            )
+        if document["precision"] != self.precision:
+            raise InputError(
+                f"the checkpoint {path} was trained in {document['precision']}, but this run uses {self.precision}: "
+                "set the precision, continue on the machine that wrote it, or delete it to start again"
+            )
+        if self.device.type == "cpu" and document["threads"] != torch.get_num_threads():
+            warnings.warn(
+                f"the checkpoint {path} was made with {document['threads']} threads, now there are "
+                f"{torch.get_num_threads()}: the last bits of the weights may differ from an uninterrupted run",
+                stacklevel=3,
+            )
+        self.rng.set_state(tensors.pop("random/state"))
+        groups: dict[str, Weights] = {"weights": self.weights, "average": self.average, "carried": self.carried}
+        for key, tensor in tensors.items():
+            part, name = key.split("/", 1)
+            if part in groups:
+                _put({name: tensor}, {name: groups[part][name]})
+            elif part == "best":
+                self.best[name] = tensor.to(self.device)
+            else:
+                on = self.device if tensor.ndim or self.optimizer.defaults.get("fused") else "cpu"
+                self.optimizer.state[self.weights[name]][part.removeprefix("adam ")] = tensor.to(on)
+        self.epochs = [Epoch(**epoch) for epoch in document["epochs"]]
+        self.readings = [Reading(**reading) for reading in document["readings"]]
+        self.n_steps, self.step, self.loss_sum = document["n_steps"], document["step"], document["loss_sum"]
+
+    def _groups(self) -> dict[str, Weights]:
+        """Return all tensors of the run; the optimizer has some after its first step."""
+        groups: dict[str, Weights] = {
+            "weights": self.weights,
+            "average": self.average,
+            "best": self.best,
+            "carried": self.carried,
+        }
+        for name, weight in self.weights.items():
+            for key, tensor in self.optimizer.state[weight].items():
+                groups[f"adam {key}"] = {**groups.get(f"adam {key}", {}), name: tensor}
+        return groups
+
+
+def _copy(weights: Weights) -> "dict[str, Tensor]":
+    return {name: weight.detach().clone() for name, weight in weights.items()}
+
+
+def _put(source: Weights, target: Weights) -> None:
+    """Copy values from `source` to `target`."""
+    import torch
+
+    with torch.no_grad():
+        for name, weight in target.items():
+            weight.copy_(source[name])
+
+
+class Pace:
+    """Measures the time of steps and of the end of epochs, and calls `callback` at most every `seconds`."""
+
+    def __init__(
+        self,
+        max_epochs: int,
+        callback: Callable[[Step], None] | None,
+        *,
+        seconds: float = 0.25,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._max_epochs, self._callback, self._seconds, self._clock = max_epochs, callback, seconds, clock
+        self._last_report = clock()
+        self._after = 0.0  # seconds from the last step of an epoch to its end: score, monitors, checkpoint
+        self.begin(1, 0, 1)
+
+    def begin(self, epoch: int, step: int, n_steps: int) -> None:
+        """Start measuring `epoch`, of which `step` of `n_steps` steps are done."""
+        self._epoch, self._first, self._step, self._n_steps = epoch, step, step, n_steps
+        self._n_tokens: int | None = None
+        self._began = self._stepped = self._clock()
+
+    def count(self, step: int, n_tokens: int | None) -> None:
+        """Record that `step` steps of the epoch are done, the last with `n_tokens` tokens (None: unknown)."""
+        self._step, self._stepped = step, self._clock()
+        if n_tokens is not None:
+            self._n_tokens = n_tokens + (self._n_tokens or 0)
+
+    def report(self, loss: float, finished: Epoch | None = None) -> None:
+        """Report progress if an epoch is finished or the last report is long enough ago."""
+        now = self._clock()
+        if finished is not None:
+            self._after = now - self._stepped
+        if self._callback is None or (finished is None and now - self._last_report < self._seconds):
+            return
+        self._last_report = now
+        spent = self._stepped - self._began
+        seconds_per_step = spent / max(1, self._step - self._first)
+        epochs_left = self._max_epochs - self._epoch
+        left = (self._n_steps - self._step + epochs_left * self._n_steps) * seconds_per_step
+        left += (epochs_left + (finished is None)) * self._after
+        rate = None if self._n_tokens is None or spent <= 0 else self._n_tokens / spent
+        self._callback(Step(self._epoch, self._step, self._n_steps, loss, rate, left, finished))

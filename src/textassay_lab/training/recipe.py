@@ -25,8 +25,6 @@ Schedule = Literal["constant", "linear", "cosine", "inverse-sqrt"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings of training by gradients."""
-
     max_epochs: Annotated[int, Option("Most epochs.", names=("--epochs",)), Between(1)]
     patience: Annotated[int | None, Option("Stop after N epochs in a row without improvement."), Between(1)] = None
     learning_rate: Annotated[float, Option("Peak learning rate."), Above(0)] = 1e-3
@@ -59,7 +57,6 @@ class Recipe:
         return self.learning_rate * falling[self.schedule] * warming
 
     def make_optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":
-        """Return the optimizer for these weights."""
         import torch
 
         if self.optimizer == "rmsprop":
@@ -77,7 +74,6 @@ class DecayRecipe(Recipe):
     weight_decay: Annotated[float, Option("Weight decay of AdamW."), Between(0)] = 0.0
 
     def make_optimizer(self, weights: "Iterable[Tensor]", *, fused: bool) -> "torch.optim.Optimizer":
-        """Return AdamW for these weights."""
         import torch
 
         betas = (0.9, self.beta2)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from textassay.errors import InputError, OptionError
 from textassay_lab.adversarial.alternating import Alternating, discriminator_loss, generator_loss
-from textassay_lab.adversarial.player import Player
+from textassay_lab.adversarial.generator_training import Player
 from textassay_lab.adversarial.rounds import Phase, train_in_rounds
 
 REAL = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)

@@ -10,7 +10,7 @@ from rich.console import Console
 from textassay.report.terminal import print_document
 from textassay_lab.adversarial.document import AdversarialTraining, adversarial_training_document
 from textassay_lab.adversarial.rounds import Round, RoundsHistory
-from textassay_lab.generator.training_document import Monitored, TrainedText
+from textassay_lab.generator.document import Monitored, TrainedText
 from textassay_lab.training.history import Reading
 
 VALUES = {"judge_loss": 0.61, "variety": 1.23}

@@ -21,8 +21,7 @@ from textassay_lab.adversarial.rankgan import RankGanRecipe
 from textassay_lab.adversarial.rankgan_training import RankGanTraining
 from textassay_lab.adversarial.rounds import Phase, RoundsHistory, train_in_rounds
 from textassay_lab.adversarial.scratchgan import ScratchGanRecipe
-from textassay_lab.adversarial.scratchgan_training import ScratchGanTraining
-from textassay_lab.adversarial.tied_lstm import TiedLstm
+from textassay_lab.adversarial.scratchgan_training import ScratchGanTraining, TiedLstm
 from textassay_lab.exposure.bias import eb_c, measure_runs
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm

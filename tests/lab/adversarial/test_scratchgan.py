@@ -19,11 +19,11 @@ from textassay_lab.adversarial.scratchgan import ScratchGan, ScratchGanRecipe
 from textassay_lab.adversarial.scratchgan_training import (
     ScratchGanTraining,
     StepDiscriminator,
+    TiedLstm,
     returns_of,
     step_loss,
     step_rewards,
 )
-from textassay_lab.adversarial.tied_lstm import TiedLstm
 from textassay_lab.generator.module import begun
 
 TEXT = Corpus.from_texts(["a b", "a", "b b a", "a a b", "b"] * 4)

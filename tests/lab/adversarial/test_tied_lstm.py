@@ -10,7 +10,7 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
-from textassay_lab.adversarial.tied_lstm import TiedLstm
+from textassay_lab.adversarial.scratchgan_training import TiedLstm
 from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.training.recipe import Recipe
 

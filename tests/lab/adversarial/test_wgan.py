@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.errors import EmptyCorpusError, InputError, OptionError
 from textassay_lab.adversarial.noise_gru import NoiseGru
+from textassay_lab.adversarial.rounds import RoundsHistory, train_in_rounds
 from textassay_lab.adversarial.wgan import Wgan, WganRecipe
-from textassay_lab.adversarial.wgan_training import WganTraining, train_wgan
+from textassay_lab.adversarial.wgan_training import WganTraining
 
 torch = pytest.importorskip("torch")
 
@@ -18,6 +20,17 @@ TINY = WganRecipe(
     length=3, rounds=2, iterations=1, critic_updates=2, generator_updates=1, batch_size=8, critic_width=6
 )  # fmt: skip
 TEXT = Corpus.from_texts(["a b c a b c a b", "c a b", "b"])
+
+
+def train_wgan(
+    model: NoiseGru, train: Corpus, valid: Corpus | None = None, *, recipe: WganRecipe, seed: int = 0, **how: Any
+) -> RoundsHistory:
+    """Train `model` against a critic, in place, through all lengths; the last weights are kept."""
+    training = WganTraining(model, train, valid, recipe, seed=seed)
+    with training.lasting:
+        history = train_in_rounds(training, training.phases, collapse=training.collapse, config={"seed": seed}, **how)
+    training.finish(history)
+    return history
 
 
 def weights_of(model: NoiseGru) -> np.ndarray:
@@ -58,19 +71,19 @@ def test_a_training_that_was_broken_goes_on_to_the_same_bits(tmp_path: Path) -> 
 
     path = tmp_path / "checkpoint.safetensors"
     model = NoiseGru(6, length=3)
-    settings = {"recipe": TINY, "seed": 3, "checkpoint": path, "checkpoint_seconds": 0.0}
+    settings: dict[str, Any] = {"recipe": TINY, "seed": 3, "checkpoint": path, "checkpoint_seconds": 0.0}
     with pytest.raises(KeyboardInterrupt):
-        train_wgan(model, TEXT, TEXT, **settings, progress=breaks)  # type: ignore[arg-type]
+        train_wgan(model, TEXT, TEXT, **settings, progress=breaks)
     with pytest.raises(InputError, match="is not fitted"):
         model.sample(1, seed=0)
-    again = train_wgan(model, TEXT, TEXT, **settings)  # type: ignore[arg-type]
+    again = train_wgan(model, TEXT, TEXT, **settings)
     assert again == told
     assert (weights_of(model) == weights_of(whole)).all()
     other = NoiseGru(6, length=3)
     train_wgan(other, TEXT, TEXT, recipe=TINY, seed=4)
     assert (weights_of(other) != weights_of(whole)).any()
     with pytest.raises(InputError, match="was made with another config"):
-        train_wgan(NoiseGru(6, length=3), TEXT, TEXT, **{**settings, "seed": 4})  # type: ignore[arg-type]
+        train_wgan(NoiseGru(6, length=3), TEXT, TEXT, **{**settings, "seed": 4})
 
 
 @pytest.mark.slow

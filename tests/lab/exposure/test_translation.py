@@ -9,11 +9,11 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
-from textassay.corpus.parallel import ParallelText
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay_lab.exposure.bleu import NotForTranslationError, check_not_translation
 from textassay_lab.exposure.translation import translation_eb_c
 from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.parallel import ParallelText
 
 FORM = Vocabulary(["A", "B", "s", "t"])
 Table = Mapping[tuple[str, str], tuple[float, float, float]]  # source, what was read -> the end, A, B

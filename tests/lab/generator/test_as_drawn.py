@@ -9,7 +9,7 @@ from tabled import all_sentences, corpus_of, draws_fit
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.as_drawn import AsDrawn
+from textassay_lab.generator.scored import AsDrawn
 
 TEXT = corpus_of(["a b a", "b a", "a a b b a", "b", "a b"] * 3)
 EVERYTHING = all_sentences(("a", "b", "x", "<unk>"), 4)

@@ -9,7 +9,7 @@ import pytest
 
 from textassay.corpus.encoding import EOS, SOS
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.beam_search import Hypothesis, beam_search
+from textassay_lab.generator.translation_decoding import Hypothesis, beam_search
 
 torch = pytest.importorskip("torch")
 

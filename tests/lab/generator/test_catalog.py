@@ -5,10 +5,11 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
-from textassay_lab.generator.catalog import ParameterCounts, Shaped, make_generator, parameter_counts, presets_of
+from textassay_lab.generator.catalog import make_generator, presets_of
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.module import shaped
 from textassay_lab.generator.network import NetworkLanguageModel
+from textassay_lab.generator.parameter_counts import ParameterCounts, Shaped, counts_by_shapes
 from textassay_lab.judges.networks import CnnNetwork
 
 pytest.importorskip("torch")
@@ -62,10 +63,10 @@ def test_unknown_names() -> None:
 @pytest.mark.feature("DD-27")
 def test_parameter_counts_are_a_third_of_those_printed_in_the_paper() -> None:
     networks = {name: make_generator(name, preset="paper") for name in ("gpt2", "lstm")}
-    counts = {name: parameter_counts(made, 5690) for name, made in networks.items() if isinstance(made, Shaped)}
+    counts = {name: counts_by_shapes(made, 5690) for name, made in networks.items() if isinstance(made, Shaped)}
     cnn = shaped(lambda: CnnNetwork(5690, dimension=512, filters={2: 100, 3: 200}, dropout=0.5))
     counts["cnn"] = ParameterCounts(sum(weight.numel() for weight in cnn.parameters()))
     found = {name: (round(c.trainable / 1e6, 2), round(c.with_moments / 1e6, 1)) for name, c in counts.items()}
     assert found == {"gpt2": (89.47, 268.4), "lstm": (10.03, 30.1), "cnn": (3.50, 10.5)}
     with pytest.raises(OptionError, match="n_types must be at least 4 and longest at least 1, got 3 and 51"):
-        parameter_counts(LstmModel(), 3)
+        counts_by_shapes(LstmModel(), 3)

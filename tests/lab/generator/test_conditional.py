@@ -6,13 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from textassay.corpus.contexts import OTHER, with_contexts
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.att2seq_model import Att2SeqModel
-from textassay_lab.generator.c2s_model import C2sModel, GatedC2sModel
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.conditional_model import ContextModel
+from textassay_lab.generator.conditional_model import Att2SeqModel, C2sModel, ContextModel, GatedC2sModel
+from textassay_lab.generator.contexts import OTHER, with_contexts
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.training.recipe import Recipe
 

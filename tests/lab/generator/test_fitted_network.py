@@ -9,7 +9,7 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay_lab.generator.fitted_network import FittedNetwork
 from textassay_lab.generator.module import Network
-from textassay_lab.generator.settings import Settings
+from textassay_lab.generator.text_generator import Settings
 
 torch = pytest.importorskip("torch")
 

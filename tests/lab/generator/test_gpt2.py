@@ -6,8 +6,9 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SOS, Vocabulary
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.catalog import make_generator, parameter_counts
+from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.gpt2_model import Gpt2Model
+from textassay_lab.generator.parameter_counts import counts_by_shapes
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
@@ -33,7 +34,7 @@ def test_the_papers_gpt2_has_89_million_parameters_as_transformers_counts_them()
     model = make_generator("gpt2", preset="paper")
     assert isinstance(model, Gpt2Model)
     assert (model.recipe.learning_rate, model.recipe.max_norm, model.dropout) == (2e-5, None, 0.1)
-    counts = parameter_counts(model, 5690)
+    counts = counts_by_shapes(model, 5690)
     assert (round(counts.trainable / 1e6, 2), round(counts.with_moments / 1e6, 1)) == (89.47, 268.4)
     with torch.device("meta"):  # nothing is allocated
         config = transformers.GPT2Config(vocab_size=5690, n_positions=52)

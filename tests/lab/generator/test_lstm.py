@@ -11,8 +11,9 @@ from textassay.corpus.encoding import SOS, Vocabulary
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
 from textassay.errors import OptionError
-from textassay_lab.generator.catalog import make_generator, parameter_counts
+from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.lstm_model import LstmModel
+from textassay_lab.generator.parameter_counts import counts_by_shapes
 from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.judges.recurrent import RecurrentDiscriminator
 from textassay_lab.training.recipe import Recipe
@@ -32,7 +33,7 @@ def test_the_papers_lstm_has_ten_million_parameters() -> None:
     model = make_generator("lstm", preset="paper")
     assert isinstance(model, LstmModel)
     assert (model.width, model.layers, model.dropout, model.recipe.max_norm) == (512, 2, 0.5, 10.0)
-    counts = parameter_counts(model, 5690)
+    counts = counts_by_shapes(model, 5690)
     assert (round(counts.trainable / 1e6, 2), round(counts.with_moments / 1e6, 1)) == (10.03, 30.1)
     began = model.begun(10, 5, torch.Generator().manual_seed(0))
     spread = torch.cat([weight.flatten() for name, weight in began.named_parameters() if "bias" not in name])

@@ -7,8 +7,8 @@ from tabled import Tabled, all_sentences, corpus_of, draws_fit, toy
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.mixture import Mixture
 from textassay_lab.generator.position_unigram_model import PositionUnigram
+from textassay_lab.generator.scored import Mixture
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

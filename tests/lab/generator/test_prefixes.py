@@ -12,13 +12,13 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.execution.threads import workers
 from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.continuation import continue_prefixes
 from textassay_lab.generator.gpt2_model import Gpt2Model
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.next_words import Ends
 from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import (
     blocks,
+    continue_prefixes,
     corrupted,
     data_prefixes,
     model_prefixes,

@@ -8,7 +8,7 @@ from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.ngram.model import NgramModel
 from textassay_lab.generator.position_unigram_model import PositionUnigram
-from textassay_lab.generator.renamed import Renamed
+from textassay_lab.generator.scored import Renamed
 
 TRAIN = corpus_of(["a b", "b a a", "b", "a b b", "a", ""] * 3)
 

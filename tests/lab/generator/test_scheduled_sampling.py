@@ -131,11 +131,13 @@ def test_tokens_of_its_own_are_drawn_after_what_was_read() -> None:
 @pytest.mark.parametrize("greedy", [False, True])
 def test_no_gradient_goes_through_the_draw(greedy: bool) -> None:
     """The gradient is that of the mixed sentence, given; the draw before it leaves nothing behind."""
-    model = ScheduledSamplingModel(8, sampling_schedule="constant(k=0.4)", greedy=greedy, dropout=0.0, seed=1)
+    model = ScheduledSamplingModel(
+        8, sampling_schedule="constant(k=0.4)", greedy=greedy, dropout=0.0, batch_size=8, seed=1
+    )
     began = model.begun(len(CORPUS.vocabulary), 6, torch.Generator().manual_seed(0))
     with model.in_training(began, CORPUS.vocabulary, CORPUS.tokenizer) as network:
         weights = list(network.parameters())
-        lessons = model.lessons(CORPUS, network, batch_size=8, seed=0)
+        lessons = model.lessons(CORPUS, network, seed=0)
         batch = lessons.batches(0)[2]
         loss = lessons.loss(batch, torch.Generator().manual_seed(5))
         gradients = torch.autograd.grad(loss, weights)

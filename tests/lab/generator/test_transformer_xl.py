@@ -10,9 +10,9 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
-from textassay_lab.generator.catalog import make_generator, parameter_counts
+from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.parameter_counts import counts_by_shapes
 from textassay_lab.generator.transformer_xl_model import TransformerXlModel, relative_attention_output, running
-from textassay_lab.training.processes import Processes
 from textassay_lab.training.recipe import Recipe
 
 torch = pytest.importorskip("torch")
@@ -77,7 +77,7 @@ def test_the_papers_model_has_as_many_weights_as_its_authors_count() -> None:
     """151,107,538 for the 267,735 types of WikiText-103, 41,066,400 of them in its layers."""
     paper = make_generator("transformer-xl", preset="paper")
     assert isinstance(paper, TransformerXlModel)
-    assert parameter_counts(paper, 267_735).trainable == 151_107_538
+    assert counts_by_shapes(paper, 267_735).trainable == 151_107_538
     shapes = paper.shapes(267_735, 1)
     assert sum(math.prod(shape) for name, shape in shapes.items() if name.startswith("blocks")) == 41_066_400
     assert (paper.recipe.learning_rate, paper.recipe.max_norm, paper.memory_reset_prob) == (2.5e-4, 0.25, 0.03)
@@ -250,9 +250,3 @@ def test_doors() -> None:
     ):
         with pytest.raises(OptionError, match=message):
             made(**settings)
-
-
-def test_a_memory_is_not_shared_among_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textassay_lab.generator.fitted_network.launched", lambda: Processes(0, 2))
-    with pytest.raises(OptionError, match="memory across batches must train in one process, got 2"):
-        made().fit(corpus(texts(5, 9, 0)))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError
 from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.module import begun
+from textassay_lab.generator.parallel import ParallelText
 from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.generator.translation_decoding import translate
 from textassay_lab.generator.translation_model import TranslationModel, TranslationNetwork, pair_batch, token_batches

@@ -6,7 +6,7 @@ import pytest
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
+from textassay_lab.generator.parallel import PREFIX_MODES, forced_prefixes
 
 REFERENCES = Corpus.from_texts(["a b c d", "a b c e f", "b c d", "d a", "c c c c", "b c d a", ""])
 

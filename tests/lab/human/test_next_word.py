@@ -15,11 +15,11 @@ from scipy import stats
 from made_up import sentences
 from textassay.corpus.corpus import Corpus, truncate
 from textassay.corpus.encoding import PAD, SOS, UNK
-from textassay.corpus.parallel import ParallelText, learn_joint_form
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.ngram.model import NgramModel
 from textassay_lab.generator.catalog import make_generator
+from textassay_lab.generator.parallel import ParallelText, learn_joint_form
 from textassay_lab.human.acceptance import Submission, accept, collect
 from textassay_lab.human.html_form import html_form
 from textassay_lab.human.judgements import Item, Judgements

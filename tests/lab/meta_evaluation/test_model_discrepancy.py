@@ -6,7 +6,7 @@ import pytest
 from tabled import all_sentences, corpus_of
 from textassay.errors import OptionError
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.as_drawn import AsDrawn
+from textassay_lab.generator.scored import AsDrawn
 from textassay_lab.meta_evaluation.model_discrepancy import ModelDiscrepancy, exact_model_discrepancy, model_discrepancy
 
 FIRST = corpus_of(["a b a", "b a c", "a a b", "b", "a c"] * 2)

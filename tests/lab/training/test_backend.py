@@ -123,19 +123,3 @@ def test_an_older_pytorch_is_asked_in_its_own_way(monkeypatch: pytest.MonkeyPatc
     assert bfloat16_is_native(torch.device("cpu"))
     monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
     assert not bfloat16_is_native(torch.device("cpu"))
-
-
-def test_each_process_of_a_launcher_has_its_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    asked = []
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    monkeypatch.setattr(torch, "empty", lambda size, device: asked.append(str(device)))
-    training_device()
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    training_device()
-    with device("cuda"):
-        training_device()
-    with device("cuda:1"):
-        training_device()
-    assert asked == ["cuda", "cuda:3", "cuda:3", "cuda:1"]

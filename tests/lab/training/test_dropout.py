@@ -2,7 +2,7 @@
 
 import pytest
 
-from textassay_lab.training.dropout import dropped
+from textassay_lab.generator.module import dropped
 
 torch = pytest.importorskip("torch")
 

@@ -127,7 +127,7 @@ def test_time_decides_when_a_checkpoint_is_written(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(loop.time, "monotonic", lambda: now)  # type: ignore[attr-defined]
     written: list[tuple[int, int]] = []
     monkeypatch.setattr(
-        "textassay_lab.training.state.save_checkpoint",
+        "textassay_lab.training.loop.save_checkpoint",
         lambda path, tensors, document: written.append((document["epoch"], document["step"])),
     )
     weights = dropout_run.started()

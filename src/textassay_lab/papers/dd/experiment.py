@@ -35,7 +35,7 @@ from textassay.metric.catalog import parse_metric
 from textassay.ngram.language_model import LanguageModel
 from textassay.resampling.jackknife import terms_interval
 from textassay.seeding import stream
-from textassay_lab.generator.as_drawn import AsDrawn
+from textassay_lab.generator.scored import AsDrawn
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
 from textassay_lab.meta_evaluation.known_truth import KnownTruth, log_ratios, truth_from_log_ratios
 from textassay_lab.meta_evaluation.model_discrepancy import MOST_DISAGREEMENT

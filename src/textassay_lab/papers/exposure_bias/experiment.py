@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.corpus.parallel import ParallelText, held_out_pairs, learn_joint_form
 from textassay.corpus.split import split_last
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import TextFile, read_texts
@@ -46,6 +45,13 @@ from textassay_lab.exposure.switching import SwitchedSample, switch_prefixes
 from textassay_lab.exposure.translation import TranslationCurve, translation_eb_c
 from textassay_lab.exposure.translation_bleu import translation_bleu
 from textassay_lab.generator.catalog import make_generator, presets_of
+from textassay_lab.generator.parallel import (
+    PREFIX_MODES,
+    ParallelText,
+    forced_prefixes,
+    held_out_pairs,
+    learn_joint_form,
+)
 from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import blocks, unseen_halves
 from textassay_lab.generator.random_lstm import RandomLstm
@@ -53,7 +59,6 @@ from textassay_lab.generator.saved import load_model, save_model
 from textassay_lab.generator.text_likelihood import Quantity, text_likelihood
 from textassay_lab.generator.translation_decoding import BEAM, translate
 from textassay_lab.generator.translation_model import TranslationModel
-from textassay_lab.generator.translation_prefixes import PREFIX_MODES, forced_prefixes
 from textassay_lab.papers.paper import Contest, Network, Scale, read_paper
 from textassay_lab.papers.stages import Stage, Work, leaves
 from textassay_lab.papers.training import (
@@ -101,7 +106,7 @@ class TranslationResults:
     bleu: Estimate  # Of the model trained on pairs, P_D, on the test set
     curves: Mapping[str, TranslationCurve]  # Distance to CGD and EB-C of the model under test, on held-back sources
     # Of P_D, for the first sentences of the test set: source, reference, then each of
-    # `textassay_lab.generator.translation_prefixes.PREFIX_MODES`: what was forced, and what beam search made after it
+    # `textassay_lab.generator.parallel.PREFIX_MODES`: what was forced, and what beam search made after it
     samples: tuple[SwitchedSample, ...]
 
 

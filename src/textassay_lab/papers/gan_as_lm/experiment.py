@@ -19,7 +19,6 @@ import numpy.typing as npt
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import SPECIAL_TOKENS, Vocabulary
 from textassay.corpus.limits import running_text
-from textassay.corpus.running_text import cut_windows, read_running_text, split_characters, symbols
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError, TooFewSentencesError
 from textassay_lab.adversarial.leakgan import LeakGan
@@ -39,6 +38,7 @@ from textassay_lab.approximation.token_counts import (
     soft_costs,
 )
 from textassay_lab.generator.catalog import class_of
+from textassay_lab.generator.running_text import cut_windows, read_running_text, split_characters, symbols
 from textassay_lab.generator.saved import load_generator
 from textassay_lab.generator.uniform import UniformGenerator
 from textassay_lab.papers.paper import Network, Scale, read_paper

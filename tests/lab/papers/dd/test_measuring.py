@@ -6,7 +6,7 @@ import pytest
 from tabled import all_sentences, corpus_of
 from textassay.errors import InputError
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.as_drawn import AsDrawn
+from textassay_lab.generator.scored import AsDrawn
 from textassay_lab.papers.dd.experiment import exact_estimate, model_cost
 
 TEXT = corpus_of(["a b a", "b a", "a a b", "b", "a b", ""] * 3)

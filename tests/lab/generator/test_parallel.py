@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.parallel import ParallelText, held_out_pairs, learn_joint_form
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.texts import read_texts
 from textassay.errors import InputError, OptionError, TooFewSentencesError
+from textassay_lab.generator.parallel import ParallelText, held_out_pairs, learn_joint_form
 
 
 def test_pairs_stay_pairs() -> None:

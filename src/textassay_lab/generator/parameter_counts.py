@@ -1,12 +1,43 @@
 """How many numbers a network learns."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol, runtime_checkable
+
 from textassay.discriminators import TextClassifier
 from textassay.errors import InputError, OptionError, check_range
 from textassay.ngram.model import NgramModel
-from textassay_lab.generator.catalog import FIXED_VECTORS as FIXED
-from textassay_lab.generator.catalog import ParameterCounts, Shaped
-from textassay_lab.generator.catalog import parameter_counts as counts_by_shapes
 from textassay_lab.generator.ready import Model, label, open_generator
+
+FIXED_VECTORS = "fixed.weight"  # name among the weights of word vectors that are not learnt
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """A network that knows the shapes of its weights before it is fitted."""
+
+    def shapes(self, n_types: int, longest: int = 0) -> Mapping[str, tuple[int, ...]]:
+        """Return names and shapes of the weights for `n_types` of tokens and sentences up to `longest` tokens."""
+        ...
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Number of weights that are learnt, alone and with the two moments that Adam keeps of each.
+
+    Attributes
+    ----------
+    trainable
+        The weights themselves.
+    """
+
+    trainable: int
+
+    @property
+    def with_moments(self) -> int:
+        """Three times as many, which the main paper prints as parameters."""
+        return 3 * self.trainable
 
 
 def parameter_counts(
@@ -50,8 +81,16 @@ def parameter_counts(
     if opened._fitted is not None:
         if (n_types, longest) != (None, None):
             raise OptionError(f"{label(opened)} is fitted and knows its vocabulary: leave n_types and longest out")
-        weights = getattr(network, "weights", {})
-        return ParameterCounts(network.n_parameters - (weights[FIXED].numel() if FIXED in weights else 0))
+        fixed = getattr(network, "weights", {}).get(FIXED_VECTORS)
+        return ParameterCounts(network.n_parameters - (0 if fixed is None else fixed.numel()))
     if n_types is None:
         raise OptionError(f"{type(opened).__name__} is not fitted: give n_types, the size of its vocabulary")
     return counts_by_shapes(network, n_types, longest=51 if longest is None else longest)
+
+
+def counts_by_shapes(model: Shaped, n_types: int, *, longest: int = 51) -> ParameterCounts:
+    """Return the parameter counts of a network for a vocabulary of `n_types`, computed from shapes alone."""
+    if n_types < 4 or longest < 1:
+        raise OptionError(f"n_types must be at least 4 and longest at least 1, got {n_types} and {longest}")
+    shapes = model.shapes(n_types, longest)
+    return ParameterCounts(sum(prod(shape) for name, shape in shapes.items() if name != FIXED_VECTORS))

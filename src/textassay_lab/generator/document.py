@@ -1,4 +1,4 @@
-"""A training run, as ``history.json`` and as a document."""
+"""A training run, also as ``history.json``; what texts cost under a model; forced translations: all as documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,8 +10,21 @@ from textassay.estimate import json_ready
 from textassay.ngram.language_model import perplexity
 from textassay.report.document import Document, Figure, notes, section, sections
 from textassay.report.plots import Axis, Curves, Point, Reference, Series
-from textassay.report.table import Cell, Column, Row, Table, as_is, count_cell, number_cell, numbers, text_cell
-from textassay.report.text import count, number
+from textassay.report.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    as_is,
+    count_cell,
+    number_cell,
+    numbers,
+    quantity_cells,
+    text_cell,
+)
+from textassay.report.text import count, counted, number
+from textassay.report.text import level as percent_of
+from textassay_lab.generator.text_likelihood import TextLikelihood
 from textassay_lab.training.history import Epoch, Reading
 
 MONITORS = "textassay/"  # what names of readings begin with
@@ -77,7 +90,6 @@ class Training:
         return max(self.epochs, key=lambda epoch: epoch.score).number if self.epochs else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, JSON-ready."""
         document = {**asdict(self), "valid_perplexity": perplexity(self.valid_nll_per_token), "kept_epoch": self.kept}
         document["epochs"] = [{**asdict(epoch), "valid_perplexity": perplexity(-epoch.score)} for epoch in self.epochs]
         found: dict[str, Any] = json_ready(document)
@@ -170,3 +182,108 @@ def _readings(training: Training) -> Table:
 
 def _perplexity(nll_per_token: float) -> str:
     return number_cell(perplexity(nll_per_token)).text
+
+
+_ROWS = {
+    "perplexity, per token": "perplexity",
+    "nats per token": "nll_per_token",
+    "bits per token": "bits_per_token",
+    "bits per character": "bits_per_character",
+    "nats per sentence": "nll_per_sentence",
+}
+
+
+def likelihood_document(
+    likelihoods: Mapping[str, TextLikelihood] | TextLikelihood,
+    *,
+    model: str = "the model",
+    tokenizer: str = "",
+    level: float = 0.95,
+) -> Document:
+    """Return what each text costs under `model`; names are those of the texts."""
+    if isinstance(likelihoods, TextLikelihood):
+        likelihoods = {"the text": likelihoods}
+    columns = [Column("", numeric=False)]
+    for name in likelihoods:
+        group = name if len(likelihoods) > 1 else ""
+        columns += [Column("value", group), Column(percent_of(level), group)]
+    rows = []
+    for name, attribute in _ROWS.items():
+        quantities = [getattr(one, attribute) for one in likelihoods.values()]
+        rows.append(
+            Row((text_cell(name), *(cell for one in quantities for cell in quantity_cells(one.value, one.interval))))
+        )
+    answers = []
+    for name, one in likelihoods.items():
+        value, bounds = quantity_cells(one.perplexity.value, one.perplexity.interval)
+        answers.append(f"{name} has perplexity {value.text} {bounds.text}".rstrip() + f" per token under {model}.")
+    table = Table(
+        "likelihood", tuple(columns), tuple(rows), f"Cost under {model}, with {percent_of(level)} intervals", main=True
+    )
+    is_unknown = any(one.unknown_share > 0 for one in likelihoods.values())
+    remarks = notes(
+        "Ends of sentences are counted, as a token and as a character each. The intervals are over sentences.",
+        "Unknown tokens cost what <unk> costs, which is too little: no value here compares with that of a model "
+        "with another vocabulary." if is_unknown else "",
+        "A text with a sentence of probability 0 costs infinitely much."
+        if any(one.n_impossible for one in likelihoods.values()) else "",
+    )  # fmt: skip
+    return Document(
+        f"Likelihood of {' and '.join(likelihoods)} under {model}",
+        tuple(answers),
+        tuple((name, _sizes(one, tokenizer)) for name, one in likelihoods.items()),
+        (section("Cost of the text", table, *remarks),),
+    )
+
+
+def _sizes(likelihood: TextLikelihood, tokenizer: str) -> str:
+    tokens = f"{count(likelihood.n_tokens)} tokens" + (f" ({tokenizer})" if tokenizer else "")
+    sizes = [f"{count(likelihood.n_sentences)} sentences", tokens, f"{count(likelihood.n_characters)} characters"]
+    if likelihood.n_tokens:
+        sizes.append(f"{100 * likelihood.unknown_share:.2f} % of tokens unknown")
+    if likelihood.n_impossible:
+        sizes.append(f"{count(likelihood.n_impossible)} sentences of probability 0")
+    return ", ".join(sizes)
+
+
+_MODES = {
+    "normal": "nothing is forced",
+    "data3": "begins with the first three tokens of the reference",
+    "unrel3": "begins with the first three tokens of the reference of another sentence",
+    "rand3": "begins with three random words of the vocabulary",
+}
+
+
+@dataclass(frozen=True)
+class ForcedText:
+    """A translation in two parts: what was forced, and what the model went on with."""
+
+    prefix: str
+    rest: str
+
+
+def translation_document(
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Mapping[str, Sequence[ForcedText]],
+    *,
+    model: str = "the model",
+) -> Document:
+    """Return each source with its reference and its translations; what was forced stands in brackets."""
+    rows: list[Row | Sequence[str]] = []
+    for place, (source, reference) in enumerate(zip(sources, references, strict=True)):
+        rows += [Row((Cell(f"sentence {place + 1}"),), "heading"), ("source", source), ("reference", reference)]
+        rows += [(mode.upper(), _marked(texts[place])) for mode, texts in translations.items()]
+    forced = [mode.upper() for mode in translations if mode != "normal"]
+    both = ", with and without forced beginnings" if 0 < len(forced) < len(translations) else ""
+    note = f"In brackets: what was forced. {', '.join(forced)} are not scored against the reference." if forced else ""
+    return Document(
+        f"Translations by {model}",
+        (f"{counted(len(sources), 'sentence')} translated by {model}{both}.",),
+        tuple((mode.upper(), _MODES[mode]) for mode in translations if mode in _MODES),
+        (section("Side by side", Table.of("translations", ("", "text"), rows, texts=(1,), notes=[note] * bool(note))),),
+    )
+
+
+def _marked(translation: ForcedText) -> str:
+    return f"[{translation.prefix}]{translation.rest}" if translation.prefix else translation.rest

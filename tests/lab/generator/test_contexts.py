@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from textassay.corpus.contexts import (
+from textassay.corpus.corpus import Corpus, corpora_from_texts
+from textassay.errors import EmptyCorpusError, InputError, OptionError
+from textassay_lab.generator.contexts import (
     OTHER,
     context_numbers,
     context_places,
@@ -20,8 +22,6 @@ from textassay.corpus.contexts import (
     review_contexts,
     with_contexts,
 )
-from textassay.corpus.corpus import Corpus, corpora_from_texts
-from textassay.errors import EmptyCorpusError, InputError, OptionError
 
 
 def test_a_file_reads_as_it_was_written(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from textassay.corpus.encoding import Vocabulary
-from textassay.embedding.word_vectors import read_word_vectors, word_vector_size
 from textassay.errors import InputError
+from textassay_lab.adversarial.word_vectors import read_word_vectors, word_vector_size
 
 
 def test_words_get_their_vectors_and_others_get_such_as_these(tmp_path: Path) -> None:

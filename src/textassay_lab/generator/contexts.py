@@ -217,3 +217,20 @@ def read_reviews(
         raise EmptyCorpusError(f"{source}: no review of {len(words)} is kept ({reasons})")
     contexts = {"product": [products[place] for place in kept], "user": [users[place] for place in kept]}
     return Reviews([" ".join(words[place]) for place in kept], contexts, left_out)
+
+
+def trained_contexts(
+    train: Corpus, valid: Corpus, contexts: Contexts, valid_contexts: Contexts | None, *, min_count: int
+) -> tuple[Corpus, Corpus, Attributes]:
+    """Return both corpora with contexts, and the attributes with the categories that training knows.
+
+    Without `valid_contexts` the last of `contexts` are those.
+    """
+    of_train = {name: values[: len(train)] for name, values in contexts.items()}
+    of_valid = {name: values[len(train) :] for name, values in contexts.items()}
+    attributes = learn_attributes(of_train, min_count=min_count)
+    return (
+        with_contexts(train, of_train, attributes),
+        with_contexts(valid, of_valid if valid_contexts is None else valid_contexts, attributes),
+        attributes,
+    )
