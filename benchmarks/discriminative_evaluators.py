@@ -3,7 +3,7 @@
 Usage: python benchmarks/discriminative_evaluators.py JUDGEMENTS [--evaluators NAME,...] [--seeds 0,1,2]
        [--search TRIALS] [--balance equal|weights] [--no-individual]
 
-JUDGEMENTS is any file that `textassay_lab.human.files.read_judgements` reads, with texts and at least two generators.
+JUDGEMENTS is any file that `textassay_lab.human.results.read_judgements` reads, with texts and at least two generators.
 Every text is judged by evaluators that saw neither it nor an equal text. Prints, for each evaluator, means over seeds
 (and the range of the first tau): accuracy of the meta-evaluator on real, generated and all texts; Kendall's tau-b over
 generators between 1 - accuracy and 1 - the share of judgements "fake" (meta, then individual), and between meta and
@@ -22,7 +22,7 @@ from scipy.stats import kendalltau
 from textassay.corpus.corpus import corpora_from_texts
 from textassay.discriminator.base import Discriminator
 from textassay.discriminator.catalog import make_discriminator
-from textassay_lab.human.files import read_judgements
+from textassay_lab.human.results import read_judgements
 from textassay_lab.judges.meta_evaluator import MetaEvaluation, accuracy_table, meta_evaluate
 from textassay_lab.judges.random_search import RandomSearchDiscriminator
 

@@ -7,14 +7,14 @@ from textassay_lab.generator.parameter_counts import parameter_counts as paramet
 from textassay_lab.judges.classifiers import meta_evaluate as meta_evaluate
 from textassay_lab.judges.meta_evaluator import accuracy_table as accuracy_table
 from textassay_lab.meta_evaluation.bench import bench as bench
-from textassay_lab.meta_evaluation.damaged_values import Evaluator as Evaluator
 from textassay_lab.meta_evaluation.judge import judge as judge
 from textassay_lab.meta_evaluation.model_discrepancy import discrepancy as discrepancy
 from textassay_lab.meta_evaluation.model_discrepancy import exact_discrepancy as exact_discrepancy
+from textassay_lab.meta_evaluation.stress import Evaluator as Evaluator
 from textassay_lab.meta_evaluation.stress import stress as stress
 from textassay_lab.monitoring.document import draw_monitor as draw_monitor
-from textassay_lab.monitoring.loop import loop_monitors as loop_monitors
+from textassay_lab.monitoring.monitor import MonitorReading as MonitorReading
 from textassay_lab.monitoring.monitor import TextMonitor as TextMonitor
-from textassay_lab.monitoring.reading import MonitorReading as MonitorReading
+from textassay_lab.monitoring.monitor import loop_monitors as loop_monitors
 from textassay_lab.monitoring.transformers import TransformersCallback as TransformersCallback
 from textassay_lab.monitoring.transformers import sampler_of_tokenizer as sampler_of_tokenizer

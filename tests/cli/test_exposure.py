@@ -63,10 +63,10 @@ def test_every_model_and_its_own_default_lengths(folder: Path, models: Path, run
 def test_with_an_oracle_all_files(folder: Path, models: Path, oracle: Path, run: Run) -> None:
     arguments = ("exposure", models / "ngram", "--real", "real.txt", "--oracle", oracle, *FEW, "--lengths", "1,3")
     kinds = "data,model,corrupted:0.5"
-    done = run(*arguments, "--prefixes", kinds, "--eb-dd", "--out", "out")
+    done = run(*arguments, "--prefixes", kinds, "--out", "out")
     assert done.status == 0, done.stderr
     told = " ".join(done.stdout.split())
-    for part in ("EB-C by total variation (tv)", "CGD(corrupted:0.5)", "Excess accumulated error", "EB-DD: whole",
+    for part in ("EB-C by total variation (tv)", "CGD(corrupted:0.5)", "Excess accumulated error",
                  "Perplexity of the text", "EB-C against ngram(order=3): 2 runs of 60 sequences"):  # fmt: skip
         assert part in told
     found = json.loads((folder / "out" / "exposure.json").read_text())
@@ -82,8 +82,6 @@ def test_with_an_oracle_all_files(folder: Path, models: Path, oracle: Path, run:
         "CGD",
         "EB-C",
         "excess error",
-        "dd",
-        "EB-DD",
         "perplexity of the model",
         "perplexity of the oracle",
     }
@@ -114,7 +112,7 @@ def test_what_is_kept_is_not_measured_again(
 
     with monkeypatch.context() as patched:
         for name in ("measure_bleu_run", "measure_run"):
-            patched.setattr(f"textassay_lab.exposure.measurement.{name}", never)
+            patched.setattr(f"textassay_lab.exposure.exposure_bias.{name}", never)
         assert run(*arguments).stdout == first.stdout
         damaged = next((folder / "out" / "values").iterdir())
         damaged.write_text("{")

@@ -13,7 +13,7 @@ import pytest
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.parallel import ParallelText, learn_joint_form
 from textassay_lab.generator.saved import save_model
-from textassay_lab.human.files import read_judgements
+from textassay_lab.human.results import read_judgements
 from textassay_lab.human.study import Study, load_study
 
 Run = Callable[..., Any]
@@ -171,7 +171,7 @@ def test_the_next_word_task_of_a_translation_model(folder: Path, run: Run, refus
     form = learn_joint_form(lines, [line.upper() for line in lines], size=300)
     pairs = ParallelText.from_texts([line.upper() for line in lines], lines, form)
     model = make_generator("translation", preset="tiny", max_epochs=1)
-    save_model(cast(Any, model).fit(pairs), folder / "translator", form=form)
+    save_model(cast("Any", model).fit(pairs), folder / "translator", form=form)
     options = ("next-word", "translator", "--real", "target.txt", "--length", "2", "--pages", "2", "--page-size", "4")
     assert "belongs to models that translate" in refused("human", *options, "--out", "x")
     built = run("human", *options, "--source", "source.txt", "--out", "nt", "--json")

@@ -117,7 +117,7 @@ def _config() -> Reader:
 
 
 def _judgements(name: str, *seeds: bytes) -> Reader:
-    from textassay_lab.human.files import read_judgements
+    from textassay_lab.human.results import read_judgements
 
     return Reader(name, read_judgements, seeds, {})
 

@@ -21,11 +21,11 @@ from textassay.storage import write_files
 from textassay_lab.cli.human_study import Export, Import
 from textassay_lab.generator.contexts import contexts_text, read_contexts
 from textassay_lab.human.analysis import analyse
-from textassay_lab.human.answers_file import answers_csv, read_answers
 from textassay_lab.human.document import analysis_document
 from textassay_lab.human.judgements import Comment
 from textassay_lab.human.ratings_file import ratings_csv, read_ratings
 from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study
+from textassay_lab.human.submissions import answers_csv, read_answers
 from textassay_lab.papers.document import reproduction_document
 
 NAMES = ("=cmd|' /C calc'!A0", "+1+1", "@SUM(A1)", "'=quoted", "\uff1dwide")

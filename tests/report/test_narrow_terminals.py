@@ -29,13 +29,12 @@ from textassay_lab.approximation.approximation import Approximation, CurvePoint
 from textassay_lab.approximation.document import approximation_document
 from textassay_lab.exposure.bleu import eb_bleu_of_runs
 from textassay_lab.exposure.document import exposure_document
-from textassay_lab.exposure.lengths import ChosenLengths
-from textassay_lab.exposure.measurement import Exposure, ExposureSettings
+from textassay_lab.exposure.exposure_bias import ChosenLengths, Exposure, ExposureSettings
 from textassay_lab.generator.document import TrainedText, Training, likelihood_document, training_document
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.document import analysis_document, next_word_document, power_document
-from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.human.next_word import NextWordScore
 from textassay_lab.meta_evaluation.bench import Bench, BenchCell
 from textassay_lab.meta_evaluation.bench_document import bench_document
 from textassay_lab.meta_evaluation.damage import DAMAGES

@@ -30,7 +30,7 @@ from textassay_lab.generator.document import (
 )
 from textassay_lab.generator.text_likelihood import Quantity, TextLikelihood
 from textassay_lab.human.document import next_word_document
-from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.human.next_word import NextWordScore
 from textassay_lab.judges.meta_evaluator import MetaEvaluation
 from textassay_lab.meta_evaluation.discrepancy_document import discrepancy_document
 from textassay_lab.meta_evaluation.known_truth import KnownTruth

@@ -1,8 +1,6 @@
 """The printed values of the paper on distributional discrepancy, as if they had been measured without error."""
 
-from textassay_lab.meta_evaluation.gold_order import BY_VOLUME
-from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.rank_agreement import TauDistribution
+from textassay_lab.meta_evaluation.rank_agreement import BY_VOLUME, MetricValues, TauDistribution
 from textassay_lab.papers.dd.experiment import DD, DD_PAPER, EXACT, VALID_DD
 from textassay_lab.papers.dd.findings import Measured, agreements
 from textassay_lab.papers.dd.results import DIRECTIONS

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from textassay_lab.human.server.addresses import AddressLimit
-from textassay_lab.human.server.app import create_app
+from textassay_lab.human.server.app import Service, create_app
 from textassay_lab.human.server.database import Database, database_url, open_database
 from textassay_lab.human.server.pool import Pool
 from textassay_lab.human.server.results import claim
-from textassay_lab.human.server.security import RateLimit, hash_token
-from textassay_lab.human.server.service import Service
+from textassay_lab.human.server.security import AddressLimit, RateLimit, hash_token
 from textassay_lab.human.study import Study, StudyItem, StudyPage, save_study
 
 OWNER = "owner-token-of-these-tests-0123456789"

@@ -1,9 +1,12 @@
 """A generator without likelihood as a language model: cross-entropy under its average output after real prefixes.
 
 Three values stand side by side: the plain one, which is too high on average; one corrected for that bias; and, where
-the generator has a softmax, the exact one.
+the generator has a softmax, the exact one. How many samples bring the average of one-hot draws close to its expectation
+follows from Hoeffding's inequality and a union over the V types: the probability that any share is off by more than
+gamma is below ``2 V exp(-2 N gamma^2)``.
 
-Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019.
+Source: Tevet, Habib, Shwartz, Berant, "Evaluating Text GANs as Language Models", NAACL 2019, and its appendix A;
+Hoeffding, "Probability Inequalities for Sums of Bounded Random Variables", JASA 58, 1963.
 Departs from it: adds intervals, bias corrections, exact values, and the cost of the floor of tokens never drawn.
 """
 
@@ -22,15 +25,6 @@ from textassay.display import Displayed
 from textassay.errors import OptionError, UnavailableError, unknown_name
 from textassay.metric.base import check_level
 from textassay.ngram.language_model import LanguageModel
-from textassay_lab.approximation.bound import EPSILON, GAMMA, samples_needed
-from textassay_lab.approximation.count_cost import (
-    check_floor,
-    expected_bias_bits,
-    floor_bits,
-    richardson,
-    second_order_bits,
-)
-from textassay_lab.approximation.next_token_probs import reference_log_probs
 from textassay_lab.approximation.reference_windows import ReferenceWindows, reference_windows
 from textassay_lab.approximation.steppable import (
     SoftmaxStepper,
@@ -38,6 +32,7 @@ from textassay_lab.approximation.steppable import (
     as_window_stepper,
     emits_distributions,
     has_softmax,
+    reference_log_probs,
 )
 from textassay_lab.approximation.stopping_rule import ALPHA, RuleCurve, check_samples, rule_curve
 from textassay_lab.approximation.token_counts import (
@@ -45,12 +40,35 @@ from textassay_lab.approximation.token_counts import (
     Mode,
     Progress,
     RowCosts,
+    check_floor,
+    expected_bias_bits,
+    floor_bits,
     multinomial_costs,
     one_hot_costs,
+    richardson,
+    second_order_bits,
     sizes_below,
     soft_costs,
 )
 from textassay_lab.generator.text_likelihood import Quantity
+
+GAMMA, EPSILON = 1e-3, 1e-2  # as in the paper
+
+
+def hoeffding_bound(gamma: float, epsilon: float, n_types: int) -> float:
+    """Return the number that N must exceed for every share to be within gamma with probability 1 - epsilon."""
+    for name, value in (("gamma", gamma), ("epsilon", epsilon)):
+        if not 0 < value < 1:
+            raise OptionError(f"{name} must be above 0 and below 1, got {value:g}")
+    if n_types < 1:
+        raise OptionError(f"n_types must be at least 1, got {n_types}")
+    return math.log(2 * n_types / epsilon) / (2 * gamma**2)
+
+
+def samples_needed(gamma: float, epsilon: float, n_types: int) -> int:
+    """Return the smallest N above `hoeffding_bound`: 4,297,078 at 1e-3, 1e-2 and 27 types."""
+    return math.floor(hoeffding_bound(gamma, epsilon, n_types)) + 1
+
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -69,7 +87,7 @@ class CurvePoint:
     """Cost of a text with fewer draws, in bits per token; `richardson` is None where no point has half of it."""
 
     n_samples: int  # The first so many of all draws
-    # See `textassay_lab.approximation.count_cost`
+    # See `textassay_lab.approximation.token_counts`
     plain: float
     corrected: float
     jackknife: float

@@ -16,10 +16,9 @@ from textassay.report.table import (
     places_of,
 )
 from textassay.report.text import count, counted, interval, level, number
-from textassay_lab.approximation.approximation import Approximation
-from textassay_lab.approximation.bound import EPSILON, GAMMA
-from textassay_lab.approximation.count_cost import floor_bits
+from textassay_lab.approximation.approximation import EPSILON, GAMMA, Approximation
 from textassay_lab.approximation.stopping_rule import RuleCurve
+from textassay_lab.approximation.token_counts import floor_bits
 from textassay_lab.generator.text_likelihood import Quantity
 
 _MODE_WORDS = {

@@ -22,9 +22,8 @@ from textassay.errors import OptionError
 from textassay.estimate import json_ready
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
-from textassay_lab.approximation.next_token_probs import next_token_probs
 from textassay_lab.approximation.reference_windows import ReferenceWindows
-from textassay_lab.approximation.steppable import NoiseDriven, WindowStepper
+from textassay_lab.approximation.steppable import NoiseDriven, WindowStepper, next_token_probs
 from textassay_lab.approximation.token_counts import Mode, Progress
 from textassay_lab.generator.next_words import model_vocabulary
 

@@ -83,8 +83,8 @@ class Approximate(Files, Computing):
 
     def _check(self) -> None:
         """Raise for whatever can be seen to be wrong before anything is read."""
-        from textassay_lab.approximation.count_cost import check_floor
         from textassay_lab.approximation.stopping_rule import check_samples
+        from textassay_lab.approximation.token_counts import check_floor
 
         check_samples(self.n_samples, name="--samples")
         check_floor(self.floor, self.n_samples, name="--floor")

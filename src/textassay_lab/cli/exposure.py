@@ -47,9 +47,6 @@ class Exposure(Files, Computing):
     ] = False
     distances: Annotated[str, option("Distances for EB-C: tv, js, greedy, kl.", "LIST")] = "tv,js,greedy"
     ends: Annotated[str, option("excluded: no sentence ends; absorbing: the end is a word.", "HOW")] = "excluded"
-    with_dd: Annotated[
-        bool, option("Also measure EB-DD, with a classifier; some seconds a length.", names=("--eb-dd",))
-    ] = False
     n_shown: Annotated[
         int, option("Example sentences to show for each kind of prefix.", "N", names=("--show",)), Between(0)
     ] = 3

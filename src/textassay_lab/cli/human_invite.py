@@ -27,10 +27,9 @@ class Invite:
 
     def run(self) -> int:
         """Enter participants who have not begun, give out a link for each, and return 0."""
-        from textassay_lab.human.server.database import database_url, open_database
+        from textassay_lab.human.server.database import database_url, open_database, tables
         from textassay_lab.human.server.results import check_same_study
         from textassay_lab.human.server.security import hash_token, new_token
-        from textassay_lab.human.server.tables import tables
         from textassay_lab.human.study import load_study
 
         if not re.fullmatch(r"https?://[^\s/?#]+/?", self.address):

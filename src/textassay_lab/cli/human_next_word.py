@@ -84,7 +84,7 @@ class NextWord(Files, Printing):
             drawn = draw_prefixes(model, opened.form.corpus(real), length=self.length, n=n, seed=self.seed)
         else:
             pairs = ParallelText.from_texts(read_texts(self.source, column=self.column), real, opened.form)
-            drawn = draw_translation_prefixes(cast(Any, model), pairs, length=self.length, n=n, seed=self.seed)
+            drawn = draw_translation_prefixes(cast("Any", model), pairs, length=self.length, n=n, seed=self.seed)
         return *drawn, model.name
 
 
@@ -99,7 +99,7 @@ class Exposure(Output):
     def run(self) -> int:
         """Score the judgements of a next-word study, print the score, write it where asked, and return 0."""
         from textassay_lab.human.document import next_word_document
-        from textassay_lab.human.next_word_score import score_next_word
+        from textassay_lab.human.next_word import score_next_word
         from textassay_lab.human.results import read_results
 
         results = read_results(self.file, database=self.database, kind="next-word")

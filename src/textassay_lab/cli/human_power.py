@@ -58,7 +58,7 @@ class Power(Output):
 
     def _row(self, judges: int, text: float, rater: float, texts_per_rater: float) -> dict[str, Any]:
         """Return what a study with so many judges of each text needs."""
-        from textassay.resampling.rater_power import (
+        from textassay_lab.human.power import (
             design_effect,
             power_to_detect,
             power_to_separate,
@@ -92,8 +92,8 @@ def _pilot(path: Path) -> tuple[float, float, float]:
     """
     import numpy as np
 
-    from textassay.resampling.rater_power import shared_correlation
-    from textassay_lab.human.files import read_judgements
+    from textassay_lab.human.power import shared_correlation
+    from textassay_lab.human.results import read_judgements
 
     judgements = read_judgements(path)
     names = {name: place for place, name in enumerate((None, *judgements.generators))}

@@ -58,13 +58,11 @@ class Serve:
         except ImportError as error:
             raise MissingExtraError("human serve", "human") from error
 
-        from textassay_lab.human.server.addresses import AddressLimit, usual_limit
-        from textassay_lab.human.server.app import create_app
+        from textassay_lab.human.server.app import Service, create_app
         from textassay_lab.human.server.database import database_url, open_database
         from textassay_lab.human.server.pool import Pool
-        from textassay_lab.human.server.protocol import server_config
         from textassay_lab.human.server.results import check_same_study, claim, to_progress
-        from textassay_lab.human.server.service import Service
+        from textassay_lab.human.server.security import AddressLimit, server_config, usual_limit
         from textassay_lab.human.study import STUDY_FILE, load_study
 
         study = load_study(self.study)

@@ -18,8 +18,8 @@ from textassay.errors import InputError, OptionError, OutputError, unknown_name
 from textassay.settings import Lowercase, Normalize, Seed
 
 if TYPE_CHECKING:
-    from textassay_lab.human.acceptance import Accepted
     from textassay_lab.human.study import Study, StudyPage
+    from textassay_lab.human.submissions import Accepted
 
 StudyFolder = Annotated[Path, Argument(metavar="STUDY", help="A folder written by 'human build'.")]
 NewStudy = Annotated[Path, option("The folder of the study.", "STUDY")]
@@ -54,9 +54,8 @@ class Build(Files, Printing):
 
     def run(self) -> int:
         """Build a study, write it, say what is in it, and return 0."""
-        from textassay.corpus.rare_words import mark_rare_words
         from textassay_lab.human.document import tie_advice
-        from textassay_lab.human.pages import CHECK_TEXT, build_study, side_cues, skipped_blanks
+        from textassay_lab.human.pages import CHECK_TEXT, build_study, mark_rare_words, side_cues, skipped_blanks
         from textassay_lab.human.study import save_study
 
         generators = parse_generators(self.generators or [])
@@ -123,8 +122,8 @@ class Export:
         from textassay.storage import write_files
         from textassay_lab.human.html_form import html_form
         from textassay_lab.human.label_studio import label_studio_files
+        from textassay_lab.human.mechanical_turk import turk_files
         from textassay_lab.human.study import load_study
-        from textassay_lab.human.turk_template import turk_files
 
         study = load_study(self.study)
         kinds: dict[str, Callable[[Study], dict[str, str]]] = {
@@ -154,11 +153,11 @@ class Import(Printing):
 
     def run(self) -> int:
         """Apply the rules to what was handed in, write judgements and refusals, say what counts, and return 0."""
-        from textassay_lab.human.acceptance import accept, collect
         from textassay_lab.human.document import import_document
-        from textassay_lab.human.files import read_submissions
         from textassay_lab.human.ratings_file import ratings_csv
+        from textassay_lab.human.results import read_submissions
         from textassay_lab.human.study import load_study
+        from textassay_lab.human.submissions import accept, collect
 
         study = load_study(self.study)
         if len({file.resolve() for file in self.files}) < len(self.files):

@@ -174,7 +174,7 @@ class Judges(Files, Study):
 
     def make(self, progress: Progress | None) -> "Reproduced":
         """Return the study."""
-        from textassay_lab.human.files import read_judgements
+        from textassay_lab.human.results import read_judgements
         from textassay_lab.papers.judges.experiment import other_texts
         from textassay_lab.papers.judges.findings import CLASSIFIERS, JUDGES_PAPER
         from textassay_lab.papers.judges.results import JudgesStudy

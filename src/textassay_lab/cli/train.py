@@ -473,7 +473,7 @@ class Networks(Monitors):
 
     def fit(self, texts: TrainingTexts, record: Mapping[str, Any]) -> Fitted:
         from textassay_lab.cli.trained_folder import SETTINGS, monitored
-        from textassay_lab.monitoring.loop import loop_monitors
+        from textassay_lab.monitoring.monitor import loop_monitors
 
         model = self.new_model(texts)
         monitor = self.new_monitor(texts.valid)
@@ -588,7 +588,7 @@ class Rounds(Monitors, Windows):
             monitored,
         )
         from textassay_lab.generator.saved import save_model
-        from textassay_lab.monitoring.loop import loop_monitors
+        from textassay_lab.monitoring.monitor import loop_monitors
         from textassay_lab.training.backend import training_device
 
         generator, out = self.generator, self.out

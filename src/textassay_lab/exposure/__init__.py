@@ -1,1 +1,1 @@
-"""Exposure bias: EB-bleu, EB-C and EB-DD."""
+"""Exposure bias: EB-bleu and EB-C."""

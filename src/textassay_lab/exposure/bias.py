@@ -22,12 +22,9 @@ import numpy.typing as npt
 from textassay.errors import InputError, OptionError
 from textassay.estimate import Interval, json_ready
 from textassay.metric.base import check_level
-from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
 from textassay_lab.exposure.distance import DISTANCES, Distance
-from textassay_lab.exposure.run_interval import run_interval, sd_of_runs
-from textassay_lab.exposure.runs import PrefixRun, measure_run
-from textassay_lab.generator.next_words import Ends
+from textassay_lab.exposure.runs import PrefixRun, run_interval, sd_of_runs
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -80,28 +77,6 @@ class ExcessError(_Curve):
 def run_seed(seed: int, run: int) -> int:
     """Return the seed of one of several runs, from 0."""
     return int(stream(seed, "exposure run", run).integers(2**62))
-
-
-def measure_runs(
-    model: LanguageModel,
-    oracle: LanguageModel,
-    kinds: Sequence[str],
-    lengths: Sequence[int],
-    n: int,
-    *,
-    n_runs: int = 5,
-    seed: int = 0,
-    ends: Ends = "excluded",
-) -> dict[str, list[PrefixRun]]:
-    """Return `n_runs` runs of each kind of prefixes, fresh draws in each; settings as in `measure_run`."""
-    if n_runs < 1:
-        raise OptionError(f"n_runs must be at least 1, got {n_runs}")
-    return {
-        kind: [
-            measure_run(model, oracle, kind, lengths, n, ends=ends, seed=run_seed(seed, run)) for run in range(n_runs)
-        ]
-        for kind in kinds
-    }
 
 
 def cgd_curve(runs: Sequence[PrefixRun], distance: Distance, *, level: float = 0.95) -> CgdCurve:

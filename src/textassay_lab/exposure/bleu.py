@@ -29,8 +29,7 @@ from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.matches import match_references
 from textassay.seeding import stream
 from textassay_lab.exposure.bias import run_seed
-from textassay_lab.exposure.run_interval import run_interval, sd_of_runs
-from textassay_lab.exposure.runs import parse_kind
+from textassay_lab.exposure.runs import parse_kind, run_interval, sd_of_runs
 from textassay_lab.generator.conditional_model import ContextModel
 from textassay_lab.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
 from textassay_lab.generator.prefixes import (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from textassay.comparison.verdicts import MARGIN, RATIO_MARGIN, more_sentences, verdict_of
+from textassay.comparison.verdicts import RATIO_MARGIN, more_sentences, verdict_of
 from textassay.estimate import Interval
 from textassay.report.document import Document, Figure, Section, Terms, items, notes, section, sections
 from textassay.report.plots import Point
@@ -25,18 +25,16 @@ from textassay.report.table import (
     Column,
     Row,
     Table,
-    estimate_cell,
     interval_cell,
     number_cell,
-    numbers,
     quantity_cells,
     record,
 )
-from textassay.report.text import count, counted, decimals, ends, level, number, places_for, slug, span
+from textassay.report.text import count, counted, decimals, ends, level, number, slug, span
 from textassay_lab.exposure.bias import CgdCurve, EbC, ExcessError
 from textassay_lab.exposure.bleu import EbBleu
 from textassay_lab.exposure.by_length import Curve, lengths_figure
-from textassay_lab.exposure.measurement import DATA, MODEL, Effect, Exposure
+from textassay_lab.exposure.exposure_bias import DATA, MODEL, Effect, Exposure
 from textassay_lab.exposure.switching import SwitchedSample
 
 FloatArray = npt.NDArray[np.float64]
@@ -61,7 +59,7 @@ _RECORD = (
 
 
 def exposure_document(exposure: Exposure) -> Document:
-    """Return the report on exposure bias: the verdicts, EB-bleu, EB-C, EB-DD, texts after prefixes of every kind."""
+    """Return the report on exposure bias: the verdicts, EB-bleu, EB-C, texts after prefixes of every kind."""
     sentences = _verdicts(exposure)
     remarks = notes(_rule(exposure), *(f"Note: {note}" for note in exposure.notes))
     return Document(
@@ -73,7 +71,6 @@ def exposure_document(exposure: Exposure) -> Document:
             section("EB-bleu", *_bleu_tables(exposure), _figure_of_bleu(exposure)),
             *(_distance_section(exposure, name) for name in exposure.cgd),
             _excess_section(exposure, exposure.excess) if exposure.excess is not None else None,
-            _dd_section(exposure) if exposure.dd else None,
             section("Perplexity of the text, per token", _perplexities(exposure)),
             switching_section(exposure.samples) if exposure.samples else None,
             section("How to read it", Terms(tuple(_explanations(exposure)))),
@@ -161,18 +158,6 @@ def _excess_section(exposure: Exposure, excess: ExcessError) -> Section:
         _by_length("excess-error", columns, tokens, first="tokens so far"),
         _figure("excess-error", f"Excess accumulated error of {exposure.model}", [line]),
     )
-
-
-def _dd_section(exposure: Exposure) -> Section:
-    differences, bounds = np.array([dd.difference for dd in exposure.dd]), [dd.interval for dd in exposure.dd]
-    columns = {}
-    for name in (DATA, MODEL):
-        estimates = [getattr(dd, name) for dd in exposure.dd]
-        columns[f"dd({name})"] = [estimate_cell(dd, places_for(estimates)) for dd in estimates]
-    columns["difference"] = list(map(numbers(_places(differences, _arms(bounds))), differences.tolist()))
-    columns[level(exposure.settings.level)] = _intervals(differences, bounds)
-    what = "whole sentences, against the oracle's" if exposure.dd[0].whole else "continuations alone"
-    return section(f"EB-DD: {what}", _by_length("eb-dd", columns, [dd.length for dd in exposure.dd]))
 
 
 def _perplexities(exposure: Exposure) -> Table:
@@ -270,10 +255,6 @@ def _rows(exposure: Exposure) -> Iterator[tuple[Any, ...]]:
         for k, length in enumerate(curve.lengths):
             yield (measure, curve.prefixes, curve.distance, length, curve.values[k], *_ends_of(curve.intervals[k]),
                    curve.sd_runs[k], curve.sd_resampled[k], len(curve.runs), min(curve.n_sequences))  # fmt: skip
-    for dd in exposure.dd:
-        for name, side in (("data", dd.data), ("model", dd.model)):
-            yield "dd", name, None, dd.length, side.value, *_ends_of(side.interval), None, None, 1, dd.n_sentences
-        yield "EB-DD", "model", None, dd.length, dd.difference, *_ends_of(dd.interval), None, None, 1, dd.n_sentences
     for name, quantity in exposure.perplexity.items():
         bounds = _ends_of(quantity.interval)
         value = quantity.value if math.isfinite(quantity.value) else None
@@ -301,8 +282,10 @@ def _verdicts(exposure: Exposure) -> list[str]:
     if scale:
         tokens = counted(exposure.lengths.lengths[-1], "token")
         sentences.append(f"For scale, this share of BLEU is lost after {tokens} of: {'; '.join(scale)}.")
-    others = [name for name in ("excess error", "EB-DD") if name in effects and effects[name].interval is not None]
-    return sentences + [_verdict(name, effects[name], measures[name], share) for name in others]
+    excess = effects.get("excess error")
+    if excess is not None and excess.interval is not None:
+        sentences.append(_verdict("excess error", excess, measures["excess error"], share))
+    return sentences
 
 
 def _rule(exposure: Exposure) -> str:
@@ -312,13 +295,12 @@ def _rule(exposure: Exposure) -> str:
     over = "over runs: other draws of the model and other parts of this text"
     if exposure.settings.bleu_runs == 1:
         over = "over the sentences of one run"
-    parts = ["the excess"] * (exposure.excess is not None) + ["the difference of dd"] * bool(exposure.dd)
-    others = f", or that of {' or of '.join(parts)} above 0" if parts else ""
+    others = "" if exposure.excess is None else ", or that of the excess above 0"
     return (
         f"Rule: there is exposure bias where the {share} interval of the ratio after the longest prefix, of "
         f"{counted(longest, 'token')}, lies above 1{others}. One that holds 1 and "
         f"stays within {level(RATIO_MARGIN)} of it rules more than that out; any other leaves it open. Intervals are "
-        f"{over}" + ("; those of dd are over sentences." if exposure.dd else ".")
+        f"{over}."
     )
 
 
@@ -366,8 +348,6 @@ def _explanations(exposure: Exposure) -> list[tuple[str, str]]:
         ]
     if exposure.excess is not None:
         terms.append(("excess", "by how much errors pile up faster over the model's own words than over the oracle's"))
-    if exposure.dd:
-        terms.append(("dd", "how well a classifier tells continuations from real ones; more after own words is bias"))
     ties = max(exposure.ties.values(), default=0.0)
     if "greedy" in exposure.rates and ties > 0:
         terms.append(("greedy", f"up to {100 * ties:.2g} % of the sequences have several likeliest words; one counts"))
@@ -382,7 +362,6 @@ class _Measure:
     statement: str  # with a place for the effect, which is positive where there is exposure bias
     undefined: str = ""  # why it is
     draws: str = "texts a side"
-    is_percent: bool = True
 
 
 def _measures(exposure: Exposure) -> dict[str, _Measure]:
@@ -408,11 +387,6 @@ def _measures(exposure: Exposure) -> dict[str, _Measure]:
             "oracle's",
             draws="sequences of each kind",
         ),
-        "EB-DD": _Measure(
-            "By a classifier",
-            f"dd after {tokens} of its own is {{}} higher than after as many real ones",
-            is_percent=False,
-        ),
     }
 
 
@@ -424,27 +398,23 @@ def _verdict(name: str, effect: Effect, measure: _Measure, share: float) -> str:
             return f"Nothing is said of {name}, {number(effect.value, 3)}: so few texts give it no interval."
         return f"{name} is undefined: {measure.undefined}."
     value, low, high = (end - effect.none for end in (effect.value, bounds.low, bounds.high))
-    margin = RATIO_MARGIN if measure.is_percent else MARGIN
     settle = ""
     if effect.side:
         verdict = "there is exposure bias" if effect.side > 0 else "there is no exposure bias, rather the contrary"
-    elif verdict_of(low, high, margin=margin) == "negligible":
-        most = _effect(max(high, 0.0), low, high, measure.is_percent).split(" [")[0]
+    elif verdict_of(low, high, margin=RATIO_MARGIN) == "negligible":
+        most = _effect(max(high, 0.0), low, high).split(" [")[0]
         verdict = f"there is no exposure bias of more than {most}"
     else:
         verdict = "it is not clear whether there is exposure bias"
-        more = more_sentences(value, (high - low) / 2, effect.n, level=share, margin=margin, what=measure.draws)
+        more = more_sentences(value, (high - low) / 2, effect.n, level=share, margin=RATIO_MARGIN, what=measure.draws)
         if more is not None:
-            difference = f"{number(100 * more[1], 1)} %" if measure.is_percent else number(more[1], 3)
-            settle = f"; {more[0]} would show a difference of {difference}"
-    shown = _effect(value, low, high, measure.is_percent)
+            settle = f"; {more[0]} would show a difference of {number(100 * more[1], 1)} %"
+    shown = _effect(value, low, high)
     return f"{measure.by} {verdict}: {measure.statement.format(shown)}{settle}."
 
 
-def _effect(value: float, low: float, high: float, is_percent: bool = True) -> str:
-    """Return an effect with its interval, in percent or as it is."""
-    if not is_percent:
-        return f"{number(value, 3)} {span(low, high, 3)}"
+def _effect(value: float, low: float, high: float) -> str:
+    """Return an effect with its interval, in percent."""
     places = 1 if 50 * (high - low) >= _FINE else 2
     return f"{number(100 * value, places)} % {span(100 * low, 100 * high, places)}"
 

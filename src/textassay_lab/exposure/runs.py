@@ -1,4 +1,4 @@
-"""One run of a measurement after prefixes of one kind, reduced to sums.
+"""One run of a measurement after prefixes of one kind, reduced to sums, and intervals over several runs.
 
 A run keeps the mean distance at each length, the covariances of the means, and the means of 100 resamplings: a few
 thousand numbers for 100,000 sequences, from which every value and interval is computed.
@@ -6,17 +6,21 @@ thousand numbers for 100,000 sequences, from which every value and interval is c
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (3), sections 4.2, 4.3.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError, unknown_name
+from textassay.estimate import Interval
 from textassay.execution.threads import one_blas_thread
 from textassay.ngram.language_model import LanguageModel
+from textassay.resampling.jackknife import terms_interval
 from textassay.seeding import stream
 from textassay_lab.exposure.distance import DISTANCES, next_word_distances
 from textassay_lab.generator.next_words import Ends, model_vocabulary
@@ -216,3 +220,27 @@ def _own_ids(model: LanguageModel, oracle: LanguageModel, rows: IntArray) -> Int
     if own is other or own.tokens == other.tokens:
         return rows
     return own.encode(other.tokens).astype(np.int64)[rows]
+
+
+def run_interval(
+    values: FloatArray, error: float, *, units: str, level: float, low: float = -math.inf
+) -> Interval | None:
+    """Return Student's interval of the mean over runs, or the normal interval of a single run from its standard error.
+
+    `values`: one number a run, shape (R,). `units`: what a run consists of, such as ``sentences``. None where a value,
+    or the error of a single run, is not finite.
+    """
+    if len(values) > 1:
+        return terms_interval(
+            float(values.mean()), [values], level=level, method=f"t: over {len(values)} runs", low=low
+        )
+    value = float(values[0])
+    half = float(stats.norm.ppf((1 + level) / 2)) * error
+    if not math.isfinite(value + half):
+        return None
+    return Interval(max(low, value - half), value + half, level, f"normal: delta method over the {units} of one run")
+
+
+def sd_of_runs(table: FloatArray) -> FloatArray:
+    """Return the standard deviation over runs, shape (K,), of a table (R, K); NaN for one run."""
+    return table.std(axis=0, ddof=1) if len(table) > 1 else np.full(table.shape[1], np.nan)

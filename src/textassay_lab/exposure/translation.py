@@ -25,8 +25,7 @@ from textassay.estimate import Interval, json_ready
 from textassay.execution.threads import parallel_map
 from textassay.metric.base import check_level
 from textassay.resampling.jackknife import terms_interval
-from textassay_lab.exposure.distance import DISTANCES
-from textassay_lab.exposure.kernel import COLUMNS, row_distances
+from textassay_lab.exposure.distance import COLUMNS, DISTANCES, row_distances
 from textassay_lab.generator.parallel import ParallelText
 
 FloatArray = npt.NDArray[np.float64]

@@ -34,8 +34,6 @@ _MIN_SHARED = 3  # items for a correlation of two lists of ratings
 
 @dataclass(frozen=True)
 class Agreement:
-    """One coefficient of agreement."""
-
     measure: str  # "fleiss-kappa", "krippendorff-alpha" or "rater-correlation"
     labels: str  # "correct/mistaken", "real/fake", or the level of ratings: "ordinal" or "interval"
     items: str  # "all", "real" or "generated"
@@ -114,7 +112,6 @@ def rater_correlation(units: IntArray, raters: IntArray, values: FloatArray) -> 
 def agreements(
     judgements: Judgements, *, votes: int | None, level: float = 0.95, seed: int = 0
 ) -> tuple[Agreement, ...]:
-    """Return all coefficients of agreement that apply to the judgements."""
     pages = np.unique([item.page for item in judgements.items], return_inverse=True)[1].astype(np.int64)
     groups = assign_groups(len(pages), stream(seed, "agreement", "groups"), units=pages)
     counts = np.bincount(judgements.item, minlength=len(pages))

@@ -31,13 +31,12 @@ from textassay.report.table import (
 )
 from textassay.report.text import count, counted, ends, join_words, number, rank_range, shorten, span
 from textassay.report.text import level as percent_of
-from textassay.resampling.rater_power import tie_share
-from textassay_lab.human.acceptance import Accepted
-from textassay_lab.human.analysis import HumanAnalysis
-from textassay_lab.human.disagreement import JudgedText
+from textassay_lab.human.analysis import HumanAnalysis, JudgedText
 from textassay_lab.human.judgements import Judgements
-from textassay_lab.human.next_word_score import NextWordScore
+from textassay_lab.human.next_word import NextWordScore
+from textassay_lab.human.power import tie_share
 from textassay_lab.human.study import Study
+from textassay_lab.human.submissions import Accepted
 from textassay_lab.human.verdicts import GeneratorVerdict, Share, Verdict
 
 _TEXT_WIDTH = 90
@@ -133,7 +132,6 @@ def power_document(power: Mapping[str, Any]) -> Document:
 
 
 def tie_advice(judges: int) -> str:
-    """Return what to say of an even number of judges."""
     return (
         f"{judges} judges a text can be tied, and judges who guess are tied on {100 * tie_share(judges):.0f} % of the "
         f"texts: with an odd number, such as {judges - 1} or {judges + 1}, each text has a majority"

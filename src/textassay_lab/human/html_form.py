@@ -145,7 +145,6 @@ def html_form(study: Study) -> str:
 
 
 def _participant_view(study: Study) -> dict[str, Any]:
-    """Return the parts of the study that participants may see."""
     pages = []
     for page in study.pages:
         items = []

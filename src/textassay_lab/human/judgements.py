@@ -1,7 +1,7 @@
 """Judgements of texts by people: the common result of all readers and input of all analyses."""
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,8 +27,6 @@ class Item:
 
 @dataclass(frozen=True)
 class Comment:
-    """A rater's comment on a page."""
-
     page: str
     rater: str
     text: str
@@ -69,8 +67,23 @@ class Judgements:
         if self.scale == "real-or-fake" and not np.all((self.value == 0) | (self.value == 1)):
             raise InputError("a judgement of real or fake must be 1 or 0")
 
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[Item],
+        raters: Iterable[str],
+        rows: Sequence[tuple[int, int, float]],
+        scale: Scale,
+        *,
+        comments: Iterable[Comment] = (),
+        notes: Iterable[str] = (),
+    ) -> "Judgements":
+        """Return judgements from one row each: indices of item and rater, value."""
+        item, rater, value = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        places = item.astype(np.int64), rater.astype(np.int64)
+        return cls(tuple(items), tuple(raters), *places, value, scale, tuple(comments), tuple(notes))
+
     def __len__(self) -> int:
-        """Return J."""
         return len(self.value)
 
     @property

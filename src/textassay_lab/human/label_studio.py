@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
 from textassay.errors import InputError
-from textassay_lab.human.acceptance import Submission
-from textassay_lab.human.json_file import read_json_document
 from textassay_lab.human.judgements import Item, Judgements
+from textassay_lab.human.reading import finite_number, read_json_document
 from textassay_lab.human.study import NONE_OF_THEM, Study
-from textassay_lab.human.table_file import finite_number
+from textassay_lab.human.submissions import Submission
 
 _NUMBERS = ("rating", "number")
 
@@ -106,14 +103,8 @@ def read_label_studio(path: Path) -> Judgements:
         raise InputError(f"{path} holds no annotation")
     places = {name: place for place, name in enumerate(items)}
     raters = {name: place for place, name in enumerate(dict.fromkeys(rater for _, rater in rows))}
-    return Judgements(
-        items=tuple(items.values()),
-        raters=tuple(raters),
-        item=np.array([places[name] for name, _ in rows], dtype=np.int64),
-        rater=np.array([raters[rater] for _, rater in rows], dtype=np.int64),
-        value=np.array(list(rows.values()), dtype=np.float64),
-        scale="number" if kinds == {"number"} else "real-or-fake",
-    )
+    numbered = [(places[name], raters[rater], value) for (name, rater), value in rows.items()]
+    return Judgements.of(list(items.values()), raters, numbered, "number" if kinds == {"number"} else "real-or-fake")
 
 
 def _value(place: str, label: str) -> tuple[float, str]:

@@ -2,14 +2,20 @@
 
 A person reads a prefix and chooses the next word among the model's five most probable ones or none of them. Half of the
 prefixes on a page were written by people, half by the model, in random order. Prefixes of translations stand below
-their sources; the model's own are begun as beam search would begin them.
+their sources; the model's own are begun as beam search would begin them. ``CGD(M|H)`` is the fraction of judgements
+after prefixes from H in which the person did not choose the model's most probable word; ``EB-C = CGD(M|M) / CGD(M|D)``
+is 1 without exposure bias and larger with it.
 
-Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, section 4.4 and figures 5 and 6.
+Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equations 3 to 5, section 4.4 and
+figures 5 and 6.
 Departs from it: special tokens are not candidates, except the end of the sentence, which is shown as such; of a
 translation, pieces inside a word are marked at their beginning, not words that go on at their end; a source is shown
-once, and counts only if both its translations are as long as the prefix.
+once, and counts only if both its translations are as long as the prefix; intervals, clustered by rater and prefix,
+besides the spread of five evaluations.
 """
 
+import math
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +31,19 @@ from textassay.corpus.encoding import EOS, PAD, SOS, UNK, Vocabulary
 from textassay.corpus.source import Source
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, OptionError, TooFewSentencesError, check_range
+from textassay.estimate import Interval, json_ready
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
 from textassay_lab.generator.parallel import ParallelText
-from textassay_lab.human.json_file import check_characters
+from textassay_lab.human.clusters import clustered_means
+from textassay_lab.human.judgements import Judgements
+from textassay_lab.human.reading import check_characters
 from textassay_lab.human.study import Study, StudyItem, StudyPage
+from textassay_lab.human.submissions import Submission
 
 if TYPE_CHECKING:
     from textassay_lab.generator.translation_model import TranslationModel
+
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -73,7 +84,6 @@ class Prefix:
 
     @property
     def shown(self) -> str:
-        """What people read on the page."""
         return self.text if self.source is None else f"Source: {self.source}\nTranslation: {self.text}"
 
 
@@ -327,3 +337,140 @@ def _top(log_probs: FloatArray, n: int) -> list[list[int]]:
         places = np.flatnonzero(row >= bound)
         columns.append(places[np.argsort(-row[places], kind="stable")][:n].tolist())
     return columns
+
+
+BoolArray = npt.NDArray[np.bool_]
+
+_EVALUATIONS = 5
+
+
+@dataclass(frozen=True)
+class NextWordScore:
+    model: str  # Its name
+    # Fraction in [0, 1] after prefixes of data and of the model; lower is better
+    cgd_data: float
+    cgd_model: float
+    eb_c: float  # Their ratio; NaN if nobody disagreed after prefixes of data
+    # None if a side has a single prefix; that of the ratio also if it is 0
+    cgd_data_interval: Interval | None
+    cgd_model_interval: Interval | None
+    eb_c_interval: Interval | None
+    # Judgements of each side
+    n_data: int
+    n_model: int
+    # Prefixes judged, and raters who judged them
+    n_prefixes: int
+    n_raters: int
+    # As in the paper: standard deviations of CGD after prefixes of data and of the model, and of EB-C, over five groups
+    # of pages. None if a group lacks prefixes of one side, NaN if EB-C is undefined in one.
+    spreads: tuple[float, float, float] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = json_ready(self.__dict__)
+        return document
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "NextWordScore":
+        intervals = {
+            name: None if data[name] is None else Interval(**data[name]) for name in data if name.endswith("_interval")
+        }
+        eb_c = math.nan if data["eb_c"] is None else data["eb_c"]
+        spreads = data["spreads"] and tuple(math.nan if one is None else one for one in data["spreads"])
+        return cls(**{**data, **intervals, "eb_c": eb_c, "spreads": spreads})
+
+
+def score_next_word(judgements: Judgements, *, level: float = 0.95) -> NextWordScore:
+    """Return the scores of one model.
+
+    Intervals of fractions are Wilson's with the effective sample size, that of the ratio is Student's on the log scale.
+    With a single rater, the intervals hold for that rater only.
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level must be between 0 and 1, got {level}")
+    names = judgements.generators
+    if judgements.scale != "number" or not np.all((judgements.value == 0) | (judgements.value == 1)) or len(names) != 1:
+        raise InputError("these are not judgements of a next-word study of one model")
+    is_model = ~judgements.is_real[judgements.item]
+    if is_model.all() or not is_model.any():
+        raise InputError("the next-word task needs judgements of prefixes of both sides, of data and of the model")
+    several = all(len(np.unique(judgements.rater[side])) > 1 for side in (is_model, ~is_model))
+    how = "clustered by prefix" + (" and rater" if several else "")
+    means = clustered_means(
+        1 - judgements.value, is_model.astype(np.int64), judgements.item, judgements.rater if several else None
+    )
+    data, model = means.values.tolist()
+    ratio, ratio_interval = math.nan, None
+    if data == 0:
+        warnings.warn("EB-C is undefined: nobody disagreed with the model after prefixes of data", stacklevel=2)
+    else:
+        ratio = model / data
+        half = means.log_ratio_margin(1, 0, level=level) if model > 0 else math.nan
+        if math.isfinite(half):
+            ratio_interval = Interval(ratio * math.exp(-half), ratio * math.exp(half), level, f"t: {how}")
+    method = f"wilson with the effective size, t, {how}"
+    return NextWordScore(
+        model=names[0],
+        cgd_data=data,
+        cgd_model=model,
+        eb_c=ratio,
+        cgd_data_interval=means.share_interval(0, level=level, method=method),
+        cgd_model_interval=means.share_interval(1, level=level, method=method),
+        eb_c_interval=ratio_interval,
+        n_data=int((~is_model).sum()),
+        n_model=int(is_model.sum()),
+        n_prefixes=len(np.unique(judgements.item)),
+        n_raters=len(np.unique(judgements.rater)),
+        spreads=_spreads(judgements, is_model),
+    )
+
+
+def _spreads(judgements: Judgements, is_model: BoolArray) -> tuple[float, float, float] | None:
+    """Return the spread over evaluations; page k belongs to evaluation k modulo 5."""
+    order = {page: place for place, page in enumerate(dict.fromkeys(item.page for item in judgements.items))}
+    group = np.array([order[item.page] for item in judgements.items])[judgements.item] % _EVALUATIONS
+    cell = is_model * _EVALUATIONS + group
+    counts = np.bincount(cell, minlength=2 * _EVALUATIONS)
+    if not counts.all():
+        return None
+    means = (np.bincount(cell, weights=1 - judgements.value) / counts).reshape(2, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(means[0] > 0, means[1] / means[0], np.nan)
+    data, model, ratio = np.std([*means, rates], axis=1, ddof=1).tolist()
+    return data, model, ratio
+
+
+def simulate_raters(
+    study: Study, *, after_data: float, after_own: float, n_raters: int, seed: int = 0
+) -> list[Submission]:
+    """Return the answers of `n_raters` who take turns until each page has all its judgements.
+
+    After prefixes of data each chooses the model's most probable word with the chance `after_data`, after the model's
+    with `after_own`, else one of the other answers, "none of them" among them, each as likely.
+    """
+    if n_raters < study.judgements_per_page:
+        raise OptionError(f"n_raters must be at least {study.judgements_per_page}, as a page needs, got {n_raters}")
+    rng = stream(seed, "next word", "simulated raters")
+    submissions: list[Submission] = []
+    for page in study.pages:
+        for _ in range(study.judgements_per_page):
+            answers = {}
+            for item in page.items:
+                others = [label for label in item.labels if label != str(item.top)]
+                agrees = rng.random() < (after_data if item.generator is None else after_own)
+                answers[item.id] = str(item.top) if agrees else others[rng.integers(len(others))]
+            submissions.append(Submission(page.id, f"simulated {len(submissions) % n_raters + 1}", answers))
+    return submissions
+
+
+def share_foreseen(
+    model: "LanguageModel | TranslationModel", texts: Corpus, length: int, *, source: Corpus | None = None
+) -> float:
+    """Return how often what follows the first `length` tokens is the model's most probable next word, NaN of no text.
+
+    So often would a reader agree with the model who knows the texts by heart. All texts must have `length` tokens.
+    """
+    likeliest = [log_probs.argmax(1) for log_probs in next_log_probs(model, truncate(texts, length), source)]
+    ends = texts.offsets[1:]
+    places = texts.offsets[:-1] + length
+    following = np.where(places < ends, np.append(texts.tokens, EOS)[places], EOS)
+    return float(np.mean(np.concatenate(likeliest) == following)) if likeliest else float("nan")

@@ -41,8 +41,6 @@ _MIN_TIMES = 5  # for a median
 
 @dataclass(frozen=True)
 class RaterSummary:
-    """Summary of one rater."""
-
     rater: str
     n: int  # Number of judgements
     mean: float  # Fraction judged real; on the scale "number" the mean rating

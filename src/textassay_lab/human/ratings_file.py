@@ -1,17 +1,24 @@
-"""The long CSV file of judgements, one row per judgement: ``item,rater,label``.
+"""CSV files of judgements: the long file that we write, and any other whose columns are named.
 
-Optional columns: ``generator`` (empty, ``real`` or ``(real)`` for a person), ``page``, ``text``, ``comment``. A row
-without rater and label is an item without judgements.
+The long file has one row per judgement: ``item,rater,label``. Optional columns: ``generator`` (empty, ``real`` or
+``(real)`` for a person), ``page``, ``text``, ``comment``. A row without rater and label is an item without judgements.
+
+Of any other file, the columns of text, system, rater and one or more criteria are named, so raw batch results of
+Mechanical Turk need no converter. A name with ``*`` stands for numbered columns, such as ``Input.review_*_text``: then
+every number is a text of its own in each row.
 """
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from textassay.corpus.csv_files import csv_text
-from textassay.errors import InputError
+from textassay.errors import InputError, OptionError
 from textassay_lab.human.judgements import Comment, Item, Judgements, Scale
-from textassay_lab.human.table_file import TableRow, finite_number, read_table
+from textassay_lab.human.reading import TableRow, finite_number, read_columns, read_table
 
 COLUMNS = ("item", "rater", "label", "generator", "page", "text", "comment")
 _VALUES = {"fake": 0.0, "real": 1.0}
@@ -19,12 +26,10 @@ _PEOPLE = ("", "real", "(real)")
 
 
 def is_ratings(columns: tuple[str, ...]) -> bool:
-    """Return whether `columns` are those of such a file."""
     return all(name in columns for name in COLUMNS[:3])
 
 
 def read_ratings(path: Path) -> Judgements:
-    """Return the judgements of a long CSV file."""
     rows = read_table(path, COLUMNS[:3])
     items: dict[str, tuple[Item, str]] = {}
     raters: dict[str, int] = {}
@@ -60,16 +65,7 @@ def read_ratings(path: Path) -> Judgements:
     notes = []
     if "generator" not in rows[0].values:
         notes.append(f"{path} has no column 'generator': all texts count as written by people")
-    return Judgements(
-        items=tuple(item for item, _ in items.values()),
-        raters=tuple(raters),
-        item=np.array([label[0] for label in labels], dtype=np.int64),
-        rater=np.array([label[1] for label in labels], dtype=np.int64),
-        value=np.array([label[2] for label in labels], dtype=np.float64),
-        scale=scale,
-        comments=tuple(comments),
-        notes=tuple(notes),
-    )
+    return Judgements.of([item for item, _ in items.values()], raters, labels, scale, comments=comments, notes=notes)
 
 
 def ratings_csv(judgements: Judgements) -> str:
@@ -114,3 +110,166 @@ def rating_value(place: str, label: str) -> tuple[float, bool]:
     if value is None:
         raise InputError(f"{place}: a label must be real, fake or a number, got {label[:40]!r}")
     return value, True
+
+
+_MAYBE_PEOPLE = "human"  # a system like another, beside which an empty name is a mistake
+_USUAL = {
+    "text": ("text", "sentence", "output", "Input.text"),
+    "system": ("system", "generator", "model", "Input.system", "Input.generator", "Input.model"),
+    "rater": ("rater", "annotator", "worker", "WorkerId"),
+}
+_WHAT = {"text": "texts", "system": "system", "rating": "ratings", "rater": "rater"}
+_PAGES = ("HITId", "Input.hit_id", "page")
+_STATUS, _REJECTED = "AssignmentStatus", "Rejected"
+_N_LISTED = 24
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of one text in a row; a criterion that is missing there is None."""
+
+    text: str
+    system: str
+    ratings: Mapping[str, str]
+
+
+def read_rating_columns(
+    path: Path,
+    ratings: Sequence[str],
+    *,
+    text: str | None = None,
+    system: str | None = None,
+    rater: str | None = None,
+) -> dict[str, Judgements]:
+    """Return the judgements by each criterion of a .csv or .tsv file, under the names in `ratings`.
+
+    `text`, `system` and `rater` are columns; by default one with a usual name. Rows with equal text, system and page
+    are judgements of one item; the system ``real`` or an empty one is a person. Rejected assignments and empty ratings
+    are left out, and notes count them.
+    """
+    if not ratings:
+        raise OptionError(f"no column holds the ratings: name one or more with --rating-column; {_listed(path)}")
+    header = read_columns(path)
+    named = {"text": _column(path, header, "text", text), "system": _column(path, header, "system", system)}
+    for rating in ratings:
+        _column(path, header, "rating", rating)
+    slots = _slots(path, header, named["text"], named["system"], ratings)
+    by = _column(path, header, "rater", rater) if rater is not None else _usual(header, "rater")
+    return _read(path, header, slots, by, ratings)
+
+
+def _read(
+    path: Path, header: Sequence[str], slots: Sequence[_Columns], by: str | None, ratings: Sequence[str]
+) -> dict[str, Judgements]:
+    page_column = next((name for name in _PAGES if name in header), None)
+    items: dict[tuple[str, int, str, str], int] = {}
+    raters: dict[str, int] = {}
+    seen: dict[tuple[str, int, str], str] = {}
+    labels: dict[str, list[tuple[int, int, float]]] = {name: [] for name in ratings}
+    counts: Counter[tuple[str, int]] = Counter()  # ratings of an item by a criterion
+    is_number: dict[str, bool] = {}
+    people: dict[str, str] = {}  # how people are called, and what is wrong if that is nothing beside other names
+    n_rejected, n_empty = 0, dict.fromkeys(ratings, 0)
+    for row in read_table(path, ()):
+        if row.values.get(_STATUS) == _REJECTED:
+            n_rejected += 1
+            continue
+        page = row.values[page_column].strip() if page_column is not None else ""
+        for number, slot in enumerate(slots):
+            system = row.values[slot.system].strip()
+            if system.lower() in (*_PEOPLE, _MAYBE_PEOPLE):
+                people.setdefault(system, f"{row.place}: the system is missing ({slot.system})")
+            if not row.values[slot.text].strip():
+                if any(row.values[column].strip() for column in slot.ratings.values()):
+                    raise InputError(f"{row.place}: the text is missing ({slot.text}), but it has ratings")
+                continue  # a page with fewer texts
+            key = (page, number, "" if system.lower() in _PEOPLE else system, row.values[slot.text])
+            item = items.setdefault(key, len(items))
+            for name, column in slot.ratings.items():
+                label = row.values[column].strip()
+                if not label:
+                    n_empty[name] += 1
+                    continue
+                value, number_like = rating_value(f"{row.place}, {column}", label)
+                if is_number.setdefault(name, number_like) != number_like:
+                    raise InputError(
+                        f"{row.place}, {column}: labels must be all real or fake, or all numbers, got {label!r}"
+                    )
+                counts[name, item] += 1
+                who = f"#{counts[name, item]}" if by is None else row.values[by].strip()
+                if not who:
+                    raise InputError(f"{row.place}: the rater is missing ({by})")
+                if (name, item, who) in seen:
+                    raise InputError(
+                        f"{row.place}: {who} judged this text before, in {seen[name, item, who]}; keep one"
+                    )
+                seen[name, item, who] = row.place
+                labels[name].append((item, raters.setdefault(who, len(raters)), value))
+    if "" in people and len(people) > 1:
+        raise InputError(f"{people['']}; real texts are called '{next(filter(None, people))}' in other rows")
+    notes = [] if not n_rejected else [f"left out: rejected submissions ({n_rejected})"]
+    notes += [] if by is not None else [f"{path} names no rater: each rating of a text counts as another's"]
+    own = [
+        Item(f"{page or 'text'}/{place}", page or str(place), text, system or None)
+        for (page, _, system, text), place in items.items()
+    ]
+    for name in ratings:
+        if not labels[name]:
+            raise InputError(f"{path}: column '{name}' holds no rating")
+    return {
+        name: Judgements.of(
+            own,
+            raters,
+            labels[name],
+            "number" if is_number[name] else "real-or-fake",
+            notes=[*notes, *_without(name, n_empty[name])],
+        )
+        for name in ratings
+    }
+
+
+def _without(name: str, n_empty: int) -> list[str]:
+    return [f"without an answer: ratings of {name} ({n_empty})"] if n_empty else []
+
+
+def _column(path: Path, header: Sequence[str], role: str, name: str | None) -> str:
+    """Return the column of `role`; raise, naming the columns, where there is none."""
+    found = _usual(header, role) if name is None else name
+    if found is None:
+        raise InputError(f"{path}: no column holds the {_WHAT[role]}: name it with --{role}-column; {_listed(path)}")
+    if found not in header and not _numbers(header, found):
+        raise InputError(f"{path} has no column '{found}' (--{role}-column); {_listed(path)}")
+    return found
+
+
+def _usual(header: Sequence[str], role: str) -> str | None:
+    return next((name for name in _USUAL[role] if name in header), None)
+
+
+def _slots(path: Path, header: Sequence[str], text: str, system: str, ratings: Sequence[str]) -> list[_Columns]:
+    """Return the columns of each text in a row: one where no name has a ``*``."""
+    numbers = _numbers(header, text) if text not in header else [""]
+    slots = []
+    for number in numbers:
+        names = [name if name in header else name.replace("*", number) for name in (text, system, *ratings)]
+        missing = [name for name in names if name not in header]
+        if missing:
+            raise InputError(f"{path} has no column '{missing[0]}'; {_listed(path)}")
+        slots.append(_Columns(names[0], names[1], dict(zip(ratings, names[2:], strict=True))))
+    return slots
+
+
+def _numbers(header: Sequence[str], name: str) -> list[str]:
+    """Return what stands for the ``*`` of a name in the columns, in the order of the numbers."""
+    before, star, after = name.partition("*")
+    middles = [
+        column[len(before) : len(column) - len(after)]
+        for column in header
+        if star and column.startswith(before) and column.endswith(after) and len(column) > len(before) + len(after)
+    ]
+    return sorted((middle for middle in middles if middle.isdecimal()), key=int)
+
+
+def _listed(path: Path) -> str:
+    header = sorted(read_columns(path), key=lambda name: not name.startswith(("Input.", "Answer.")))  # of Turk
+    return f"columns: {', '.join(header[:_N_LISTED])}{', ...' if len(header) > _N_LISTED else ''}"

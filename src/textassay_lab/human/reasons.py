@@ -22,8 +22,6 @@ _BETWEEN = "(?: [a-z0-9]+){0,4}"
 
 @dataclass(frozen=True)
 class ReasonGroup:
-    """A group of reasons: its name, its title for people, and its keywords."""
-
     name: str
     title: str
     keywords: tuple[str, ...]

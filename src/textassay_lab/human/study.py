@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from textassay.errors import InputError, OutputError
 from textassay.storage import draft_of
-from textassay_lab.human.json_file import read_json_document
+from textassay_lab.human.reading import read_json_document
 
 STUDY_FILE = "study.json"
 NONE_OF_THEM = "none of them"
@@ -52,8 +52,6 @@ class StudyPage:
 
 @dataclass(frozen=True)
 class Study:
-    """A study with all its pages."""
-
     kind: Kind  # The task
     # For participants, in plain text; blank lines separate paragraphs
     title: str

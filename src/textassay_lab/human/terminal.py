@@ -5,8 +5,8 @@ from pathlib import Path
 
 from textassay.errors import InputError, OutputError
 from textassay.storage import atomic_write
-from textassay_lab.human.answers_file import answers_csv, read_answers
 from textassay_lab.human.study import NONE_OF_THEM, Study, StudyItem, StudyPage
+from textassay_lab.human.submissions import answers_csv, read_answers
 
 BACK, QUIT = "b", "q"
 

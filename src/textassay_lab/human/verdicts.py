@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from textassay.errors import InputError, unknown_name
 from textassay.estimate import Interval
-from textassay.resampling.clusters import ClusteredMeans, clustered_means
 from textassay.resampling.multiplicity import holm
+from textassay_lab.human.clusters import ClusteredMeans, clustered_means
 from textassay_lab.human.judgements import Judgements
 
 FloatArray = npt.NDArray[np.float64]
@@ -40,8 +40,6 @@ class Share:
 
 @dataclass(frozen=True)
 class GeneratorVerdict:
-    """The verdict on the texts of one generator."""
-
     generator: str  # `REAL` for texts by people
     share: Share  # Fraction judged fake, lower is better; on the scale "number" the mean rating, higher is better
     n_items: int  # Number of texts

@@ -21,9 +21,9 @@ from textassay.display import Displayed
 from textassay.errors import InputError
 from textassay.estimate import json_ready
 from textassay.inspection.finding import Finding
-from textassay_lab.meta_evaluation.correlation import CorrelationKind
 from textassay_lab.meta_evaluation.correlations import (
     Agreement,
+    CorrelationKind,
     CorrelationMatrix,
     agreements,
     check_together,

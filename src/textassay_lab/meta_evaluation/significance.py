@@ -24,8 +24,7 @@ from scipy import stats
 from textassay.errors import InputError, check_range, unknown_name
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
-from textassay_lab.meta_evaluation.correlation import CorrelationKind
-from textassay_lab.meta_evaluation.correlations import check_together, row_correlations
+from textassay_lab.meta_evaluation.correlations import CorrelationKind, check_together, row_correlations
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 
 FloatArray = npt.NDArray[np.float64]

@@ -22,8 +22,8 @@ from scipy import stats
 
 from textassay.errors import InputError, check_range, unknown_name
 from textassay.metric.base import check_level
-from textassay_lab.meta_evaluation.correlation import CorrelationKind
 from textassay_lab.meta_evaluation.correlations import (
+    CorrelationKind,
     check_together,
     draw_generators,
     percentile_interval,

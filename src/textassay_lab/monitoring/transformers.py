@@ -1,12 +1,12 @@
 """A monitor as a callback of the ``Trainer`` of transformers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError
 from textassay.integration import with_base
-from textassay_lab.monitoring.modules import check_whole, drawing_from
 from textassay_lab.monitoring.monitor import TextMonitor
 from textassay_lab.training.backend import require_neural
 
@@ -14,6 +14,30 @@ if TYPE_CHECKING:
     from transformers import TrainerCallback as _Base
 else:
     _Base = object  # importing this module does not load transformers; __new__ adds its class
+
+
+@contextmanager
+def drawing_from(model: Any) -> Iterator[None]:
+    """Switch dropout and gradients of a PyTorch module off; restore the mode of every submodule afterwards."""
+    import torch
+
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+def check_whole(model: Any) -> None:
+    """Raise `OptionError` if no process holds all weights (FSDP, tensor parallelism, ZeRO 3): one alone would hang."""
+    names = {type(module).__name__ for module in model.modules()}
+    marks = ("placements", "ds_id")  # of DTensor and of DeepSpeed
+    marked = any(hasattr(weight, mark) for weight in model.parameters() for mark in marks)
+    if marked or "FullyShardedDataParallel" in names:
+        raise OptionError("a monitor needs all weights in one process, and they are spread over processes")
 
 
 ModelSampler = Callable[[Any, int, int], Sequence[str] | Corpus]

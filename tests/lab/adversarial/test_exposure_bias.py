@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 from scipy.special import rel_entr
 
+from exposure_runs import measure_runs
 from textassay.corpus.corpus import Corpus
 from textassay.execution.threads import workers
 from textassay.ngram.language_model import LanguageModel
@@ -22,7 +23,7 @@ from textassay_lab.adversarial.rankgan_training import RankGanTraining
 from textassay_lab.adversarial.rounds import Phase, RoundsHistory, train_in_rounds
 from textassay_lab.adversarial.scratchgan import ScratchGanRecipe
 from textassay_lab.adversarial.scratchgan_training import ScratchGanTraining, TiedLstm
-from textassay_lab.exposure.bias import eb_c, measure_runs
+from textassay_lab.exposure.bias import eb_c
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.random_lstm import RandomLstm
 from textassay_lab.training.backend import single_threaded

@@ -16,11 +16,14 @@ from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSe
 from textassay.ngram.model import NgramModel
 from textassay_lab.approximation import steppable
 from textassay_lab.approximation.approximation import Approximation, approximate, choose_mode
-from textassay_lab.approximation.count_cost import second_order_bits
-from textassay_lab.approximation.next_token_probs import next_token_probs, reference_log_probs
 from textassay_lab.approximation.reference_windows import reference_windows
-from textassay_lab.approximation.steppable import SoftmaxStepper, as_window_stepper
-from textassay_lab.approximation.token_counts import multinomial_costs, one_hot_costs, sizes_below
+from textassay_lab.approximation.steppable import (
+    SoftmaxStepper,
+    as_window_stepper,
+    next_token_probs,
+    reference_log_probs,
+)
+from textassay_lab.approximation.token_counts import multinomial_costs, one_hot_costs, second_order_bits, sizes_below
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.next_words import Ends
 from textassay_lab.training.recipe import Recipe

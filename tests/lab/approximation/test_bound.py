@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from textassay.errors import OptionError
-from textassay_lab.approximation.bound import hoeffding_bound, samples_needed
+from textassay_lab.approximation.approximation import hoeffding_bound, samples_needed
 
 
 @pytest.mark.feature("LM-04")

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import exp1
 
 from textassay.errors import OptionError
-from textassay_lab.approximation.count_cost import (
+from textassay_lab.approximation.token_counts import (
     check_floor,
     expected_bias_bits,
     harmonic_bits,

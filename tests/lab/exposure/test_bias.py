@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from exposure_runs import exact_cgd, measure_runs
 from next_word_table import NextWordTable, example_one, random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import InputError, OptionError
 from textassay.ngram.model import NgramModel
-from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error, measure_runs
+from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay_lab.exposure.distance import DISTANCES
-from textassay_lab.exposure.exact import exact_cgd
 from textassay_lab.exposure.runs import PrefixRun, measure_run, summarised
 
 FloatArray = npt.NDArray[np.float64]

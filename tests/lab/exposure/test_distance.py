@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from exposure_runs import exact_cgd
 from next_word_table import NextWordTable, example_one, random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, UNK, Vocabulary
@@ -15,9 +16,7 @@ from textassay.errors import InputError, OptionError
 from textassay.execution.threads import workers
 from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.model import NgramModel
-from textassay_lab.exposure.distance import DISTANCES, next_word_distances, tensor_distances
-from textassay_lab.exposure.exact import exact_cgd
-from textassay_lab.exposure.kernel import COLUMNS, row_distances
+from textassay_lab.exposure.distance import COLUMNS, DISTANCES, next_word_distances, row_distances, tensor_distances
 from textassay_lab.generator.lstm_model import LstmModel
 from textassay_lab.generator.next_words import Ends, as_corpus
 from textassay_lab.generator.position_unigram_model import PositionUnigram

@@ -13,7 +13,6 @@ from documents import column_of
 from next_word_table import random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
-from textassay.estimate import Estimate, Interval, Signature
 from textassay.report.document import Paragraph
 from textassay.report.files import document_files
 from textassay.report.markdown import to_markdown
@@ -21,11 +20,15 @@ from textassay.report.plots import Curves
 from textassay.report.terminal import print_document
 from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay_lab.exposure.bleu import BleuRun, eb_bleu_of_runs
-from textassay_lab.exposure.discrepancy import EbDd
 from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.exposure.document import exposure_document
-from textassay_lab.exposure.lengths import ChosenLengths, choose_lengths
-from textassay_lab.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay_lab.exposure.exposure_bias import (
+    ChosenLengths,
+    Exposure,
+    ExposureSettings,
+    choose_lengths,
+    measure_exposure,
+)
 from textassay_lab.exposure.runs import PrefixRun, summarised
 from textassay_lab.generator.position_unigram_model import PositionUnigram
 from textassay_lab.generator.prefixes import model_prefixes
@@ -151,18 +154,6 @@ def test_a_ratio_without_an_interval_is_not_called_undefined() -> None:
     assert told.startswith("EB-bleu is undefined: in some run, no word of the model's continuations")
     other = replace(found, bleu={"random": eb_bleu_of_runs([few])})
     assert _verdicts(other) == ["Nothing is said of exposure bias: no prefixes of the model were measured."]
-
-
-def test_a_classifier_that_finds_nothing_does_not_rule_it_out() -> None:
-    dd = Estimate("dd", 0.1, None, unit="fraction", better="lower", sizes={}, signature=Signature({}))
-    found = EbDd(2, dd, dd, 0.01, Interval(-0.1, 0.12, 0.95, "t"), whole=False, n_sentences=50)
-    told = _verdicts(replace(_found([1.0, 1.01]), dd=(found,)))[-1]
-    assert told.startswith("By a classifier it is not clear whether there is exposure bias: ")
-    assert "more texts a side would show a difference of 0.020." in told or "100 times as many" in told
-    near = replace(found, difference=0.005, interval=Interval(-0.008, 0.015, 0.95, "t"))
-    told = _verdicts(replace(_found([1.0, 1.01]), dd=(near,)))[-1]
-    assert told.startswith("By a classifier there is no exposure bias of more than 0.015: ")
-    assert "or that of the difference of dd above 0" in _rule(replace(_found([1.0, 1.01]), dd=(found,)))
 
 
 def test_no_interval_of_a_ratio_reaches_below_zero() -> None:

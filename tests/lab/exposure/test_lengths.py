@@ -4,7 +4,7 @@ import pytest
 
 from textassay.corpus.corpus import Corpus
 from textassay.errors import OptionError, TooFewSentencesError
-from textassay_lab.exposure.lengths import choose_lengths
+from textassay_lab.exposure.exposure_bias import choose_lengths
 
 
 def _text(*lengths: int) -> Corpus:

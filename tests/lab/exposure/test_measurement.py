@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exposure_runs import measure_runs
 from next_word_table import random_table
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
 from textassay.errors import OptionError
 from textassay.ngram.language_model import LanguageModel
 from textassay.ngram.model import NgramModel
-from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error, measure_runs
+from textassay_lab.exposure.bias import cgd_curve, eb_c, excess_error
 from textassay_lab.exposure.bleu import NotForTranslationError, eb_bleu
-from textassay_lab.exposure.discrepancy import eb_dd
-from textassay_lab.exposure.lengths import choose_lengths
-from textassay_lab.exposure.measurement import Exposure, ExposureSettings, measure_exposure
+from textassay_lab.exposure.exposure_bias import Exposure, ExposureSettings, choose_lengths, measure_exposure
 from textassay_lab.generator.prefixes import model_prefixes
 
 WORDS = Vocabulary("abcdef")
@@ -70,15 +69,6 @@ def test_everything_is_what_its_own_function_gives(model: LanguageModel, oracle:
     assert list(found.perplexity) == ["model", "oracle"]
     assert [sample.kind for sample in found.samples] == ["data"] * 2 + ["model"] * 2 + ["shuffled"] * 2
     json.dumps(found.to_dict(), allow_nan=False)
-
-
-def test_eb_dd_at_every_length(model: LanguageModel, text: Corpus) -> None:
-    found = _measured(model, text, replace(SETTINGS, with_dd=True, bleu_runs=1))
-    size = found.lengths.sentence_length
-    alone = eb_dd(model, text, length=3, sentence_length=size, n=60, seed=5)
-    assert [dd.length for dd in found.dd] == [1, 3]
-    assert found.dd[1].to_dict() == alone.to_dict()
-    assert found.rates == {}
 
 
 def test_kept_cells_are_found_again(model: LanguageModel, oracle: LanguageModel, text: Corpus) -> None:

@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from textassay_lab.exposure.bias import cgd_curve, eb_c, measure_runs
+from exposure_runs import measure_runs
+from textassay_lab.exposure.bias import cgd_curve, eb_c
 from textassay_lab.exposure.distance import DISTANCES
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.random_lstm import RandomLstm

@@ -6,7 +6,7 @@ import pytest
 
 from made_up_judgements import from_table
 from textassay.errors import OptionError
-from textassay_lab.human.disagreement import judged_texts, most_disputed, most_misleading
+from textassay_lab.human.analysis import judged_texts, most_disputed, most_misleading
 from textassay_lab.human.mechanical_turk import read_mechanical_turk
 
 SMALL = from_table(

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from textassay_lab.human.acceptance import accept
-from textassay_lab.human.answers_file import read_answers
 from textassay_lab.human.html_form import html_form
 from textassay_lab.human.pages import build_study
 from textassay_lab.human.study import Study
+from textassay_lab.human.submissions import accept, read_answers
 
 _SCRIPT = "document.title = 'run'"
 NASTY = f'</script><script>{_SCRIPT}</script><img src=x onerror="{_SCRIPT}"> "q", \u00e9 \U0001f600'

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay_lab.human.acceptance import accept, collect
-from textassay_lab.human.files import read_judgements, read_submissions
-from textassay_lab.human.mechanical_turk import read_batch, read_mechanical_turk
+from textassay_lab.human.mechanical_turk import escaped, read_batch, read_mechanical_turk, turk_files
 from textassay_lab.human.pages import build_study
+from textassay_lab.human.results import read_judgements, read_submissions
 from textassay_lab.human.study import Study
-from textassay_lab.human.turk_template import escaped, turk_files
+from textassay_lab.human.submissions import accept, collect
 
 NASTY = "<script>alert(\"\U0001f600\")</script> & \u00e9 ${review_1_text} 'x', a\nb"
 

@@ -20,25 +20,27 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.ngram.model import NgramModel
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.parallel import ParallelText, learn_joint_form
-from textassay_lab.human.acceptance import Submission, accept, collect
 from textassay_lab.human.html_form import html_form
 from textassay_lab.human.judgements import Item, Judgements
 from textassay_lab.human.label_studio import label_studio_files
+from textassay_lab.human.mechanical_turk import escaped, turk_files
 from textassay_lab.human.next_word import (
     END,
     INSIDE,
+    NextWordScore,
     Prefix,
     build_next_word,
     candidates_of,
     draw_prefixes,
     draw_translation_prefixes,
     read_prefixes,
+    score_next_word,
+    share_foreseen,
+    simulate_raters,
 )
-from textassay_lab.human.next_word_score import NextWordScore, score_next_word
-from textassay_lab.human.simulated_raters import share_foreseen, simulate_raters
 from textassay_lab.human.study import NONE_OF_THEM, Study, StudyItem, load_study, save_study
+from textassay_lab.human.submissions import Submission, accept, collect
 from textassay_lab.human.terminal import keys_of
-from textassay_lab.human.turk_template import escaped, turk_files
 
 WORDS = ("first", "second", "third", "fourth", "fifth")
 
@@ -225,7 +227,7 @@ def _translation_models() -> tuple[Any, Any, ParallelText]:
     source = [line.upper() for line in target]
     pairs = ParallelText.from_texts(source, target, TextForm.learn([*source, *target]))
     models = (make_generator("translation", preset="tiny", max_epochs=n, learning_rate=0.01, seed=n) for n in (8, 5))
-    fitted = [cast(Any, model).fit(pairs) for model in models]
+    fitted = [cast("Any", model).fit(pairs) for model in models]
     return fitted[0], fitted[1], pairs
 
 
@@ -314,7 +316,7 @@ def test_pieces_of_words_are_told_from_words() -> None:
             found[0, corpus.vocabulary.encode([*pieces, "\u0120"])] = 0.0
             return found
 
-    (words,) = candidates_of(cast(Any, Uniform()), corpus, form.vocabulary, len(pieces) + 1, source=corpus)
+    (words,) = candidates_of(cast("Any", Uniform()), corpus, form.vocabulary, len(pieces) + 1, source=corpus)
     begun = {piece: piece.removeprefix("\u0120") for piece in pieces}
     marked = [word if word != piece else f"{INSIDE}{word}" for piece, word in begun.items()]
     assert sorted(words) == sorted(["(a new word)", *marked])

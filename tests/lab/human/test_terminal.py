@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from textassay.errors import InputError, OutputError
-from textassay_lab.human.acceptance import accept
-from textassay_lab.human.answers_file import read_answers
 from textassay_lab.human.pages import build_study
 from textassay_lab.human.study import Study, StudyPage
+from textassay_lab.human.submissions import accept, read_answers
 from textassay_lab.human.terminal import TerminalSession, judge_pages
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from textassay.comparison.comparison import Comparison
 from textassay.comparison.run import compare
-from textassay_lab.meta_evaluation.compared import evaluations_of
+from textassay_lab.meta_evaluation.judge import evaluations_of
 
 NAMES = ("a", "b", "c")
 METRICS = ["length", "bleu(order=2)", "self-bleu(order=2)"]

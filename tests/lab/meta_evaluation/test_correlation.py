@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay_lab.meta_evaluation.correlation import CorrelationKind, correlation
+from textassay_lab.meta_evaluation.correlations import CorrelationKind, correlation
 
 KINDS = get_args(CorrelationKind)
 SCIPY: dict[str, Any] = {"kendall": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}

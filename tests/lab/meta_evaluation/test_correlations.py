@@ -5,9 +5,10 @@ import pytest
 
 from textassay.errors import InputError
 from textassay.resampling.multiplicity import benjamini_hochberg, holm
-from textassay_lab.meta_evaluation.correlation import CorrelationKind, correlation
 from textassay_lab.meta_evaluation.correlations import (
+    CorrelationKind,
     agreements,
+    correlation,
     correlation_matrix,
     draw_generators,
     draw_goodness,

@@ -24,11 +24,10 @@ from textassay.errors import InputError, OptionError
 from textassay.estimate import Better
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
-from textassay_lab.human.files import read_judgements
 from textassay_lab.human.judgements import Item, Judgements
+from textassay_lab.human.results import read_judgements
 from textassay_lab.meta_evaluation.correlations import correlation_matrix
-from textassay_lab.meta_evaluation.evaluation import Evaluation
-from textassay_lab.meta_evaluation.majority_labels import majority_agreement
+from textassay_lab.meta_evaluation.evaluation import Evaluation, majority_agreement
 
 
 def _published() -> dict[str, Evaluation]:

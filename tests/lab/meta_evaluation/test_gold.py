@@ -7,8 +7,7 @@ import pytest
 
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.judgements import Item, Judgements
-from textassay_lab.meta_evaluation.evaluation import Evaluation
-from textassay_lab.meta_evaluation.gold import place_judgements, read_gold
+from textassay_lab.meta_evaluation.evaluation import Evaluation, place_judgements, read_gold
 
 
 def test_an_order_in_words() -> None:

@@ -9,9 +9,14 @@ from scipy import stats
 
 from textassay.errors import InputError
 from textassay.estimate import Estimate, Evidence, Interval, Signature
-from textassay_lab.meta_evaluation.gold_order import gold_by_volume
-from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.rank_agreement import agreement, differences, pooled, tau_b
+from textassay_lab.meta_evaluation.rank_agreement import (
+    MetricValues,
+    agreement,
+    differences,
+    gold_by_volume,
+    pooled,
+    tau_b,
+)
 
 NAMES = tuple("abcdef")
 TRUE = np.array([0.30, 0.28, 0.27, 0.22, 0.20, 0.19])  # lower is better; in the order of the gold, but for noise

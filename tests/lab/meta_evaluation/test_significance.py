@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay_lab.meta_evaluation.correlation import CorrelationKind, correlation
+from textassay_lab.meta_evaluation.correlations import CorrelationKind, correlation
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 from textassay_lab.meta_evaluation.significance import Swap, compare_correlations, williams_p
 

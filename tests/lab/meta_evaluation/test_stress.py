@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,8 @@ from textassay.errors import InputError, OptionError, TooFewSentencesError
 from textassay.estimate import Better, Estimate
 from textassay.execution.threads import workers
 from textassay.metric.bleu import bleu
-from textassay_lab.meta_evaluation import damaged_values
 from textassay_lab.meta_evaluation.damage import CONTROL, DAMAGES, prepare_corpora
-from textassay_lab.meta_evaluation.damaged_values import Evaluator, draw_texts
-from textassay_lab.meta_evaluation.stress import Stress, stress
+from textassay_lab.meta_evaluation.stress import Evaluator, Stress, draw_texts, stress
 
 TEXTS = corpora_from_texts({"real": sentences(800, 1), "other": sentences(300, 2, shift=0.8)})
 REAL = TEXTS["real"]
@@ -103,13 +102,14 @@ def test_workers_and_keeping_change_nothing(tmp_path: Path, monkeypatch: pytest.
     with workers(2):
         assert _run(names, damages=damages, n_draws=2).to_dict() == first.to_dict()
     measured: list[str] = []
-    value: Any = damaged_values.__dict__["_value"]
+    module = import_module("textassay_lab.meta_evaluation.stress")
+    value: Any = module.__dict__["_value"]
 
     def counted(estimate: Estimate | float) -> Any:
         measured.append(getattr(estimate, "metric", "own"))
         return value(estimate)
 
-    monkeypatch.setattr(damaged_values, "_value", counted)
+    monkeypatch.setattr(module, "_value", counted)
     assert _run(names, damages=damages, n_draws=2, folder=tmp_path).to_dict() == first.to_dict()
     assert measured == []
     own = Evaluator("length", "closer", _length, settings="tokens")

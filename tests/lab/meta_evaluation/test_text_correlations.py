@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from textassay.errors import InputError, OptionError
-from textassay_lab.meta_evaluation.correlation import CorrelationKind
+from textassay_lab.meta_evaluation.correlations import CorrelationKind
 from textassay_lab.meta_evaluation.evaluation import Evaluation
 from textassay_lab.meta_evaluation.text_correlations import text_correlation
 

@@ -9,8 +9,7 @@ import torch
 from made_up import sentences
 from textassay.corpus.corpus import Corpus
 from textassay_lab.generator.lstm_model import LstmModel
-from textassay_lab.monitoring.loop import loop_monitors
-from textassay_lab.monitoring.monitor import TextMonitor
+from textassay_lab.monitoring.monitor import TextMonitor, loop_monitors
 from textassay_lab.training.loop import train
 from textassay_lab.training.recipe import Recipe
 

@@ -17,8 +17,7 @@ from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.errors import EmptyCorpusError, InputError, OptionError, TooFewSentencesError
 from textassay.metric.base import measure
 from textassay.metric.catalog import DEFAULT_METRICS, parse_metrics
-from textassay_lab.monitoring.monitor import TextMonitor
-from textassay_lab.monitoring.random_state import own_random_state
+from textassay_lab.monitoring.monitor import TextMonitor, own_random_state
 
 REAL = sentences(60, 1)
 
@@ -48,7 +47,7 @@ def test_readings_have_the_bits_of_measure() -> None:
 
 
 def test_more_new_words_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textassay_lab.monitoring.real_side._ROOM", 3)
+    monkeypatch.setattr("textassay_lab.monitoring.monitor._ROOM", 3)
     monitor = TextMonitor(REAL, metrics="vocabulary(of=types),lm-score", n=50)
     drawn = [f"{text} w{number}" for number, text in enumerate(draws(50, 0))]
     corpora = corpora_from_texts({"real": monitor._side.real.texts, "generated": drawn})

@@ -1,4 +1,7 @@
-"""The database of a study, used by one thread that commits the work of many requests at once.
+"""The database of a study, SQLite or PostgreSQL, used by one thread that commits the work of many requests at once.
+
+The tables do not identify participants: no address, no browser, and only a hash of the link. The writers of texts are
+not in the database.
 
 A commit waits for the disk, whether it holds one judgement or fifty. So requests queue their work, the thread does all
 of it in one transaction, and only then the requests continue: everything acknowledged is on the disk.
@@ -10,16 +13,79 @@ import os
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textassay.errors import InputError, MissingExtraError, OptionError
-from textassay_lab.human.server.tables import tables
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+
+OPEN, ACCEPTED, REFUSED = "open", "accepted", "refused"
+
+
+@dataclass(frozen=True)
+class Tables:
+    metadata: "sa.MetaData"
+    study: "sa.Table"  # One row: fingerprint of the pages, hash of the owner's token
+    participants: "sa.Table"  # One row per link that was opened
+    # One row per page taken by a participant: state, times when it was taken, last seen and submitted (seconds since
+    # 1970), comment, completion code, reason of a rejection
+    sheets: "sa.Table"
+    answers: "sa.Table"  # One row per item of a sheet: label and time
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables; the same object each time."""
+    import sqlalchemy as sa
+
+    metadata = sa.MetaData()
+    seconds = sa.Float(53)
+    study = sa.Table(
+        "study",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("fingerprint", sa.String(64), nullable=False),
+        sa.Column("owner_hash", sa.String(64), nullable=False),
+    )
+    participants = sa.Table(
+        "participants",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("token_hash", sa.String(64), nullable=False, unique=True),
+        sa.Column("joined", seconds, nullable=False),
+    )
+    sheets = sa.Table(
+        "sheets",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("participant", sa.ForeignKey("participants.id"), nullable=False),
+        sa.Column("page", sa.Text, nullable=False),
+        sa.Column("state", sa.String(8), nullable=False),
+        sa.Column("taken", seconds, nullable=False),
+        sa.Column("seen", seconds, nullable=False),
+        sa.Column("handed_in", seconds),
+        sa.Column("comment", sa.Text, nullable=False, server_default=""),
+        sa.Column("code", sa.String(20), unique=True),
+        sa.Column("reason", sa.Text),
+        sa.UniqueConstraint("participant", "page"),
+        sa.Index("sheets_by_page", "page", "state"),
+    )
+    answers = sa.Table(
+        "answers",
+        metadata,
+        sa.Column("sheet", sa.ForeignKey("sheets.id"), primary_key=True),
+        sa.Column("item", sa.String(200), primary_key=True),
+        sa.Column("label", sa.String(20), nullable=False),
+        sa.Column("at", seconds, nullable=False),
+    )
+    return Tables(metadata, study, participants, sheets, answers)
 
 
 DATABASE_FILE = "judgements.sqlite"
@@ -79,8 +145,6 @@ def open_database(url: str, *, may_be_new: bool = True) -> "Database":
 
 
 class Database:
-    """A database and its single thread."""
-
     def __init__(self, engine: "sa.Engine") -> None:
         self.engine = engine
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -100,11 +164,9 @@ class Database:
         return future.result()
 
     def __enter__(self) -> "Database":
-        """Return itself."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close."""
         self.close()
 
     def close(self) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from textassay_lab.human.acceptance import Submission, accept
-from textassay_lab.human.server.tables import ACCEPTED, OPEN, REFUSED, tables
+from textassay_lab.human.server.database import ACCEPTED, OPEN, REFUSED, tables
 from textassay_lab.human.study import Study, StudyPage
+from textassay_lab.human.submissions import Submission, accept
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -31,8 +31,6 @@ class PageNotHeld(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class ParticipantState:
-    """The state of a participant."""
-
     # ``new``: may take a page; ``judging``: has one; ``done``: has submitted the allowed number; ``all-taken``: others
     # hold all places; ``complete``: no page needs more judgements, or this participant has judged all that do
     stage: Stage
@@ -48,8 +46,6 @@ class ParticipantState:
 
 @dataclass(frozen=True)
 class Pool:
-    """The rules of one study."""
-
     study: Study
     pages_per_participant: int = 1  # At least 1
     time_limit: float = 3600.0  # Seconds without activity after which a page may be passed on
@@ -57,11 +53,9 @@ class Pool:
     clock: Callable[[], float] = time.time  # Seconds since 1970
 
     def join(self, connection: "sa.Connection", token_hash: str) -> None:
-        """Add a new participant."""
         connection.execute(tables().participants.insert().values(token_hash=token_hash, joined=self.clock()))
 
     def participant(self, connection: "sa.Connection", token_hash: str) -> int | None:
-        """Return the number of the participant with this link, or None."""
         import sqlalchemy as sa
 
         people = tables().participants

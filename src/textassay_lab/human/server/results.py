@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from textassay.errors import InputError
-from textassay_lab.human.acceptance import Submission, collect
-from textassay_lab.human.answers_file import answers_csv
 from textassay_lab.human.judgements import Judgements
 from textassay_lab.human.ratings_file import ratings_csv
+from textassay_lab.human.server.database import ACCEPTED, OPEN, tables
 from textassay_lab.human.server.pool import Pool
-from textassay_lab.human.server.tables import ACCEPTED, OPEN, tables
 from textassay_lab.human.study import Study
+from textassay_lab.human.submissions import Submission, answers_csv, collect
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

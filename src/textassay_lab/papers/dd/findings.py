@@ -16,10 +16,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from textassay_lab.meta_evaluation.correlation import correlation
-from textassay_lab.meta_evaluation.gold_order import BY_VOLUME, gold_by_volume
-from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.rank_agreement import TauDistribution, agreement, differences, pooled
+from textassay_lab.meta_evaluation.correlations import correlation
+from textassay_lab.meta_evaluation.rank_agreement import (
+    BY_VOLUME,
+    MetricValues,
+    TauDistribution,
+    agreement,
+    differences,
+    gold_by_volume,
+    pooled,
+)
 from textassay_lab.papers.dd.experiment import DD, DD_PAPER, EXACT, LM, VALID_DD
 from textassay_lab.papers.findings import LEVEL, UNSURE, Outcome, Quantities, check, verdict_of_chances
 from textassay_lab.papers.paper import Finding, Number

@@ -19,7 +19,7 @@ from textassay.report.plots import Axis, Curves, Point, Series
 from textassay.report.text import number
 from textassay_lab.generator.catalog import presets_of
 from textassay_lab.judges.cnn import PAPER, CnnDiscriminator
-from textassay_lab.meta_evaluation.metric_values import MetricValues
+from textassay_lab.meta_evaluation.rank_agreement import MetricValues
 from textassay_lab.papers.dd.experiment import (
     DD,
     DD_PAPER,

@@ -22,7 +22,7 @@ from scipy import stats
 from textassay.errors import InputError
 from textassay.estimate import Interval
 from textassay_lab.exposure.bleu import BleuRun
-from textassay_lab.exposure.kernel import COLUMNS, row_distances
+from textassay_lab.exposure.distance import COLUMNS, row_distances
 from textassay_lab.exposure.runs import PrefixRun, parse_kind
 from textassay_lab.exposure.translation import TranslationCurve
 from textassay_lab.generator.text_likelihood import Quantity

@@ -24,14 +24,18 @@ from textassay.errors import InputError, TooFewSentencesError
 from textassay_lab.adversarial.leakgan import LeakGan
 from textassay_lab.adversarial.seqgan import SeqGan
 from textassay_lab.adversarial.wgan import Wgan
-from textassay_lab.approximation.count_cost import expected_bias_bits
-from textassay_lab.approximation.next_token_probs import reference_log_probs
 from textassay_lab.approximation.reference_windows import N_STRETCHES, ReferenceWindows, reference_windows
-from textassay_lab.approximation.steppable import as_window_stepper, emits_distributions, has_softmax
+from textassay_lab.approximation.steppable import (
+    as_window_stepper,
+    emits_distributions,
+    has_softmax,
+    reference_log_probs,
+)
 from textassay_lab.approximation.stopping_rule import RuleCurve, rule_curve
 from textassay_lab.approximation.token_counts import (
     Mode,
     RowCosts,
+    expected_bias_bits,
     multinomial_costs,
     one_hot_costs,
     sizes_below,

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from textassay.errors import InputError
-from textassay_lab.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay_lab.approximation.approximation import EPSILON, GAMMA, samples_needed
 from textassay_lab.approximation.stopping_rule import RuleCurve, log_slope
 from textassay_lab.papers.findings import LEVEL, Condition, Outcome, Quantities, check, numbers_of
 from textassay_lab.papers.gan_as_lm.experiment import (

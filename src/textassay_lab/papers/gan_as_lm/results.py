@@ -15,7 +15,7 @@ import numpy as np
 
 from textassay.report.document import Figure
 from textassay.report.plots import Point
-from textassay_lab.approximation.bound import EPSILON, GAMMA, samples_needed
+from textassay_lab.approximation.approximation import EPSILON, GAMMA, samples_needed
 from textassay_lab.approximation.stopping_rule import CHANGE, RuleCurve
 from textassay_lab.exposure.by_length import Curve, lengths_figure
 from textassay_lab.papers.findings import LEVEL

@@ -16,18 +16,16 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from textassay.corpus.rare_words import equal_shares_p_value, mark_counts
 from textassay.report.text import join_words
-from textassay.resampling.clusters import clustered_means
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
 from textassay_lab.human.analysis import HumanAnalysis, analyse
+from textassay_lab.human.clusters import clustered_means
 from textassay_lab.human.judgements import Judgements
+from textassay_lab.human.pages import equal_shares_p_value, mark_counts
 from textassay_lab.human.verdicts import Share, usual_votes
-from textassay_lab.meta_evaluation.correlation import CorrelationKind, correlation
-from textassay_lab.meta_evaluation.correlations import Agreement, agreements
-from textassay_lab.meta_evaluation.evaluation import Evaluation
-from textassay_lab.meta_evaluation.majority_labels import majority_agreement
+from textassay_lab.meta_evaluation.correlations import Agreement, CorrelationKind, agreements, correlation
+from textassay_lab.meta_evaluation.evaluation import Evaluation, majority_agreement
 from textassay_lab.papers.findings import LEVEL
 from textassay_lab.papers.judges.experiment import (
     GENERATED,

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from served_study import OWNER, SCRIPT, Site, make_next_word, make_study, serve_study
-from textassay_lab.human.server.app import create_app
+from textassay_lab.human.server.app import Service, create_app
 from textassay_lab.human.server.results import read_submitted
 from textassay_lab.human.server.security import hash_token
-from textassay_lab.human.server.service import Service
 
 uvicorn = pytest.importorskip("uvicorn")
 playwright = pytest.importorskip("playwright.sync_api")

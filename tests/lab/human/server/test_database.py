@@ -11,9 +11,8 @@ import pytest
 from served_study import OWNER, make_study, serve_study
 from textassay.errors import InputError, OptionError
 from textassay_lab.human.results import read_results
-from textassay_lab.human.server.database import database_url, lock_statement, open_database
+from textassay_lab.human.server.database import database_url, lock_statement, open_database, tables
 from textassay_lab.human.server.results import check_same_study, claim, read_submitted, to_progress
-from textassay_lab.human.server.tables import tables
 from textassay_lab.human.study import save_study
 
 sa = pytest.importorskip("sqlalchemy")

@@ -16,8 +16,8 @@ import pytest
 
 from served_study import OWNER, Person, Site, hidden, make_study, serve_study
 from textassay.cli.main import main
-from textassay_lab.human.server.addresses import AddressLimit, address_name, usual_limit
 from textassay_lab.human.server.database import DATABASE_FILE, database_url, open_database
+from textassay_lab.human.server.security import AddressLimit, address_name, usual_limit
 from textassay_lab.human.study import STUDY_FILE, save_study
 
 pytest.importorskip("fastapi")
@@ -270,7 +270,7 @@ class Listening:
     """The server on a port, with short limits."""
 
     def __init__(self, app: Any, **limits: float) -> None:
-        from textassay_lab.human.server.protocol import server_config, timed_protocol
+        from textassay_lab.human.server.security import server_config, timed_protocol
 
         uvicorn = pytest.importorskip("uvicorn")
         listener = socket.create_server(("127.0.0.1", 0))
@@ -382,7 +382,7 @@ def test_who_takes_no_answer_is_left_and_who_takes_it_slowly_is_not(pause: float
 def test_a_trusted_proxy_says_where_requests_come_from(limited: Site) -> None:
     import httpx
 
-    from textassay_lab.human.server.protocol import server_config
+    from textassay_lab.human.server.security import server_config
 
     async def seen(proxies: list[str], header: str) -> tuple[str, str]:
         found: list[tuple[str, str]] = []

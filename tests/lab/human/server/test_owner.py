@@ -9,10 +9,9 @@ import pytest
 
 from served_study import Site, make_study
 from textassay.errors import InputError
-from textassay_lab.human.answers_file import read_answers
-from textassay_lab.human.files import read_judgements
-from textassay_lab.human.results import read_results
+from textassay_lab.human.results import read_judgements, read_results
 from textassay_lab.human.study import save_study
+from textassay_lab.human.submissions import read_answers
 
 FILES = ("judgements.csv", "judgements.json", "answers.csv", "progress.json", "progress")
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from published_dd import FAMILIES, published_agreements, published_measured
-from textassay_lab.meta_evaluation.metric_values import MetricValues
-from textassay_lab.meta_evaluation.rank_agreement import TauDistribution
+from textassay_lab.meta_evaluation.rank_agreement import MetricValues, TauDistribution
 from textassay_lab.papers.dd.experiment import DD, EXACT
 from textassay_lab.papers.dd.findings import Measured, agreements, check_findings
 from textassay_lab.papers.reproduction import CheckedFinding

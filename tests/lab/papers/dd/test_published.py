@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from published_dd import FAMILIES, column_values, published_agreements, published_measured
-from textassay_lab.meta_evaluation.correlation import correlation
-from textassay_lab.meta_evaluation.gold_order import BY_VOLUME
+from textassay_lab.meta_evaluation.correlations import correlation
+from textassay_lab.meta_evaluation.rank_agreement import BY_VOLUME
 from textassay_lab.papers.dd.experiment import DD, DD_PAPER, EXACT
 
 TAUS = {(tau.metric, tau.group, tau.gold): tau for tau in published_agreements()}

@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from exposure_runs import measure_runs
 from textassay.corpus.corpus import Corpus
 from textassay.ngram.model import NgramModel
 from textassay.report.plots import Curves
-from textassay_lab.exposure.bias import cgd_curve, measure_runs
+from textassay_lab.exposure.bias import cgd_curve
 from textassay_lab.exposure.bleu import measure_bleu_run
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.position_unigram_model import PositionUnigram

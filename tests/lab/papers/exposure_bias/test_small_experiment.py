@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from exposure_runs import measure_runs
 from made_up import sentences
 from made_up_exposure import make_exposure_results, reproduction
 from textassay.execution.threads import workers
 from textassay.report.plots import Curves
-from textassay_lab.exposure.bias import measure_runs
 from textassay_lab.exposure.runs import PrefixRun
 from textassay_lab.generator.catalog import make_generator
 from textassay_lab.generator.random_lstm import RandomLstm

@@ -17,9 +17,8 @@ from textassay.storage import write_files
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.judgements import Item, Judgements
 from textassay_lab.human.mechanical_turk import read_mechanical_turk
-from textassay_lab.meta_evaluation.correlation import correlation
-from textassay_lab.meta_evaluation.evaluation import Evaluation
-from textassay_lab.meta_evaluation.majority_labels import majority_agreement
+from textassay_lab.meta_evaluation.correlations import correlation
+from textassay_lab.meta_evaluation.evaluation import Evaluation, majority_agreement
 from textassay_lab.papers.document import reproduction_document
 from textassay_lab.papers.judges.experiment import (
     GENERATORS,

@@ -1,11 +1,14 @@
-"""Read CSV and TSV files of results, with line numbers for messages."""
+"""Read CSV, TSV and JSON files of studies and results, with line numbers for messages."""
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textassay.corpus.csv_files import csv_rows, plain_cell
+from textassay.corpus.documents import parse_json
 from textassay.corpus.source import Source
 from textassay.errors import EmptyCorpusError, InputError
 
@@ -30,7 +33,6 @@ def finite_number(text: str) -> float | None:
 
 
 def read_columns(path: Path) -> tuple[str, ...]:
-    """Return the column names."""
     _, header = next(csv_rows(Source(path), delimiter=_delimiter(path)), (0, []))
     return tuple(map(plain_cell, header))
 
@@ -57,3 +59,21 @@ def read_table(path: Path, required: Sequence[str]) -> list[TableRow]:
 
 def _delimiter(path: Path) -> str:
     return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def read_json_document(path: Path) -> Any:
+    text = Source(path).text()
+    try:
+        document = parse_json(text)
+    except InputError:
+        raise InputError(f"{path} is not valid JSON") from None
+    check_characters(str(path), document)
+    return document
+
+
+def check_characters(place: str, document: Any) -> None:
+    """Raise if `document`, read from `place`, holds an escaped lone surrogate, which cannot be written to a file."""
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{place} holds a lone surrogate (\\ud800 to \\udfff), which is not a character") from None

@@ -1,4 +1,7 @@
-"""Acceptance of submissions: the rules that a page submitted by a rater must meet to count as judgements.
+"""Submissions: pages that raters answered, their CSV file, and the rules by which they count as judgements.
+
+The file of the terminal and of the HTML form, ``item,rater,label``, ``comment``, ``study``, includes attention checks
+and does not say who wrote the texts, so it must be read together with its study (column ``study``: the fingerprint).
 
 Sources: Garbacea et al., "Judge the Judges", EMNLP 2019: a submission counts only if its worker is new, every item is
 judged and the attention check is passed. He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019:
@@ -8,11 +11,12 @@ at most 200 pages of the next-word task per worker.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-
-from textassay.errors import OptionError
+from textassay.corpus.csv_files import csv_text
+from textassay.errors import InputError, OptionError
 from textassay_lab.human.judgements import Comment, Item, Judgements
+from textassay_lab.human.reading import read_table
 from textassay_lab.human.study import Study, StudyItem, StudyPage
 
 MAX_PAGES = {"real-or-fake": 1, "next-word": 200}  # pages per rater, by kind of study
@@ -96,15 +100,13 @@ def collect(study: Study, submissions: Sequence[Submission], *, notes: Sequence[
         for item, label in one.answers.items()
         if item in places
     ]
-    return Judgements(
-        items=tuple(Item(item.id, page, item.text, item.generator) for page, item in judged),
-        raters=tuple(raters),
-        item=np.array([row[0] for row in rows], dtype=np.int64),
-        rater=np.array([row[1] for row in rows], dtype=np.int64),
-        value=np.array([row[2] for row in rows], dtype=np.float64),
-        scale="real-or-fake" if study.kind == "real-or-fake" else "number",
-        comments=tuple(Comment(one.page, one.rater, one.comment) for one in submissions if one.comment.strip()),
-        notes=tuple(notes),
+    return Judgements.of(
+        [Item(item.id, page, item.text, item.generator) for page, item in judged],
+        raters,
+        rows,
+        "real-or-fake" if study.kind == "real-or-fake" else "number",
+        comments=[Comment(one.page, one.rater, one.comment) for one in submissions if one.comment.strip()],
+        notes=notes,
     )
 
 
@@ -135,3 +137,46 @@ def _broken_rule(
     if failed:
         return "failed check", f"attention check {failed[0]} has the answer {submission.answers[failed[0]]}"
     return None
+
+
+_ANSWER_COLUMNS = ("item", "rater", "label")
+_COMMENT, _STUDY = "comment", "study"
+
+
+def read_answers(path: Path, study: Study) -> list[Submission]:
+    """Return the submissions of each rater for each page of `study`, in the order of their first answers."""
+    page_of = {item.id: page.id for page in study.pages for item in page.items}
+    places: dict[tuple[str, str], str] = {}
+    answers: dict[tuple[str, str], dict[str, str]] = {}
+    comments: dict[tuple[str, str], str] = {}
+    fingerprint = study.fingerprint
+    for row in read_table(path, _ANSWER_COLUMNS):
+        if row.values.get(_STUDY, fingerprint) != fingerprint:
+            raise InputError(f"{row.place}: the answer belongs to another study")
+        item, rater, label = (row.values[name].strip() for name in _ANSWER_COLUMNS)
+        if item not in page_of:
+            raise InputError(
+                f"{row.place}: the study has no item {item[:40]!r}; does the file belong to another study?"
+            )
+        if not rater:
+            raise InputError(f"{row.place}: the rater is missing")
+        key = (rater, page_of[item])
+        places.setdefault(key, row.place)
+        page_answers = answers.setdefault(key, {})
+        if item in page_answers:
+            raise InputError(f"{row.place}: {rater} judged item {item} before")
+        if label:
+            page_answers[item] = label
+        if row.values.get(_COMMENT, "").strip():
+            comments[key] = row.values[_COMMENT].strip()
+    return [
+        Submission(page, rater, page_answers, comments.get((rater, page), ""), places[rater, page])
+        for (rater, page), page_answers in answers.items()
+    ]
+
+
+def answers_csv(study: Study, answers: Mapping[tuple[str, str], str]) -> str:
+    """Return answers, (rater, item) to label, as the text of such a file."""
+    fingerprint = study.fingerprint
+    rows = ((item, rater, label, fingerprint) for (rater, item), label in answers.items())
+    return csv_text((*_ANSWER_COLUMNS, _STUDY), rows)

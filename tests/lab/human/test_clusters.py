@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from scipy import integrate, stats
 
 from textassay.errors import EmptyCorpusError
-from textassay.resampling.clusters import clustered_means
+from textassay_lab.human.clusters import clustered_means
 
 
 def _draw(rng: np.random.Generator, n: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from textassay.errors import InputError
-from textassay_lab.human.acceptance import accept, collect
-from textassay_lab.human.files import read_judgements, read_submissions
 from textassay_lab.human.html_form import html_form
 from textassay_lab.human.judgements import Comment, Item, Judgements
 from textassay_lab.human.label_studio import label_studio_files
 from textassay_lab.human.pages import build_study
 from textassay_lab.human.ratings_file import ratings_csv, read_ratings
+from textassay_lab.human.results import read_judgements, read_submissions
 from textassay_lab.human.study import Study
+from textassay_lab.human.submissions import accept, collect
 
 NASTY = '</script><script>alert(1)</script>, "quoted"\n\u00e9 \U0001f600 ]]>'
 

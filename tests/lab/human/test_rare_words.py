@@ -7,9 +7,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from textassay.corpus.rare_words import equal_shares_p_value, is_mark, mark_counts, mark_rare_words, mark_share
 from textassay.errors import OptionError, TooFewSentencesError
 from textassay_lab.human.mechanical_turk import read_mechanical_turk
+from textassay_lab.human.pages import equal_shares_p_value, is_mark, mark_counts, mark_rare_words, mark_share
 
 
 def test_a_word_seen_too_seldom_elsewhere_becomes_a_mark_on_both_sides() -> None:

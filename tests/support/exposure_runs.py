@@ -1,4 +1,4 @@
-"""CGD without sampling: the exact expectation over every prefix that a small model can write.
+"""Runs of every kind of prefixes, and CGD without sampling: the exact expectation over every prefix of a small model.
 
 Source: He et al., "Quantifying Exposure Bias for Neural Language Generation", 2019, equation (3) and example 1.
 """
@@ -10,13 +10,35 @@ import numpy.typing as npt
 
 from textassay.errors import OptionError
 from textassay.ngram.language_model import LanguageModel
+from textassay_lab.exposure.bias import run_seed
 from textassay_lab.exposure.distance import DISTANCES, next_word_distances
+from textassay_lab.exposure.runs import PrefixRun, measure_run
 from textassay_lab.generator.next_words import Ends, check_ends, model_vocabulary, next_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _MOST = 1 << 20  # prefixes of one length
+
+
+def measure_runs(
+    model: LanguageModel,
+    oracle: LanguageModel,
+    kinds: Sequence[str],
+    lengths: Sequence[int],
+    n: int,
+    *,
+    n_runs: int = 5,
+    seed: int = 0,
+    ends: Ends = "excluded",
+) -> dict[str, list[PrefixRun]]:
+    """Return `n_runs` runs of each kind of prefixes, fresh draws in each; settings as in `measure_run`."""
+    return {
+        kind: [
+            measure_run(model, oracle, kind, lengths, n, ends=ends, seed=run_seed(seed, run)) for run in range(n_runs)
+        ]
+        for kind in kinds
+    }
 
 
 def exact_cgd(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from textassay.errors import OptionError
-from textassay_lab.human.acceptance import Submission, accept, collect, failed_checks
 from textassay_lab.human.pages import build_study
 from textassay_lab.human.study import Study, StudyPage
+from textassay_lab.human.submissions import Submission, accept, collect, failed_checks
 
 
 def study_of(n_pages: int = 3) -> Study:

@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 from statsmodels.stats.power import normal_sample_size_one_tail
 
 from textassay.errors import OptionError
-from textassay.resampling.rater_power import (
+from textassay_lab.human.power import (
     design_effect,
     power_to_detect,
     power_to_separate,

@@ -8,7 +8,7 @@ import pytest
 from textassay import judge
 from textassay.corpus.csv_files import csv_text
 from textassay.errors import InputError, OptionError
-from textassay_lab.human.rating_columns import read_rating_columns
+from textassay_lab.human.ratings_file import read_rating_columns
 
 TURK = ("HITId", "WorkerId", "AssignmentStatus", "Input.text", "Input.system", "Answer.fluency", "Answer.sense")
 
