@@ -32,7 +32,7 @@ def main() -> None:
     print(monitor.to_frame().pivot(index="step", columns="metric", values="value").to_string())
     for drawing in ta.draw_monitor(monitor.to_frame()):
         (arguments.out / drawing.file_name).write_text(drawing.svg, encoding="utf-8")
-        print(drawing.description)
+        print(f"{drawing.file_name}: {drawing.description}")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def test_monitored_training_reads_after_each_epoch(
     files = [str(tmp_path / name) for name in ("train.txt", "valid.txt", "watched")]
     _run(monkeypatch, "monitored_training.py", *files, "-n", "60", "--preset", "tiny")
     told = capsys.readouterr().out
-    assert "dd over the steps of a training" in told
+    assert "monitor-dd.svg: dd" in told
     names = {"monitor.jsonl", "monitor-dd.svg", "monitor-lm-score.svg", "monitor-self-bleu-order-4.svg"}
     assert {path.name for path in (tmp_path / "watched").iterdir()} == names
     assert len((tmp_path / "watched" / "monitor.jsonl").read_text(encoding="utf-8").splitlines()) == 1 + 3

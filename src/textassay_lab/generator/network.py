@@ -108,7 +108,8 @@ class NetworkLanguageModel(TrainedNetwork):
             return int(stream(self.seed, self._title, purpose, train.fingerprint).integers(2**63))
 
         rng = torch.Generator().manual_seed(seed("weights"))
-        began = self.begun(len(train.vocabulary), int(train.lengths.max()), rng)
+        with self._memory_explained():
+            began = self.begun(len(train.vocabulary), int(train.lengths.max()), rng)
         with self._memory_explained(), self.in_training(began, train.vocabulary, train.tokenizer) as module:
             self._tokens(train)
             scored = None if valid is None else (self._tokens(valid), valid.offsets, 1.0, self._first(valid))
