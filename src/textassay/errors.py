@@ -57,6 +57,22 @@ class MissingExtraError(TextassayError, ImportError):
         super().__init__(f"{feature} needs the '{extra}' extra: in the clone, pip install '.[{extra}]'")
 
 
+# What extras bring, where it may be missing first where something is used
+_BROUGHT_BY = {
+    **dict.fromkeys(("safetensors", "tokenizers", "torch", "transformers"), "neural"),
+    **dict.fromkeys(("fastapi", "sqlalchemy", "uvicorn"), "human"),
+    "pyarrow": "parquet",
+    "sacrebleu": "translation",
+}
+
+
+def missing_extra(error: BaseException) -> MissingExtraError | None:
+    """Return the error that names the extra without which `error` came about, if it did."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    extra = _BROUGHT_BY.get((name or "").partition(".")[0])
+    return None if extra is None else MissingExtraError(f"this command uses {name}, which", extra)
+
+
 class MissingLibraryError(TextassayError, ImportError):
     """A library that textassay works with, but does not bring along, is not installed."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from textassay.errors import NotPutError, OutputError, TextassayError, is_out_of_memory, unknown_name
+from textassay.errors import NotPutError, OutputError, TextassayError, is_out_of_memory, missing_extra, unknown_name
 from textassay.storage import with_addresses
 
 _LONGEST_WORD = 400  # characters: longer than any path that people type
@@ -67,6 +67,7 @@ def tell(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         _drop_output()
         return 1
+    error = missing_extra(error) or error
     if isinstance(error, TextassayError):
         print_line(f"error: {error}")
         return 1 if isinstance(error, NotPutError) else 2

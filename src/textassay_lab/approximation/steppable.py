@@ -21,7 +21,6 @@ from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import LanguageModel
 from textassay.seeding import stream
 from textassay_lab.generator.next_words import BatchReader, Ends, model_vocabulary, next_rows, reads_in_batches
-from textassay_lab.generator.scoring import log_probs_of
 from textassay_lab.training.backend import single_threaded
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def next_token_probs(model: LanguageModel, windows: IntArray, *, ends: Ends) -> 
 
 def _read(model: BatchReader, windows: IntArray, ends: Ends, skipped: int) -> FloatArray:
     import torch
+
+    from textassay_lab.generator.scoring import log_probs_of
 
     with single_threaded(), torch.no_grad():
         vectors = model.next_vectors(windows[:, :-1])[:, skipped:]

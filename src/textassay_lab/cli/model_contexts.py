@@ -3,13 +3,14 @@
 import hashlib
 import json
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
 from textassay.cli.messages import print_line
 from textassay.corpus.corpus import Corpus
 from textassay.errors import InputError, OptionError
-from textassay_lab.generator.conditional_model import ContextModel
+from textassay_lab.generator.conditional import ContextSettings
 from textassay_lab.generator.contexts import (
     COLUMN,
     Attributes,
@@ -52,7 +53,7 @@ def contexts_hash(corpus: Corpus, attributes: Attributes) -> str:
 def contexts_to_answer(opened: TextGenerator, path: str, n: int | None) -> Corpus:
     """Return empty sentences with the contexts in a file, for a model to answer to."""
     model = opened.model
-    if not isinstance(model, ContextModel):
+    if not isinstance(model, ContextSettings):
         raise OptionError(f"{model.name} answers to no contexts: leave --contexts out")
     rows = read_contexts(path)
     n_contexts = len(next(iter(rows.values())))
@@ -64,19 +65,19 @@ def contexts_to_answer(opened: TextGenerator, path: str, n: int | None) -> Corpu
 def scored_contexts(opened: TextGenerator, corpus: Corpus, path: str | None, *, option: str) -> Corpus:
     """Return a text with the contexts that the model is to be asked beside, if it answers to any."""
     model = opened.model
-    if not isinstance(model, ContextModel):
+    if not isinstance(model, ContextSettings):
         if path is not None:
             raise OptionError(f"{model.name} answers to no contexts: leave {option} out")
         return corpus
     if path is None:
         raise OptionError(
-            f"{model.name} knows how likely a sentence is only beside its context: name with {option} a table of "
-            f"{', '.join(model.attributes)}"
+            f"{opened.model.name} knows how likely a sentence is only beside its context: name with {option} a table "
+            f"of {', '.join(model.attributes)}"
         )
     return _known(model, corpus, contexts_of(path, len(corpus)))
 
 
-def _known(model: ContextModel, corpus: Corpus, rows: Contexts) -> Corpus:
+def _known(model: Any, corpus: Corpus, rows: Contexts) -> Corpus:
     """Return a corpus with contexts; say how many of them the model does not know."""
     result = with_contexts(corpus, rows, model.attributes)
     trained = context_places(np.asarray(model.record["contexts"]["numbers"]), model.attributes)

@@ -30,7 +30,7 @@ from textassay.ngram.matches import match_references
 from textassay.seeding import stream
 from textassay_lab.exposure.bias import run_seed
 from textassay_lab.exposure.runs import parse_kind, run_interval, sd_of_runs
-from textassay_lab.generator.conditional_model import ContextModel
+from textassay_lab.generator.conditional import ContextSettings
 from textassay_lab.generator.next_words import Ends, as_corpus, check_ends, model_vocabulary
 from textassay_lab.generator.prefixes import (
     chosen_sentences,
@@ -292,9 +292,10 @@ def continuation_scores(continuations: IntArray, references: IntArray, vocabular
 
 def check_not_translation(model: object) -> None:
     """Raise `NotForTranslationError` if the model needs a source, `InputError` if it answers a context."""
-    if isinstance(model, ContextModel):
+    if isinstance(model, ContextSettings):
+        name = getattr(model, "name", "the model")
         raise InputError(
-            f"exposure bias is defined for models of free text, such as lstm, and {model.name} answers a context"
+            f"exposure bias is defined for models of free text, such as lstm, and {name} answers a context"
         )
     if getattr(model, "needs_source", False):
         raise NotForTranslationError(

@@ -10,7 +10,7 @@ cost.
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -20,13 +20,13 @@ from textassay.errors import TooFewSentencesError
 from textassay.execution.threads import parallel_map
 from textassay.ngram.model import NgramModel
 from textassay.seeding import stream
-from textassay_lab.generator.gpt2_model import Gpt2Model
-from textassay_lab.generator.lstm_model import LstmModel
-from textassay_lab.generator.network import NetworkLanguageModel
 from textassay_lab.generator.scored import AtTemperature, ScoredGenerator
 from textassay_lab.generator.text_generator import SMALL
 from textassay_lab.meta_evaluation.known_truth_pairs import KnownTruthPair
 from textassay_lab.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from textassay_lab.generator.network import NetworkLanguageModel
 
 _AT_LEAST = 20  # sentences
 _MAX_LENGTH = 5000  # tokens; longer than any text of these models
@@ -71,11 +71,15 @@ def neural_pairs(
     ]
 
 
-def _lstm(width: int, *, recipe: Recipe | None, seed: int) -> NetworkLanguageModel:
+def _lstm(width: int, *, recipe: Recipe | None, seed: int) -> "NetworkLanguageModel":
+    from textassay_lab.generator.lstm_model import LstmModel
+
     return LstmModel(width, recipe=recipe or SMALL, max_length=_MAX_LENGTH, seed=seed)
 
 
-def _gpt2(width: int, *, recipe: Recipe | None, seed: int) -> NetworkLanguageModel:
+def _gpt2(width: int, *, recipe: Recipe | None, seed: int) -> "NetworkLanguageModel":
+    from textassay_lab.generator.gpt2_model import Gpt2Model
+
     return Gpt2Model(
         max(_HEADS, width),
         layers=2,
@@ -87,4 +91,4 @@ def _gpt2(width: int, *, recipe: Recipe | None, seed: int) -> NetworkLanguageMod
     )
 
 
-_NEW: dict[Network, Callable[..., NetworkLanguageModel]] = {"lstm": _lstm, "gpt2": _gpt2}
+_NEW: dict[Network, "Callable[..., NetworkLanguageModel]"] = {"lstm": _lstm, "gpt2": _gpt2}
