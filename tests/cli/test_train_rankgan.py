@@ -57,7 +57,7 @@ def test_the_rounds_have_a_learning_rate_of_their_own(folder: Path, run: Run) ->
     for name, asked in (("first", ("--learning-rate", 0.02)), ("rounds", ("--adversarial-learning-rate", 1e-5))):
         assert run(*RANKGAN, *asked, "--rounds", 1, "--workers", 1, "--out", name).status == 0
         made = json.loads((folder / name / "training.json").read_text())
-        recipes.append((made["network"]["recipe"]["learning_rate"], made["rounds"]["learning_rate"]))
+        recipes.append((made["network"]["recipe"]["learning_rate"], made["rounds"]["adversarial_learning_rate"]))
     assert recipes == [(0.02, 0.003), (0.01, 1e-5)]
     before, after = (load_file(folder / name / "model.safetensors") for name in ("rounds/mle", "rounds"))
     moved = max(float(np.abs(after[name] - before[name]).max()) for name in before)

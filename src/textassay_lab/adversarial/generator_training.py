@@ -108,6 +108,7 @@ class GeneratorTraining:
     """
 
     kind: ClassVar[str]
+    system: ClassVar[str] = ""  # its name, where its random streams are those of what it derives from
     best: ClassVar[str] = VALID  # what validation has lowest where it is best
     collapse: ClassVar[Collapse] = COLLAPSE
     players: dict[str, Player]
@@ -175,7 +176,7 @@ class GeneratorTraining:
     def finish(self, history: RoundsHistory, record: Mapping[str, Any]) -> None:
         """Make a copy of the present generator the model; `record`, JSON-ready, becomes part of its record."""
         model = self.model
-        record = {**model.record, "adversarial": {"kind": self.kind, **history.ending, **record}}
+        record = {**model.record, "adversarial": {"kind": self.system or self.kind, **history.ending, **record}}
         model.take(self.network.copied(), vocabulary=model.vocabulary, tokenizer=model.tokenizer, record=record)
 
     def refresh(

@@ -42,6 +42,8 @@ class RankGanTraining(SeqGanTraining):
     ranker's loss.
     """
 
+    system = "rankgan"
+
     def __init__(
         self,
         model: LstmModel,
