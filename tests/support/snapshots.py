@@ -240,7 +240,7 @@ CASES = (
     Case("compare-default", (f"compare {FILES} --metrics dd,bleu,mauve --out out {QUIET}",)),
     Case("compare-fail-if", (f"compare {FILES} --metrics dd --effort quick --no-explain {QUIET} --fail-if dd>0.1",)),
     Case("report", (
-        f"compare {FILES} --metrics dd,bleu --effort quick --no-explain --out out {QUIET} --json",
+        f"compare {FILES} --metrics dd,bleu --effort quick --no-explain --out out {QUIET}",
         "report out",
     )),
     Case("explain", (f"explain {FILES} --effort quick {QUIET}", f"explain {FILES} --effort quick {QUIET} --json")),
