@@ -155,7 +155,6 @@ def test_too_few_sentences() -> None:
             call()
 
 
-@pytest.mark.feature("JJ-02")
 @pytest.mark.parametrize(("n", "sizes"), [(32_500, [22_750, 3_250, 6_500]), (6_680, [4_676, 668, 1_336])])
 def test_the_counts_of_the_published_study(n: int, sizes: list[int]) -> None:
     parts = random_split(n, stream(3), DISCRIMINATOR_SHARES)

@@ -94,7 +94,7 @@ def explain(
         How often the learning curve halves the sample, at least 1; by default 4 at effort ``default``, else 1, and 1
         for documents.
     full
-        The result of `textassay.comparison.judge` for the same texts and settings, to save computing it again.
+        The result of `judge` for the same texts and settings, to save computing it again.
     fit_real, trained_on
         More real text, and the generator's training text, for dd to learn from, as in ``dd``.
     prior

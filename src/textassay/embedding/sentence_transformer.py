@@ -57,7 +57,7 @@ class SentenceTransformerEncoder:
         return f"{''.join('_' if sign in '|,() ' else sign for sign in label)}:{self._hash[:8]}"
 
     def fit(self, real: Corpus) -> "FittedSentenceTransformer":
-        """Return the model on the device set by `textassay.execution.device`; nothing is learnt from `real`."""
+        """Return the model on the device set by `textassay.execution.threads.device`; nothing is learnt from `real`."""
         device = _device()
         if device not in self._models:
             self._models[device] = FittedSentenceTransformer(self.name, self._folder, self._hash, device)

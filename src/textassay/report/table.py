@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Any, Literal, Self
 
 from textassay.errors import InputError
-from textassay.estimate import Estimate, Interval
-from textassay.report.text import MISSING, count, decimals, interval, number, p_value, span, value_and_half_width
+from textassay.estimate import Interval
+from textassay.report.text import MISSING, count, decimals, number, p_value, span
 
 Tone = Literal["", "best", "good", "bad", "weak"]
 Arrow = Literal["", "lower", "higher", "closer", "neither"]
@@ -241,10 +241,3 @@ def quantity_cells(value: float, bounds: Interval | None) -> tuple[Cell, Cell]:
 def places_of(value: float, bounds: Interval | None) -> int:
     """Return how many decimals a value with an interval is shown with."""
     return decimals(value, None if bounds is None else (bounds.high - bounds.low) / 2)
-
-
-def estimate_cell(estimate: Estimate, places: int) -> Cell:
-    """Return a value with its half-width; interval and signature on demand."""
-    shown, spread = value_and_half_width(estimate, places)
-    value = estimate.value if math.isfinite(estimate.value) else None
-    return Cell(shown, value, spread, note=f"{interval(estimate.interval, places)}\n{estimate.signature}".strip())

@@ -1,6 +1,6 @@
 """Generators that answer to contexts (C2S, gC2S, Att2Seq): settings, presets, and the public classes.
 
-Their networks are in `conditional_model`, `c2s_model` and `att2seq_model`.
+Their networks are in `conditional_model`.
 """
 
 import os

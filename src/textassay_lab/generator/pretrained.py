@@ -274,7 +274,7 @@ class PretrainedModel:
             ) from error
 
     def _network(self) -> "_Network":
-        """Return the network in `precision`, on the device that `textassay.execution.device` names."""
+        """Return the network in `precision`, on the device that `textassay.execution.threads.device` names."""
         if self.precision not in _PRECISIONS:
             raise OptionError(f"precision must be {' or '.join(_PRECISIONS)}, got {self.precision}")
         device = training_device()

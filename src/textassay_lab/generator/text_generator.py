@@ -187,7 +187,8 @@ class TextGenerator:
         valid
             Decides when training has been enough; without it, the last tenth of `train` does and is not learnt from.
         how
-            Of networks: `checkpoint` (a file to go on from), `progress` and others, see `textassay_lab.training.train`.
+            Of networks: `checkpoint` (a file to go on from), `progress` and others, see
+            `textassay_lab.training.loop.train`.
 
         Raises
         ------

@@ -24,7 +24,7 @@ def require_neural(feature: str) -> None:
 
 
 def training_device() -> "torch.device":
-    """Return the device set by `textassay.execution.device`; ``auto`` is a GPU if there is one."""
+    """Return the device set by `textassay.execution.threads.device`; ``auto`` is a GPU if there is one."""
     import torch
 
     name = device_name()
@@ -75,7 +75,7 @@ def single_threaded() -> AbstractContextManager[None]:
 
 
 def threads() -> AbstractContextManager[None]:
-    """Limit PyTorch to as many threads as `textassay.execution.workers` allows: one inside `parallel_map`.
+    """Limit PyTorch to as many threads as `textassay.execution.threads.workers` allows: one inside `parallel_map`.
 
     The last bits of weights depend on the number of threads. Inside a `single_threaded` block it stays at one.
     """
