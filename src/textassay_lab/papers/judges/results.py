@@ -1,7 +1,7 @@
 """The study ``judges``: evaluators on texts that people judged, beside the published tables and figures.
 
 Source: Garbacea, Carton, Yan, Mei, "Judge the Judges: A Large-Scale Evaluation Study of Neural Language Models for
-Online Review Generation", EMNLP 2019, tables 2 to 9; figures 3 to 7 and 10 to 12 as tables.
+Online Review Generation", EMNLP 2019, tables 2 to 9, figures 2 to 7 and 10 to 12.
 Departs from it: without other texts of the same writers, classifiers are cross-fitted on the judged ones; without the
 generators' training text, BLEU against it is not measured.
 """
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from textassay.report.document import Figure
 from textassay.report.text import join_words
 from textassay.resampling.multiplicity import holm
 from textassay.seeding import stream
@@ -58,9 +59,12 @@ from textassay_lab.papers.judges.findings import (
 from textassay_lab.papers.paper import Scale
 from textassay_lab.papers.reproduction import Cell, ReproducedTable, Reproduction, compared, value_cell
 from textassay_lab.papers.stages import Progress, Stage, Study
+from textassay_lab.papers.table_figure import Panel, table_figure
 
 KINDS: Mapping[CorrelationKind, str] = {"kendall": "tau", "spearman": "rho", "pearson": "r"}
 _REAL_FROM = np.nextafter(0.5, 1.0)  # a probability of exactly 1/2 says fake, as accuracies count it
+_TAU = "Kendall's tau"
+_STAR = 0.05  # the paper's star
 _LABELS = {"correct/mistaken": "right or mistaken", "real/fake": "real or fake"}
 _METRICS: Mapping[str, tuple[str, ...]] = {  # of tables
     "figures 4 and 10": (*OVERLAPS, *WITH_ALL, MEAN_WITH_ALL, *(f"{name}, judged fake" for name in OVERLAPS)),
@@ -172,15 +176,68 @@ def metric_tables(
         yield compared(JUDGES_PAPER, table, cells)
 
 
-def correlation_cells(rows: Sequence[Agreement], *, by_gold: bool, spreads: Spreads | None = None) -> list[Cell]:
-    """Return correlations as cells, a row an evaluator, with intervals over generators and texts."""
+def correlation_table(name: str, rows: Sequence[Agreement], spreads: Spreads) -> ReproducedTable:
+    """Return correlations as a table, a row an evaluator, with intervals over generators and texts."""
     cells = []
     for one in rows:
-        kind = KINDS[one.kind]
         value, low, high = (None if math.isnan(end) else end for end in (one.value, one.low, one.high))
-        spread = (spreads or {}).get((one.evaluator, one.gold, one.kind))
-        cells.append(Cell(one.evaluator, f"{kind} {one.gold}" if by_gold else kind, value, low, high, spread=spread))
-    return cells
+        spread = spreads.get((one.evaluator, one.gold, one.kind)) if name == "table 5" else None
+        if name != "figure 6" or value is not None:
+            cells.append(Cell(one.evaluator, _column(name, one), value, low, high, spread=spread))
+    return compared(JUDGES_PAPER, name, cells)
+
+
+def _column(table: str, one: Agreement) -> str:
+    return f"{KINDS[one.kind]} {one.gold}" if table in ("table 5", "figure 6") else KINDS[one.kind]
+
+
+def study_figures(
+    tables: Sequence[ReproducedTable], generators: Sequence[str], agreed: Mapping[str, Sequence[Agreement]]
+) -> tuple[Figure, ...]:
+    """Return figures 2 to 7 and 10 to 12; hollow are correlations that are not significant."""
+    sure = {
+        (table, one.evaluator, _column(table, one)) for table, rows in agreed.items() for one in rows if one.p <= _STAR
+    }
+    by_id = {table.id: table for table in tables}
+    with_people = {f"with {gold}": f"tau {gold}" for gold in PEOPLE}
+    evaluators = (*CLASSIFIERS, INDIVIDUAL, *OVERLAPS)
+    better, fake = "more: better generator", "texts judged or called fake, percent (fewer: better generator)"
+    memorised = {BLEU_TRAIN: ("table 8", "tau")}
+    if "table 8" not in agreed:
+        memorised = {f"{BLEU_TRAIN}, published": ("table 8, from printed values", "tau")}
+
+    def columns(table: str, names: Mapping[str, str] | Sequence[str]) -> dict[str, Panel]:
+        pairs = names.items() if isinstance(names, Mapping) else ((name, name) for name in names)
+        return {head: (table, column) for head, column in pairs}
+
+    def drawn(
+        number: int, title: str, x: str, rows: Sequence[str], panels: Mapping[str, Panel], **how: Any
+    ) -> Figure | None:
+        return table_figure(f"figure-{number}", f"Figure {number}: {title}", x, by_id, panels, rows, **how)
+
+    def is_unsure(*place: str) -> bool:
+        return place not in sure
+
+    wanted = (
+        drawn(2, "how often people are right", "percent", PEOPLE,
+              columns("figure 2", {"all texts": "(all)", "real": REAL, "generated": GENERATED})),
+        drawn(3, "generators by people and classifiers", fake, generators,
+              columns("figure 3", PEOPLE) | columns("table 4", ("LSTM", "SVM"))),
+        drawn(4, "word overlap with ten nearest real texts", better, generators,
+              columns("figures 4 and 10", OVERLAPS), own_scales=True),
+        drawn(5, "evaluators and people", _TAU, evaluators, columns("table 5", with_people), faint=is_unsure),
+        drawn(6, "evaluators and people where the majority is the truth", _TAU, evaluators,
+              columns("figure 6", with_people), faint=is_unsure),
+        drawn(7, "diversity", "fraction", generators, columns("table 6", (SELF_BLEU, DIVERSITY))),
+        drawn(10, "word overlap of texts judged fake", better, generators,
+              columns("figures 4 and 10", {name: f"{name}, judged fake" for name in OVERLAPS}), own_scales=True),
+        drawn(11, "how often classifiers say what most people say", "percent of texts", generators,
+              columns("figure 11", ("LSTM", "SVM"))),
+        drawn(12, "evaluators, memorisation and diversity", _TAU, (*PEOPLE, *evaluators),
+              memorised | columns("table 7", {"Self-BLEU, turned": "tau"}),
+              faint=is_unsure),
+    )  # fmt: skip
+    return tuple(one for one in wanted if one is not None)
 
 
 def from_printed_values() -> Iterator[ReproducedTable]:
@@ -204,16 +261,15 @@ def from_printed_values() -> Iterator[ReproducedTable]:
         )
 
 
-def majority_tables(majority: Sequence[Evaluation], rows: Sequence[Agreement]) -> tuple[ReproducedTable, ...]:
-    """Return the agreement of classifiers with people's majority, and of their ranks; figures 11 and 6."""
+def agreement_with_majority(majority: Sequence[Evaluation]) -> ReproducedTable:
+    """Return the agreement of classifiers with people's majority; figure 11."""
     cells = [
         Cell(generator, one.name, 100 * value, max(100 * (value - half), 0.0), min(100 * (value + half), 100.0))
         for one in majority
         if one.better == "lower"
         for generator, value, half in zip(one.generators, one.values, one.half_widths(LEVEL), strict=True)
     ]
-    taus = [cell for cell in correlation_cells(rows, by_gold=True) if cell.ours is not None]
-    return compared(JUDGES_PAPER, "figure 11", cells), compared(JUDGES_PAPER, "figure 6", taus)
+    return compared(JUDGES_PAPER, "figure 11", cells)
 
 
 def rank_table(evaluations: Mapping[str, Evaluation], names: Sequence[str]) -> ReproducedTable:
@@ -286,22 +342,25 @@ class JudgesStudy(Study):
         of_all = self._agreements(people, [metrics[name] for name in WITH_ALL])
         memorised = [metrics[name] for name in (BLEU_TRAIN,) if name in metrics]
         analysis = analyse(judged.judgements, votes=self.votes, level=LEVEL, seed=self.seed)
-        correlations = {
-            "table 5": correlation_cells((*of_people, *of_all), by_gold=True, spreads=_spreads(results, people)),
+        agreed = {
+            "table 5": (*of_people, *of_all),
             **{
-                table: correlation_cells(self._agreements([gold], [*people, *meta, *overlaps]), by_gold=False)
+                table: self._agreements([gold], [*people, *meta, *overlaps])
                 for table, gold in zip(("table 7", "table 8"), (metrics[SELF_BLEU], *memorised), strict=False)
             },
+            "figure 6": self._agreements(people, majority),
         }
+        spreads = _spreads(results, people)
         tables = (
             *human_tables(analysis),
             table_2(judged, self.other, seed=self.seed),
             markup_table(judged, n_resamples=self.n_resamples, seed=self.seed),
             table_4(results, self.other),
             *metric_tables(measured),
-            *(compared(JUDGES_PAPER, table, cells) for table, cells in correlations.items()),
+            *(correlation_table(table, rows, spreads) for table, rows in agreed.items() if table != "figure 6"),
             *from_printed_values(),
-            *majority_tables(majority, self._agreements(people, majority)),
+            agreement_with_majority(majority),
+            correlation_table("figure 6", agreed["figure 6"], spreads),
             rank_table(
                 {one.name: one for one in (*people, *classifiers.values(), *metrics.values())},
                 (*PEOPLE, *classifiers, *OVERLAPS, *WITH_ALL, SELF_BLEU, DIVERSITY, *(one.name for one in memorised)),
@@ -321,6 +380,7 @@ class JudgesStudy(Study):
             tables=tables,
             findings=tuple(one for pair in pairs for one in pair),
             notes=self._notes(analysis.notes),
+            figures=study_figures(tables, names, agreed),
             seconds=self.seconds(),
         )
 

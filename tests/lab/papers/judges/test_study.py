@@ -13,6 +13,7 @@ from textassay.errors import InputError, OptionError
 from textassay.metric.base import measure
 from textassay.metric.catalog import parse_metric
 from textassay.report.files import document_files
+from textassay.report.plots import Forest
 from textassay.storage import write_files
 from textassay_lab.human.analysis import analyse
 from textassay_lab.human.judgements import Item, Judgements
@@ -99,6 +100,11 @@ def test_the_whole_study(found: tuple[JudgesStudy, Reproduction], tmp_path: Path
     assert svm.published == 56.2
     assert svm.spread is not None
     written = write_files(tmp_path, document_files(reproduction_document(result), stem="study"))
+    assert {f"figure-{n}.svg" for n in (2, 3, 4, 5, 6, 7, 10, 12)} <= {path.name for path in written}
+    memorised = next(one.plot for one in result.figures if one.name == "figure-12")
+    assert isinstance(memorised, Forest)
+    assert memorised.panels[0] == f"{BLEU_TRAIN}, published"
+    assert {mark.style for row in memorised.rows for mark in row.marks if mark.panel == 0} == {"hollow diamond"}
     counts = {(c.row, c.column): (c.ours, c.published) for c in tables["table 2"].cells}
     assert counts["SeqGAN", "total"] == (N, 32_500)
     assert counts["SeqGAN", "D-train"] == (None, 22_750)
@@ -313,3 +319,38 @@ def test_thirteen_evaluators_rank_twelve_generators(monkeypatch: pytest.MonkeyPa
         assert set(tables[name].rows) >= {*CLASSIFIERS, *OVERLAPS}
         assert {"tau H1", "tau H2"} <= set(tables[name].columns)
     assert set(tables["table 7"].rows) == {*PEOPLE, *CLASSIFIERS, *OVERLAPS}
+    figures = {one.name: one.plot for one in result.figures}
+    assert list(figures) == [f"figure-{n}" for n in (2, 3, 4, 5, 6, 7, 10, 11, 12)]
+    with_people = ("with H1", "with H2")
+    panels = {
+        "figure-2": ("all texts", "real", "generated"), "figure-3": ("H1", "H2", "LSTM", "SVM"), "figure-4": OVERLAPS,
+        "figure-5": with_people, "figure-6": with_people, "figure-7": ("Self-BLEU", "lexical diversity"),
+        "figure-10": OVERLAPS, "figure-11": ("LSTM", "SVM"), "figure-12": (BLEU_TRAIN, "Self-BLEU, turned"),
+    }  # fmt: skip
+    cells = {(table.id, c.row, c.column): c for table in result.tables for c in table.cells}
+    for name, plot in figures.items():
+        assert isinstance(plot, Forest)
+        assert plot.panels == panels[name]
+        rows = [row.name for row in plot.rows]
+        if name in ("figure-5", "figure-6"):
+            assert set(rows) >= {*CLASSIFIERS, *OVERLAPS}
+        elif name == "figure-12":
+            assert set(rows) >= set(evaluators)
+        else:
+            assert rows == list(PEOPLE if name == "figure-2" else GENERATORS)
+    drawn = {
+        (row.name, mark.panel): mark
+        for row in vars(figures["figure-5"])["rows"]
+        for mark in row.marks
+        if mark.style != "hollow diamond"
+    }
+    for (row, panel), mark in drawn.items():
+        cell = cells["table 5", row, f"tau {PEOPLE[panel]}"]
+        assert (mark.value, mark.low, mark.high) == (cell.ours, cell.low, cell.high)
+    sure = {
+        name: {(row.name, mark.panel) for row in vars(plot)["rows"] for mark in row.marks if mark.style == "filled"}
+        for name, plot in figures.items()
+    }
+    taus = {place: abs(mark.value or 0) for place, mark in drawn.items()}
+    assert sure["figure-5"] == {place for place, tau in taus.items() if tau > 0.45}  # p <= .05 of twelve generators
+    assert any(sure[name] for name in ("figure-5", "figure-6", "figure-12"))
