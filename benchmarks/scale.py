@@ -80,7 +80,6 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
     from textassay.comparison.measure import EstimateStore, Task, measure_cells
     from textassay.corpus.corpus import corpora_from_texts
     from textassay.corpus.structure import unit_of
-    from textassay.discriminator.prior import Prior
     from textassay.embedding.store import DEFAULT_ENCODER, feature_store, features, fit_encoder
     from textassay.execution.threads import workers
     from textassay.inspection.dependence import Examined
@@ -92,7 +91,7 @@ def measured(stage: str, real: Path, generated: Path) -> dict[str, Any]:
 
     name, *kinds = stage.split()
     effort = check_effort(kinds[0] if kinds else "default")
-    prior: Prior | None = "english" if "prior" in kinds else None
+    prior = "english" if "prior" in kinds else None
     files = {"real": real, "generated": generated}
     warm_up(prior)
     with workers(WORKERS), feature_store(None), EstimateStore(None) as store:

@@ -16,7 +16,6 @@ from textassay.fields import Between, Check, Option, Parse
 
 if TYPE_CHECKING:
     from textassay.corpus.corpus import TextOptions
-    from textassay.discriminator.prior import Prior as _Prior
     from textassay.metric.base import Effort as _Effort
     from textassay.metric.base import Metric
     from textassay.metric.catalog import MetricLike
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     _Encoder: TypeAlias = Any  # objects of the library, which has a keyword of its own type for each
     _Tokenizer: TypeAlias = Any
 else:  # on the command line they are words
-    _Effort = _Encoder = _Metrics = _Prior = _Tokenizer = str
+    _Effort = _Encoder = _Metrics = _Tokenizer = str
 
 TEXTS, MEASURING, RUNNING, OUTPUT = "Texts", "Measuring", "Running", "Output"  # the panels of help
 FOLDS = 5
@@ -67,9 +66,9 @@ Encoder = Annotated[
     ),
 ]
 Prior = Annotated[
-    _Prior | None,
+    str | None,
     Option("What dd knows of a language: english (needs the extra prior).", "NAME"),
-    Check("textassay.discriminator.prior:check_prior"),
+    Check("textassay.prior.catalog:check_prior"),
 ]
 Level = Annotated[
     float,
@@ -190,7 +189,7 @@ class Comparing(Explaining):
         if self.prior is not None:
             if self.paper:
                 raise OptionError("paper has no prior: leave one of them out")
-            from textassay.discriminator.prior import check_prior  # loads the classifiers
+            from textassay.prior.catalog import check_prior  # loads the classifiers
 
             check_prior(self.prior)
         if self.encoder is not None:

@@ -72,7 +72,7 @@ def test_unknown_ones_and_a_missing_extra_are_refused(
 ) -> None:
     out = () if command[0] == "plan" else ("--out", "r")
     assert "unknown prior 'klingon'" in refused(*command, "--prior", "klingon", *out)
-    monkeypatch.setattr("textassay.discriminator.prior.find_spec", lambda _: None)
+    monkeypatch.setattr("textassay.prior.catalog.find_spec", lambda _: None)
     assert "a prior of English needs the 'prior' extra" in refused(*command, *PRIOR, *out)
     assert not Path("r").exists()
 

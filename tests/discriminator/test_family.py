@@ -261,12 +261,12 @@ def test_a_network_that_needs_a_gpu_joins_only_where_there_is_one(monkeypatch: p
 def test_the_families_are_the_documented_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """The transformer joins at 20,000 texts a side where there is a GPU, at effort max alone."""
     monkeypatch.setattr(catalog, "_has_gpu", lambda: True)
-    for has_prior in (False, True):
+    for prior in (None, "english"):
         for effort in FAMILIES:
-            names = {n: catalog._names(effort, n, has_prior) for n in (19_999, 20_000)}
+            names = {n: catalog._names(effort, n, prior) for n in (19_999, 20_000)}
             assert ("transformer" in names[20_000]) == (effort == "max")
             assert names[20_000][: len(names[19_999])] == names[19_999]
-    assert catalog._names("default", 100, False) == catalog._names("default", None, False) == ["stack", "logistic"]
+    assert catalog._names("default", 100, None) == catalog._names("default", None, None) == ["stack", "logistic"]
 
 
 def odds(n: int, seed: int, shifts: tuple[float, ...]) -> np.ndarray:

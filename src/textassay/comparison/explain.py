@@ -27,7 +27,6 @@ from textassay.corpus.corpus import Corpus, TextOptions, Texts
 from textassay.corpus.structure import AUTO_UNIT, TextUnit, unit_of
 from textassay.discriminator.cross_fitting import CrossFit, cross_fit
 from textassay.discriminator.logistic import LogisticDiscriminator
-from textassay.discriminator.prior import Prior
 from textassay.errors import EmptyCorpusError, TooFewSentencesError, check_range
 from textassay.estimate import Estimate
 from textassay.execution.tasks import stream_tasks
@@ -64,7 +63,7 @@ def explain(
     full: Judgement | None = None,
     fit_real: Texts = None,
     trained_on: Texts = None,
-    prior: Prior | None = None,
+    prior: str | None = None,
     draw: int | None = None,
     own_log_probs: bool = True,
     unit: str | None = None,

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from scipy.special import ndtri
@@ -93,7 +93,7 @@ class Pilot:
     # The smallest correlation, over pairs of generators, between the judgements of the same real texts; None with one
     # generator, or where real texts contribute too little to a finished comparison's intervals
     correlation: float | None
-    prior: Literal["english"] | None = None  # What dd knew of a language
+    prior: str | None = None  # What dd knew of a language
     draws: tuple[Draw, ...] = ()  # What was drawn for it
 
 
@@ -152,7 +152,7 @@ def plan(
     power: float = POWER,
     folds: int = 5,
     effort: Effort = "default",
-    prior: Literal["english"] | None = None,
+    prior: str | None = None,
     draw: int | None = None,
     own_log_probs: bool = True,
     independent: bool = False,
@@ -214,7 +214,7 @@ def plan(
     if prior is not None:
         if real is None:
             raise OptionError("prior is for a pilot with texts: give generated and real, or leave it out")
-        from textassay.discriminator.prior import check_prior  # loads the classifiers
+        from textassay.prior.catalog import check_prior  # loads the classifiers
 
         check_prior(prior)
     if isinstance(pilot, Comparison):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,7 +88,7 @@ def compare(
     encoder: str | Encoder | None = None,
     effort: Effort = "default",
     paper: bool = False,
-    prior: Literal["english"] | None = None,
+    prior: str | None = None,
     unit: str = AUTO_UNIT,
     explain: bool = True,
     draw: int | None = None,

@@ -32,7 +32,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import UNK
 from textassay.corpus.split import fold_numbers
-from textassay.discriminator import prior
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -44,6 +43,7 @@ from textassay.discriminator.base import (
 from textassay.errors import UnavailableError
 from textassay.ngram.backoff import BackoffModel, with_ends
 from textassay.ngram.kneser_ney import count_ngrams
+from textassay.prior.catalog import COUNTS_COLUMN
 from textassay.seeding import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ class BoostedTreesDiscriminator(BaseDiscriminator):
         parts = _parts(train, self.folds)
         models = SideModels(train, max_order=self.max_order, groups=parts)
         orders = range(1, self.max_order + 1)
-        has_prior = all(prior.COLUMN in corpus.columns for corpus in (*train, *valid))
+        has_prior = all(COUNTS_COLUMN in corpus.columns for corpus in (*train, *valid))
         column = log_probs_column(*train)
         if column is not None and any(np.isnan(corpus.columns[column]).any() for corpus in train):
             column = None  # text to learn from that has none would be known by that
@@ -189,7 +189,7 @@ class _Numbers:
             own_log_probs = corpus.columns[self.log_probs].astype(np.float64)
             columns += [own_log_probs, own_log_probs / lengths]
         if self.has_prior:
-            given = corpus.columns[prior.COLUMN]
+            given = corpus.columns[COUNTS_COLUMN]
             columns += [*given.T, *(given / lengths[:, None]).T]
         return np.stack(columns, axis=1)
 

@@ -10,6 +10,7 @@ from typing import Any
 from textassay.corpus.structure import TextUnit
 from textassay.discriminator.base import Discriminator, SklearnDiscriminator
 from textassay.discriminator.boosted_trees import BoostedTreesDiscriminator
+from textassay.discriminator.column_logistic import ColumnLogistic
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
 from textassay.discriminator.logistic import LogisticDiscriminator, PairsLogistic
 from textassay.discriminator.ngram_classifiers import (
@@ -22,11 +23,13 @@ from textassay.discriminator.stack import StackDiscriminator
 from textassay.errors import MissingExtraError, unknown_name
 from textassay.execution.threads import device_name
 from textassay.extensions import extensions
+from textassay.prior.catalog import is_model
 
 AUTO = "auto"  # the family of the effort
 
 _OWN: Mapping[str, Callable[[], Discriminator]] = {
     "boosted-trees": BoostedTreesDiscriminator,
+    "language-model": ColumnLogistic,
     "logistic": LogisticDiscriminator,
     "logistic-pairs": PairsLogistic,
     "naive-bayes": NaiveBayesDiscriminator,
@@ -62,6 +65,7 @@ class Member:
 
 _PLENTY = 20_000  # texts a side, from which on a network is worth its time on a GPU
 
+_MODEL = Member("language-model")
 _NETWORKS = (Member("ngram-network"), Member("transformer", least=_PLENTY, needs_gpu=True))
 
 # Effort to the members of its family, those before are preferred. Where the extra of a member is not installed the
@@ -103,7 +107,7 @@ def as_discriminator(discriminator: Any) -> Discriminator:
 
 
 def make_family(
-    effort: str, *, n_texts: int | None = None, has_prior: bool = False, unit: TextUnit = "sentence"
+    effort: str, *, n_texts: int | None = None, prior: str | None = None, unit: TextUnit = "sentence"
 ) -> Discriminator:
     """Return the discriminator of an effort (``quick``, ``default`` or ``max``): a family, or its only member.
 
@@ -112,21 +116,21 @@ def make_family(
 
     Members whose extra is not installed are left out; see `missing_members`.
     """
-    missing = missing_members(effort, n_texts=n_texts, has_prior=has_prior, unit=unit)
-    names = _names(effort, n_texts, has_prior, unit)
+    missing = missing_members(effort, n_texts=n_texts, prior=prior, unit=unit)
+    names = _names(effort, n_texts, prior, unit)
     members = [make_discriminator(name) for name in names if name not in missing]
     if len(members) == 1:
         return members[0]
     name = "best of " + ", ".join(member.name for member in members)
-    return FamilyDiscriminator(name, members, prefer=BLEND if has_prior else None)
+    return FamilyDiscriminator(name, members, prefer=None if prior is None else BLEND)
 
 
 def missing_members(
-    effort: str, *, n_texts: int | None = None, has_prior: bool = False, unit: TextUnit = "sentence"
+    effort: str, *, n_texts: int | None = None, prior: str | None = None, unit: TextUnit = "sentence"
 ) -> dict[str, str]:
     """Return the members of an effort's family whose extra is not installed, and for each how to install it."""
     missing = {}
-    for name in _names(effort, n_texts, has_prior, unit):
+    for name in _names(effort, n_texts, prior, unit):
         try:
             make_discriminator(name)
         except MissingExtraError as error:
@@ -134,16 +138,16 @@ def missing_members(
     return missing
 
 
-def family_sizes(effort: str, *, has_prior: bool = False, unit: TextUnit = "sentence") -> list[int]:
+def family_sizes(effort: str, *, prior: str | None = None, unit: TextUnit = "sentence") -> list[int]:
     """Return the sizes from which on an effort's family has other members, in texts of the smaller side, 0 first."""
-    return sorted({0, *(member.least for member in _families(has_prior, unit)[effort])})
+    return sorted({0, *(member.least for member in _families(prior, unit)[effort])})
 
 
-def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False, unit: TextUnit = "sentence") -> str | None:
+def decided_by_size(effort: str, n_texts: int, *, prior: str | None = None, unit: TextUnit = "sentence") -> str | None:
     """Return for which sizes the family is that of `n_texts`; None where it is that of plenty."""
-    if _names(effort, n_texts, has_prior, unit) == _names(effort, None, has_prior, unit):
+    if _names(effort, n_texts, prior, unit) == _names(effort, None, prior, unit):
         return None
-    sizes = family_sizes(effort, has_prior=has_prior, unit=unit)
+    sizes = family_sizes(effort, prior=prior, unit=unit)
     least = max(size for size in sizes if size <= n_texts)
     above = [size for size in sizes if size > n_texts]
     if least == 0:
@@ -151,8 +155,8 @@ def decided_by_size(effort: str, n_texts: int, *, has_prior: bool = False, unit:
     return f"{least:,} {f'to {above[0] - 1:,} texts a side' if above else 'texts a side or more'}"
 
 
-def _names(effort: str, n_texts: int | None, has_prior: bool, unit: TextUnit = "sentence") -> list[str]:
-    members = [member for member in _families(has_prior, unit)[effort] if member.joins(n_texts)]
+def _names(effort: str, n_texts: int | None, prior: str | None, unit: TextUnit = "sentence") -> list[str]:
+    members = [member for member in _families(prior, unit)[effort] if member.joins(n_texts)]
     return [member.name for member in members if not member.needs_gpu or _has_gpu()]
 
 
@@ -165,7 +169,8 @@ def _has_gpu() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def _families(has_prior: bool, unit: TextUnit) -> Mapping[str, Sequence[Member]]:
-    if has_prior:
+def _families(prior: str | None, unit: TextUnit) -> Mapping[str, Sequence[Member]]:
+    if prior is not None and not is_model(prior):
         return FAMILIES_WITH_PRIOR
-    return FAMILIES_OF_DOCUMENTS if unit == "document" else FAMILIES
+    families = FAMILIES_OF_DOCUMENTS if unit == "document" else FAMILIES
+    return families if prior is None else {effort: (*own, _MODEL) for effort, own in families.items()}

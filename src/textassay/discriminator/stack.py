@@ -39,7 +39,7 @@ from scipy.sparse import csr_matrix, vstack
 from textassay.corpus.array_files import drop_pages
 from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import Vocabulary
-from textassay.discriminator import prior, structure, training_text
+from textassay.discriminator import structure, training_text
 from textassay.discriminator.base import (
     BaseDiscriminator,
     Pair,
@@ -64,6 +64,7 @@ from textassay.execution.threads import parallel_map
 from textassay.ngram.index import NgramIndex, mark_ends
 from textassay.ngram.side_counts import STRENGTHS, NgramTexts, SideCounts
 from textassay.ngram.skip_counts import SKIP_PATTERNS_LABEL, SkipCounts, SkipTexts
+from textassay.prior.catalog import COUNTS_COLUMN, MODEL_COLUMN
 from textassay.resampling.permutation import joint_groups
 from textassay.seeding import stream
 
@@ -78,7 +79,8 @@ MOST_FITTED = 250_000  # texts a side; the weights of tens of columns are known 
 FIT = "fit"  # how `chosen` says how many texts a side were drawn for that, where not all
 _N_LENGTHS = 2  # columns
 _TEXTS_AT_ONCE = 1 << 14  # described at once, to limit memory
-_GIVEN = (training_text.COLUMN, prior.COLUMN, structure.COLUMN)  # columns that may come with texts, in this order
+# Columns that may come with texts, in this order.
+_GIVEN = (training_text.COLUMN, COUNTS_COLUMN, MODEL_COLUMN, structure.COLUMN)
 
 # Of the linear model, whose margins need not be exact, as the stack weighs them.
 _N_FOLDS = 3
@@ -420,7 +422,7 @@ class StackFeatures:
     @property
     def most_newton(self) -> int:
         """How many columns Newton's method fits; with a prior or structure, L-BFGS would need very many steps."""
-        many = any(name in self._given for name in (prior.COLUMN, structure.COLUMN))
+        many = any(name in self._given for name in (COUNTS_COLUMN, MODEL_COLUMN, structure.COLUMN))
         return 2 * MANY_COLUMNS if many else MANY_COLUMNS
 
     @property

@@ -58,7 +58,7 @@ class SentenceTransformerEncoder:
 
     def fit(self, real: Corpus) -> "FittedSentenceTransformer":
         """Return the model on the device set by `textassay.execution.threads.device`; nothing is learnt from `real`."""
-        device = _device()
+        device = network_device()
         if device not in self._models:
             self._models[device] = FittedSentenceTransformer(self.name, self._folder, self._hash, device)
         return self._models[device]
@@ -86,7 +86,7 @@ class FittedSentenceTransformer:
     def __init__(self, name: str, folder: Path, content: str, device: str) -> None:
         self._folder = folder
         self._device = device
-        self._bfloat16 = _has_bfloat16(device)
+        self._bfloat16 = has_bfloat16(device)
         self._lock = Lock()
         self._model: SentenceTransformer | None = None
         precision = "bfloat16" if self._bfloat16 else "float32"
@@ -152,7 +152,7 @@ def _require_extra(name: str) -> None:
         raise MissingExtraError(f"encoder '{name}'", "encoders")
 
 
-def _device() -> str:
+def network_device() -> str:
     """Return the device set by the user, by default the GPU if there is one."""
     import torch
 
@@ -162,7 +162,7 @@ def _device() -> str:
     return chosen
 
 
-def _has_bfloat16(device: str) -> bool:
+def has_bfloat16(device: str) -> bool:
     """Return whether the device has native bfloat16 arithmetic, which makes it faster than float32."""
     import torch
 

@@ -46,7 +46,6 @@ from textassay.discriminator.cross_fitting import (
     score_folds,
     spread_between_classifiers,
 )
-from textassay.discriminator.prior import Prior, with_prior
 from textassay.discriminator.stack import FIT
 from textassay.discriminator.structure import with_structure
 from textassay.discriminator.training_text import TrainingText
@@ -69,6 +68,7 @@ from textassay.metric.base import (
 )
 from textassay.metric.blindness import blindness, hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
+from textassay.prior.catalog import label_of, with_prior
 from textassay.resampling.betting import ShareDifference
 from textassay.resampling.bounds import choose_bound
 from textassay.resampling.e_value import e_value
@@ -86,11 +86,11 @@ N_BINS = 40
 
 
 def _judge(
-    discriminator: Any, effort: str, prior: Prior | None, n_texts: int | None = None, unit: TextUnit = "sentence"
+    discriminator: Any, effort: str, prior: str | None, n_texts: int | None = None, unit: TextUnit = "sentence"
 ) -> Discriminator:
     """Return the discriminator; a family is that of so many texts of the smaller side, None: of plenty."""
     if _is_auto(discriminator):
-        return make_family(effort, n_texts=n_texts, has_prior=prior is not None, unit=unit)
+        return make_family(effort, n_texts=n_texts, prior=prior, unit=unit)
     return as_discriminator(discriminator)
 
 
@@ -115,7 +115,7 @@ def _identity(settings: Mapping[str, Any]) -> str:
     """Return what the judge is at each size: of a family, members whose extra is not installed are left out."""
     discriminator, effort, prior = (settings[name] for name in ("discriminator", "effort", "prior"))
     unit: TextUnit = settings["unit"] or "sentence"  # recognised by texts that are part of any key
-    sizes = family_sizes(effort, has_prior=prior is not None, unit=unit) if _is_auto(discriminator) else [0]
+    sizes = family_sizes(effort, prior=prior, unit=unit) if _is_auto(discriminator) else [0]
     judges = {size: _judge(discriminator, effort, prior, size, unit) for size in sizes}
     return " ".join(
         f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
@@ -149,7 +149,7 @@ def dd(
     threshold: ThresholdRule = "validation",
     fit_real: MoreRealText = None,
     trained_on: TrainText = None,
-    prior: Annotated[Prior | None, Setting(is_shared=True)] = None,
+    prior: Annotated[str | None, Setting(is_shared=True)] = None,
     unit: SharedUnit = None,
     level: float = 0.95,
     seed: int = 0,
@@ -244,7 +244,7 @@ def dd(
     n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
     unit = unit_of(real, unit)
     judge = _judge(discriminator, effort, prior, n_texts, unit)
-    family: Any = {"has_prior": prior is not None, "unit": unit}
+    family: Any = {"prior": prior, "unit": unit}
     by_size = decided_by_size(effort, n_texts, **family) if is_auto else None
     left_out = missing_members(effort, n_texts=n_texts, **family) if is_auto else {}
     if fit_real is not None and fit_real.fingerprint == real.fingerprint:
@@ -275,7 +275,7 @@ def dd(
             **({} if whose is None else {"log_probs": whose}),
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
-            **({} if prior is None else {"prior": prior}),
+            **({} if prior is None else {"prior": label_of(prior)}),
             **({"unit": unit} if unit == "document" else {}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
@@ -337,7 +337,7 @@ def _cross_fits(
     seed: int,
     fit_real: Corpus | None,
     trained_on: Corpus | None,
-    prior: Prior | None,
+    prior: str | None,
     unit: TextUnit,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""

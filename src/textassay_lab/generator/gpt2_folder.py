@@ -12,8 +12,9 @@ from textassay.corpus.byte_pairs import BytePairs
 from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK
 from textassay.corpus.text_form import TextForm
 from textassay.errors import InputError
+from textassay.prior.model_folder import load_config, one_line
 from textassay_lab.generator.catalog import make_generator
-from textassay_lab.generator.pretrained import load_config, load_tokens, one_line
+from textassay_lab.generator.pretrained import load_tokens
 from textassay_lab.training.history import History
 
 _EPSILON = 1e-5  # added to variances in layer norm, as PyTorch does unless told otherwise

@@ -10,14 +10,12 @@ Draws: see `textassay_lab.generator.sampling`. Keys and values of earlier tokens
 """
 
 import hashlib
-import io
 import json
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -30,10 +28,11 @@ from textassay.corpus.corpus import Corpus
 from textassay.corpus.encoding import EOS, PAD, SOS, SPECIAL_TOKENS, UNK, Vocabulary
 from textassay.corpus.text_form import TextForm
 from textassay.corpus.tokenizer import resolve_tokenizer
-from textassay.embedding.model_files import content_hash, hub_folder
-from textassay.errors import InputError, MissingExtraError, OptionError, is_out_of_memory
+from textassay.embedding.model_files import content_hash
+from textassay.errors import InputError, OptionError, is_out_of_memory
 from textassay.execution.threads import parallel_map
 from textassay.ngram.language_model import check_sample, check_temperature, prefix_of_each, sentence_sums, tokens_in
+from textassay.prior.model_folder import load_config, load_network, load_tokenizer, one_line, pretrained_folder
 from textassay.seeding import stream
 from textassay_lab.generator.lessons import padded
 from textassay_lab.generator.sampling import Beginnings, Choice, draw_sentences
@@ -52,8 +51,6 @@ _TOKENS_TOGETHER = {"cpu": 1024}  # tokens scored at once, by device: each needs
 _ELSEWHERE = 16384
 _COLDEST = 1e-30  # lower temperatures would overflow; draws are greedy long before
 _PRECISIONS = ("float32", "bfloat16")
-_WEIGHTS = (".safetensors",)
-_PICKLED = {".bin", ".ckpt", ".pt", ".pth"}
 
 
 class PretrainedModel:
@@ -75,6 +72,7 @@ class PretrainedModel:
         self.max_length = max_length
         self.precision = "float32"
         self._name_or_path = str(name_or_path)
+        require_neural("the pretrained generator")
         self._folder = pretrained_folder(self._name_or_path)
         self._config = load_config(self._folder)
         self._tokens = load_tokens(self._folder, self._config)
@@ -429,56 +427,12 @@ class _Cache:
         return self
 
 
-def pretrained_folder(name: str) -> Path:
-    """Return the folder of a causal language model: `name` itself, in the local cache, or downloaded."""
-    require_neural("the pretrained generator")
-    if find_spec("transformers") is None:
-        raise MissingExtraError("the pretrained generator", "neural")
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return _checked(path)
-    if path.exists():
-        raise InputError(f"pretrained model {name} is a file: it must be the folder of a Hugging Face model")
-    if path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
-        raise InputError(f"pretrained model {name}: there is no such folder")
-    try:
-        return hub_folder(name, weights=_WEIGHTS)
-    except InputError as error:
-        raise InputError(
-            f"pretrained model '{name}' is neither a folder nor in the local cache, and cannot be downloaded "
-            f"({error}); on a machine with network: hf download {name} --local-dir DIR, then use DIR"
-        ) from error
-
-
-def _checked(folder: Path) -> Path:
-    """Return `folder` if it holds a model in a form that is read."""
-    if not (folder / "config.json").exists():
-        raise InputError(f"pretrained model {folder}: the folder holds no Hugging Face model (no config.json)")
-    endings = {path.suffix for path in folder.iterdir()}
-    if ".safetensors" in endings:
-        return folder
-    if pickled := sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED):
-        raise InputError(
-            f"pretrained model {folder}: its weights are pickled ({pickled[0]}), and reading a pickle can run any "
-            "code: save it again with safe_serialization=True"
-        )
-    raise InputError(f"pretrained model {folder}: the folder holds no weights (no .safetensors file)")
-
-
-def load_config(folder: Path) -> Any:
-    """Return the configuration of a model; raises `InputError` where it cannot be read."""
-    with one_line(folder, "its configuration"):
-        from transformers import AutoConfig
-
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-
-
 def load_tokens(folder: Path, config: Any) -> PretrainedTokens:
     """Return the tokens of a model; raises `InputError` where its tokeniser cannot be read or has no end token."""
+    tokenizer = load_tokenizer(folder)
     with one_line(folder, "its tokenizer"):
-        from transformers import AutoTokenizer, GenerationConfig
+        from transformers import GenerationConfig
 
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         ends = None
         if (folder / "generation_config.json").exists():
             ends = GenerationConfig.from_pretrained(folder, local_files_only=True).eos_token_id
@@ -487,18 +441,8 @@ def load_tokens(folder: Path, config: Any) -> PretrainedTokens:
 
 def load_module(folder: Path, device: "torch.device", precision: str, tokens: PretrainedTokens) -> "torch.nn.Module":
     """Return the network on a device; raises `InputError` where it is no whole causal language model."""
-    import torch
-
+    module = load_network(folder, device, precision)
     with one_line(folder, "the model"):
-        from transformers import AutoModelForCausalLM
-
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, output_loading_info=True
-        )
-        module, info = loaded
-        if info["missing_keys"]:
-            raise InputError(f"its files lack weights, such as {min(info['missing_keys'])}")
-        module = module.to(getattr(torch, precision)).to(device).eval().requires_grad_(False)
         if (problem := _problem(module, tokens)) is not None:
             raise InputError(problem)
     return module  # type: ignore[no-any-return]
@@ -523,14 +467,3 @@ def _problem(module: Any, tokens: PretrainedTokens) -> str | None:
     if float((one - torch.stack(steps).float()).abs().max()) > near:
         return "its logits token by token differ from those in one pass: its state is not a cache of keys and values"
     return None
-
-
-@contextmanager
-def one_line(folder: Path, what: str) -> Iterator[None]:
-    """Turn any error of the library into one line, and silence its progress bars."""
-    try:
-        with redirect_stderr(io.StringIO()):
-            yield
-    except Exception as error:
-        reason = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"pretrained model {folder}: {what} cannot be used ({reason[0].rstrip('.')})") from error

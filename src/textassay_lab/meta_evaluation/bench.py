@@ -20,7 +20,6 @@ from textassay.corpus.docstrings import docstring_sentences
 from textassay.discriminator.base import Discriminator, reads_prior, reads_training_text
 from textassay.discriminator.catalog import AUTO, DISCRIMINATORS, make_family
 from textassay.discriminator.logistic import PlainLogistic
-from textassay.discriminator.prior import Prior, check_prior
 from textassay.display import Displayed
 from textassay.errors import InputError, OptionError, check_range, unknown_name
 from textassay.execution.tasks import map_tasks
@@ -29,6 +28,7 @@ from textassay.inspection.inspection import inspect_corpus
 from textassay.metric.base import Metric, measure
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
+from textassay.prior.catalog import check_prior
 from textassay_lab.meta_evaluation.known_truth_pairs import (
     FIRST_TEST_SEED,
     LEARNT_NAMES,
@@ -483,7 +483,7 @@ def bench(
     n_answers: int = N_ANSWERS,
     n_truth: int = N_FOR_TRUTH,
     seeds: Sequence[int] = (FIRST_TEST_SEED,),
-    prior: Prior | None = None,
+    prior: str | None = None,
     level: float = 0.95,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,

@@ -17,7 +17,6 @@ from textassay.corpus.encoding import EOS, PAD, SOS, UNK
 from textassay.corpus.tokenizer import join_tokens
 from textassay.errors import InputError, MissingExtraError, OptionError
 from textassay.execution.threads import workers
-from textassay_lab.generator import pretrained
 from textassay_lab.generator.pretrained import PretrainedModel
 
 torch = pytest.importorskip("torch")
@@ -400,7 +399,7 @@ def test_a_name_in_the_local_cache_needs_no_network(
 
 
 def test_without_the_extra_the_command_that_installs_it_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pretrained, "find_spec", lambda name: None)
+    monkeypatch.setattr("textassay.prior.model_folder.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[neural\]'"):
         PretrainedModel(folder)
 

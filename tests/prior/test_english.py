@@ -13,12 +13,12 @@ import textassay as ta
 from textassay.corpus.corpus import Corpus, corpora_from_texts
 from textassay.discriminator.catalog import make_family
 from textassay.discriminator.family import BLEND, FamilyDiscriminator
-from textassay.discriminator.prior import check_prior, with_prior
 from textassay.errors import MissingExtraError, OptionError
 from textassay.metric.catalog import parse_metric
 from textassay.metric.discrepancy import dd
+from textassay.prior.catalog import check_prior, with_prior
 
-PRIOR = import_module("textassay.discriminator.prior")
+ENGLISH = import_module("textassay.prior.english")
 N = 600
 WORDS = [f"w{number}" for number in range(N)]
 
@@ -29,11 +29,11 @@ def small_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     places = {word: place for place, word in enumerate(WORDS)}
     pairs = np.sort([place * N + (place + step) % N for place in range(N) for step in (1, 2)])
     counts = np.full(N, np.log(1e7))
-    english = PRIOR._English(
+    english = ENGLISH._English(
         places, counts - np.log(N * 1e7), counts, pairs, np.full(2 * N, np.log(5e6)), lambda word: 4.2
     )
-    monkeypatch.setattr(PRIOR, "_english", lambda: english)
-    monkeypatch.setattr(PRIOR, "find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr(ENGLISH, "_english", lambda: english)
+    monkeypatch.setattr("textassay.prior.catalog.find_spec", lambda name: SimpleNamespace())
 
 
 def column(*texts: str) -> Any:
@@ -68,7 +68,7 @@ def test_a_text_is_described_without_a_look_at_others() -> None:
 def test_an_unknown_prior_and_a_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="unknown prior 'klingon'; valid: english"):
         check_prior("klingon")
-    monkeypatch.setattr(PRIOR, "find_spec", lambda name: None)
+    monkeypatch.setattr("textassay.prior.catalog.find_spec", lambda name: None)
     out = tmp_path / "out"
     with pytest.raises(MissingExtraError, match=r"a prior of English needs the 'prior' extra"):
         ta.compare({"g": ["a b"] * 50}, ["b a"] * 50, prior="english", metrics=["dd"], out=out)
@@ -121,7 +121,7 @@ def test_a_discriminator_that_knows_no_prior_is_as_before() -> None:
 
 
 def test_with_a_prior_the_blend_is_preferred() -> None:
-    family = make_family("default", has_prior=True)
+    family = make_family("default", prior="english")
     assert isinstance(family, FamilyDiscriminator)
     assert family.prefer == BLEND
     assert [member.name for member in family.members] == ["stack", "boosted-trees"]

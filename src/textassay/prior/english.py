@@ -14,19 +14,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
-from typing import Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import MissingExtraError, unknown_name
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-Prior = Literal["english"]
 
 COLUMN = "prior"  # of corpora, shape (N, n_columns)
 _FEWEST = 1e4  # of the pairs that are counted, the rarest occurs so often
@@ -75,18 +71,8 @@ def _english() -> _English:
     )
 
 
-def check_prior(prior: str) -> Prior:
-    """Return `prior`; raise if it is unknown, or its extra is not installed."""
-    if prior not in get_args(Prior):
-        raise unknown_name("prior", prior, get_args(Prior))
-    if find_spec("wordfreq") is None or find_spec("wordsegment") is None:
-        raise MissingExtraError("a prior of English", "prior")
-    return cast(Prior, prior)
-
-
-def with_prior(corpus: Corpus, prior: Prior) -> Corpus:
+def with_counts(corpus: Corpus) -> Corpus:
     """Return `corpus` with the column `COLUMN`."""
-    check_prior(prior)
     english = _english()
     n = len(corpus)
     rows = np.repeat(np.arange(n), corpus.lengths)

@@ -1,0 +1,112 @@
+"""Priors by name, and what each says of the texts of a corpus, as a column."""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from textassay.corpus.corpus import Corpus
+from textassay.errors import MissingExtraError, unknown_name
+from textassay.prior import english
+
+if TYPE_CHECKING:
+    from textassay.prior.cache import ColumnCache
+    from textassay.prior.language_model import LanguageModel
+
+FloatArray = npt.NDArray[np.float64]
+
+ENGLISH, SMOLLM2 = "english", "smollm2"
+PRETRAINED = "pretrained:"
+COUNTS_COLUMN = english.COLUMN
+MODEL_COLUMN = "language-model"  # of corpora, shape (N, n_columns)
+_BLOCK = 128  # texts that are read before what was said of them is kept
+_LOGGER = logging.getLogger(__name__)
+
+
+def check_prior(prior: str) -> str:
+    """Return `prior`; raise if it is unknown, or its extra is not installed."""
+    if is_model(prior):
+        from textassay.prior.language_model import language_model
+
+        language_model(prior)
+    elif prior != ENGLISH:
+        raise unknown_name("prior", prior, [ENGLISH, SMOLLM2, f"{PRETRAINED}NAME"])
+    elif find_spec("wordfreq") is None or find_spec("wordsegment") is None:
+        raise MissingExtraError("a prior of English", "prior")
+    return prior
+
+
+def is_model(prior: str) -> bool:
+    """Return whether a prior is a language model."""
+    return prior == SMOLLM2 or prior.startswith(PRETRAINED)
+
+
+def label_of(prior: str) -> str:
+    """Return the prior as a signature names it: of a model with a hash of its files and its precision."""
+    if not is_model(prior):
+        return prior
+    from textassay.prior.language_model import language_model
+
+    model = language_model(prior)
+    return f"{prior}:{model.key[:8]}:{model.precision}"
+
+
+def with_prior(corpus: Corpus, prior: str, prompts: Sequence[str] | None = None) -> Corpus:
+    """Return `corpus` with the column of a prior; a model sees each text after its prompt, where there are some."""
+    check_prior(prior)
+    if not is_model(prior):
+        return english.with_counts(corpus)
+    values = model_columns(prior, list(corpus.texts), prompts)
+    return replace(corpus, columns={**corpus.columns, MODEL_COLUMN: values})
+
+
+def model_columns(prior: str, texts: Sequence[str], prompts: Sequence[str] | None = None) -> FloatArray:
+    """Return what a model says of texts, shape (N, len(columns.COLUMNS)); those that were read before are not again."""
+    from textassay.prior.cache import ColumnCache, key_of
+    from textassay.prior.columns import COLUMNS
+    from textassay.prior.language_model import language_model
+
+    model = language_model(prior)
+    cache = ColumnCache(model.key, len(COLUMNS))
+    keys = [key_of(text, None if prompts is None else prompts[row]) for row, text in enumerate(texts)]
+    firsts = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))  # of equal texts the first
+    known = cache.get(list(firsts))
+    rows = [row for key, row in firsts.items() if key not in known]
+    if rows:
+        wanted = {keys[row]: (texts[row], None if prompts is None else prompts[row]) for row in rows}
+        known |= _read(model, cache, wanted)
+    return np.array([known[key] for key in keys], dtype=np.float64).reshape(-1, len(COLUMNS))
+
+
+def _read(
+    model: "LanguageModel", cache: "ColumnCache", texts: dict[bytes, tuple[str, str | None]]
+) -> dict[bytes, FloatArray]:
+    """Return the columns of texts by key, the longest first; what was read is kept block by block."""
+    from textassay.prior.columns import columns_of
+
+    ids = model.encode([text for text, _ in texts.values()])
+    before = [model.encode_prompt(prompt) for _, prompt in texts.values()]
+    total = sum(map(len, ids)) + sum(map(len, before))
+    order = sorted(range(len(ids)), key=lambda row: (-len(ids[row]), row))
+    keys, found = list(texts), dict[bytes, FloatArray]()
+    _LOGGER.info("the language model reads %s texts of %s tokens", f"{len(ids):,}", f"{total:,}")
+    begin, done = time.monotonic(), 0
+    for start in range(0, len(order), _BLOCK):
+        block = order[start : start + _BLOCK]
+        read = model.read([ids[row] for row in block], [before[row] for row in block])
+        some = dict(zip((keys[row] for row in block), columns_of(read), strict=True))
+        cache.put(some)
+        found |= some
+        done += sum(len(ids[row]) + len(before[row]) for row in block)
+        left = (time.monotonic() - begin) * (total - done) / max(done, 1)
+        _LOGGER.info("the language model read %d of %d texts, about %s left", len(found), len(ids), _time(left))
+    return found
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
