@@ -1,4 +1,4 @@
-"""A regression over the columns of a language model: what it finds, what it refuses, and that no single text decides."""
+"""A regression over the columns of a language model: what it finds and refuses, and that no single text decides."""
 
 from dataclasses import replace
 
