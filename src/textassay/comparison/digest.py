@@ -14,6 +14,8 @@ from textassay.comparison.standings import Standings
 from textassay.corpus.encoding import EOS, SOS, SPECIAL_TOKENS
 from textassay.corpus.tokenizer import join_letters
 from textassay.estimate import Estimate
+from textassay.inspection.finding import LANGUAGE_UNKNOWN
+from textassay.prior.catalog import ENGLISH, name_of
 from textassay.report.text import count, join_words, places_for, rank_range
 
 _ENDS = (SPECIAL_TOKENS[SOS], SPECIAL_TOKENS[EOS])
@@ -69,7 +71,13 @@ class Digest(Standings):
         more = self.setting("fit_real")
         learnt = [] if more is None else [f"{count(int(more.split('-')[0]))} more real texts"]
         learnt += ["the generators' training text"] * (self.setting("trained_on") is not None)
-        learnt += ["general counts of English words and pairs of words"] * (self.setting("prior") is not None)
+        prior = self.setting("prior")
+        if prior == ENGLISH:
+            learnt.append("general counts of English words and pairs of words")
+        elif prior is not None:
+            learnt.append(f"what the language model {name_of(prior)} says of each text")
+        if any(finding.kind == LANGUAGE_UNKNOWN for finding in self.comparison.findings):
+            learnt.append("no English but these texts (--prior smollm2 adds a language model)")
         return f"dd learnt from {' and '.join(learnt)}" if learnt else ""
 
     @cached_property

@@ -26,6 +26,8 @@ import numpy.typing as npt
 from textassay.comparison.caveats import (
     MATCHED,
     heldout_differs,
+    knows_no_english,
+    language_unknown,
     mixed_log_probs,
     of_documents,
     supported,
@@ -266,6 +268,7 @@ def compare_texts(
         else:
             with kept_texts(None if out is None else out / ENCODED_TEXTS):
                 corpora = corpora_from_texts(texts, **settings.text)
+    settings, no_prior = _with_chosen_prior(settings, corpora)
     prepared = _prepare(corpora, real, files, beside, settings, out)  # refuses before anything is drawn
     drawn = Drawn((), {}, {}, ())
     if sources:
@@ -296,6 +299,8 @@ def compare_texts(
     if train_corpus is not None:
         references[TRAIN] = part_of_train(train_corpus, len(real_corpus), settings.seed)
     examined = Independence.of(real_corpus, {**references, **rows}, independent=settings.independent)
+    if knows_no_english(chosen, real_corpus, rows.values()):
+        findings.append(language_unknown(len(real_corpus)))
     findings = [*examined.findings(rows), *([shared_ids(shared_id)] if shared_id else []), *findings]
     trained_on, not_learnt_from = train_corpus, []
     why_not = (
@@ -324,7 +329,12 @@ def compare_texts(
 
             explanations, unexplained = explain_generators(
                 {name: examined.texts[name] for name in rows},
-                settings.of_dd(fit_real=corpora.get(FIT_REAL), trained_on=trained_on, unit=prepared.unit),
+                settings.of_dd(
+                    fit_real=corpora.get(FIT_REAL),
+                    trained_on=trained_on,
+                    prompts=corpora.get(PROMPTS),
+                    unit=prepared.unit,
+                ),
                 seed=settings.seed,
                 store=store,
                 version=version,
@@ -364,6 +374,7 @@ def compare_texts(
                 results,
             ),
             *prepared.warnings,
+            *no_prior,
             *not_learnt_from,
             *unexplained,
             *drawn.warnings,
@@ -446,6 +457,17 @@ def _prepare(
         check_same_settings(out, real=real_text, level=settings.level, seed=settings.seed, settings=recorded)
     warned = of_documents(chosen, left_out=settings.metrics is None) if unit == "document" else []
     return _Prepared(corpora, chosen, real_text, recorded, unit, tuple(warned))
+
+
+def _with_chosen_prior(settings: Comparing, corpora: Mapping[str, Corpus]) -> tuple[Comparing, list[str]]:
+    """Return the settings with what the prior ``auto`` stands for, and why that is none."""
+    if settings.prior is None:
+        return settings, []
+    from textassay.prior.catalog import chosen_prior
+
+    real, others = corpora[FLOOR], [corpus for name, corpus in corpora.items() if name != FLOOR]
+    prior, why_not = chosen_prior(settings.prior, real, *others)
+    return replace(settings, prior=prior), [f"--prior auto stands for none: {why_not}"] * bool(why_not)
 
 
 def _check_options(generated: Mapping[str, Any], settings: Comparing) -> None:

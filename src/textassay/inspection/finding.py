@@ -13,6 +13,7 @@ Severity = Literal["warning", "note"]
 
 REAL = "(real)"
 HELDOUT = "(real-heldout)"
+LANGUAGE_UNKNOWN = "language-unknown"  # kind of the finding that dd learns a language from few texts
 OWN_SHARE = 0.01  # of the texts of one side, from which what they show by themselves is told
 
 

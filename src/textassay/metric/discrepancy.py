@@ -57,6 +57,7 @@ from textassay.metric.base import (
     Counted,
     Metric,
     MoreRealText,
+    Prompts,
     Setting,
     Shared,
     SharedEffort,
@@ -68,7 +69,8 @@ from textassay.metric.base import (
 )
 from textassay.metric.blindness import blindness, hashes_of, unseen_shares
 from textassay.metric.discrepancy_interval import Answers
-from textassay.prior.catalog import label_of, with_prior
+from textassay.prior.catalog import AUTO as PRIOR_AUTO
+from textassay.prior.catalog import chosen_prior, is_model, label_of, with_prior
 from textassay.resampling.betting import ShareDifference
 from textassay.resampling.bounds import choose_bound
 from textassay.resampling.e_value import e_value
@@ -117,7 +119,8 @@ def _identity(settings: Mapping[str, Any]) -> str:
     unit: TextUnit = settings["unit"] or "sentence"  # recognised by texts that are part of any key
     sizes = family_sizes(effort, prior=prior, unit=unit) if _is_auto(discriminator) else [0]
     judges = {size: _judge(discriminator, effort, prior, size, unit) for size in sizes}
-    return " ".join(
+    known = "" if prior is None or prior == PRIOR_AUTO else f"{label_of(prior)} "
+    return known + " ".join(
         f"{f'from {size}: ' if size else ''}{judge.name} {judge.features}" for size, judge in judges.items()
     )
 
@@ -150,6 +153,7 @@ def dd(
     fit_real: MoreRealText = None,
     trained_on: TrainText = None,
     prior: Annotated[str | None, Setting(is_shared=True)] = None,
+    prompts: Prompts = None,
     unit: SharedUnit = None,
     level: float = 0.95,
     seed: int = 0,
@@ -190,9 +194,13 @@ def dd(
         likely a text is under models of it, and how much of a text is new. It is labelled neither real nor generated.
         The signature then has ``trained_on:`` and the beginning of its hash. Real text must not stand in it.
     prior
-        ``english``: discriminators that can use it (the stack) see what general counts of English words and word pairs
-        say of a text, and its style, which helps where there is little text (the extra ``prior``). The signature then
-        has ``prior:english``.
+        ``smollm2`` or ``pretrained:MODEL``: a language model reads each text, and discriminators see how likely, how
+        ranked and how expected its tokens are, which tells most of what there is to find in few fluent texts (the extra
+        ``prior-lm``). ``english``: they see what general counts of English words and word pairs say of a text (the
+        extra ``prior``). ``auto``: ``smollm2`` where it is installed, text is English and reading takes minutes. The
+        signature then has ``prior:``, the name, and of a model the beginning of its hash and its precision.
+    prompts
+        Where texts answer prompts: a model then reads each answer after its prompt. Nothing else sees them.
     unit
         ``sentence`` or ``document``; None recognises it by the real text, as `compare` does. Of documents, the stack
         also sees paragraphs, lists, headings, code, openings and closings, the lengths of sentences, repetition over
@@ -242,6 +250,7 @@ def dd(
     at_least = SENTENCES_PER_FOLD * (folds if folds > 1 else 5)
     check_corpora(generated, real, metric="dd", at_least=at_least)
     n_texts, is_auto = _n_texts(generated, real, fit_real), _is_auto(discriminator)
+    prior, _ = chosen_prior(prior, real, generated)
     unit = unit_of(real, unit)
     judge = _judge(discriminator, effort, prior, n_texts, unit)
     family: Any = {"prior": prior, "unit": unit}
@@ -253,8 +262,9 @@ def dd(
         trained_on = None
     if not reads_prior(judge):
         prior = None
+    prompts = _prompts_read(prompts, prior)
     fits = compute_once(
-        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior, unit
+        _cross_fits, generated, real, judge, folds, repeats, threshold, seed, fit_real, trained_on, prior, prompts, unit
     )
     column = _column(judge, real, generated)
     whose = None if column is None else column.split("/", 1)[1]
@@ -276,6 +286,7 @@ def dd(
             **({} if fit_real is None else {"fit_real": f"{len(fit_real)}-{fit_real.fingerprint[:8]}"}),
             **({} if trained_on is None else {"trained_on": trained_on.fingerprint[:8]}),
             **({} if prior is None else {"prior": label_of(prior)}),
+            **({} if prompts is None else {"prompts": prompts.fingerprint[:8]}),
             **({"unit": unit} if unit == "document" else {}),
             **fitted_to([fold.chosen for fit in fits for each in (fit, *fit.alone.values()) for fold in each.folds]),
             "folds": folds,
@@ -304,13 +315,14 @@ def dd_and_fits(
     settings = metric.settings
     n_texts = _n_texts(generated, real, settings["fit_real"])
     unit = unit_of(real, settings["unit"])
-    judge = _judge(settings["discriminator"], settings["effort"], settings["prior"], n_texts, unit)
+    chosen, _ = chosen_prior(settings["prior"], real, generated)
+    judge = _judge(settings["discriminator"], settings["effort"], chosen, n_texts, unit)
     with Shared().used():
         estimate = metric.estimate(generated, real, seed=seed)
-        others = (settings["folds"], settings["repeats"], settings["threshold"], seed)
+        others: Any = (settings["folds"], settings["repeats"], settings["threshold"], seed)
         trained_on = settings["trained_on"] if reads_training_text(judge) else None
-        prior = settings["prior"] if reads_prior(judge) else None
-        more = settings["fit_real"], trained_on, prior, unit
+        prior = chosen if reads_prior(judge) else None
+        more: Any = settings["fit_real"], trained_on, prior, _prompts_read(settings["prompts"], prior), unit
         return estimate, compute_once(_cross_fits, generated, real, judge, *others, *more)
 
 
@@ -338,6 +350,7 @@ def _cross_fits(
     fit_real: Corpus | None,
     trained_on: Corpus | None,
     prior: str | None,
+    prompts: Corpus | None,
     unit: TextUnit,
 ) -> tuple[CrossFit, ...]:
     """Return the judgements of all sentences by classifiers that did not see them, one cross-fit a repeat."""
@@ -348,8 +361,8 @@ def _cross_fits(
         sides = compute_once(_described, sides[0], trained_on), compute_once(_described, sides[1], trained_on)
         fit_real = None if fit_real is None else compute_once(_described, fit_real, trained_on)
     if prior is not None:
-        sides = compute_once(with_prior, sides[0], prior), compute_once(with_prior, sides[1], prior)
-        fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior)
+        sides = compute_once(with_prior, sides[0], prior, prompts), compute_once(with_prior, sides[1], prior, prompts)
+        fit_real = None if fit_real is None else compute_once(with_prior, fit_real, prior, prompts)
     if unit == "document":
         sides = compute_once(with_structure, sides[0]), compute_once(with_structure, sides[1])
         fit_real = None if fit_real is None else compute_once(with_structure, fit_real)
@@ -359,6 +372,11 @@ def _cross_fits(
         )
         for repeat in range(repeats)
     )
+
+
+def _prompts_read(prompts: Corpus | None, prior: str | None) -> Corpus | None:
+    """Return the prompts where a language model reads texts after them."""
+    return prompts if prior is not None and is_model(prior) else None
 
 
 def _described(corpus: Corpus, trained_on: Corpus) -> Corpus:

@@ -1,6 +1,7 @@
 """Priors by name, and what each says of the texts of a corpus, as a column."""
 
 import logging
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from textassay.corpus.corpus import Corpus
-from textassay.errors import MissingExtraError, unknown_name
+from textassay.errors import MissingExtraError, UnavailableError, unknown_name
 from textassay.prior import english
 
 if TYPE_CHECKING:
@@ -20,22 +21,30 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 
-ENGLISH, SMOLLM2 = "english", "smollm2"
+AUTO, ENGLISH, SMOLLM2 = "auto", "english", "smollm2"
 PRETRAINED = "pretrained:"
 COUNTS_COLUMN = english.COLUMN
 MODEL_COLUMN = "language-model"  # of corpora, shape (N, n_columns)
 _BLOCK = 128  # texts that are read before what was said of them is kept
+_TOKENS_A_WORD = 1.4
+_MOST_SECONDS = 900
+_FUNCTION_WORD = re.compile(
+    "a|an|and|are|as|at|be|but|by|for|from|had|he|his|i|in|is|it|of|on|or|that|the|they|this|to|was|were|with"
+)
+_LEAST_ENGLISH = 0.15  # share of tokens; about .35 of English, below .05 of other languages
 _LOGGER = logging.getLogger(__name__)
 
 
 def check_prior(prior: str) -> str:
     """Return `prior`; raise if it is unknown, or its extra is not installed."""
+    if prior == AUTO:
+        return prior
     if is_model(prior):
         from textassay.prior.language_model import language_model
 
         language_model(prior)
     elif prior != ENGLISH:
-        raise unknown_name("prior", prior, [ENGLISH, SMOLLM2, f"{PRETRAINED}NAME"])
+        raise unknown_name("prior", prior, [AUTO, ENGLISH, SMOLLM2, f"{PRETRAINED}NAME"])
     elif find_spec("wordfreq") is None or find_spec("wordsegment") is None:
         raise MissingExtraError("a prior of English", "prior")
     return prior
@@ -44,6 +53,40 @@ def check_prior(prior: str) -> str:
 def is_model(prior: str) -> bool:
     """Return whether a prior is a language model."""
     return prior == SMOLLM2 or prior.startswith(PRETRAINED)
+
+
+def chosen_prior(prior: str | None, *texts: Corpus) -> tuple[str | None, str]:
+    """Return the prior that ``auto`` stands for with these texts, the real ones first, and why it is none.
+
+    It is ``smollm2`` where that is installed, the real text is English, and reading takes minutes.
+    """
+    if prior != AUTO:
+        return prior, ""
+    try:
+        check_prior(SMOLLM2)
+    except (MissingExtraError, UnavailableError) as error:
+        return None, str(error)
+    if not is_english(texts[0]):
+        return None, "the real text is not English"
+    from textassay.prior.language_model import language_model
+
+    seconds = sum(len(corpus.tokens) for corpus in texts) * _TOKENS_A_WORD / language_model(SMOLLM2).tokens_a_second
+    if seconds > _MOST_SECONDS:
+        return None, f"reading the texts would take about {_time(seconds)}: give --prior smollm2 for that"
+    return SMOLLM2, ""
+
+
+def is_english(corpus: Corpus) -> bool:
+    """Return whether function words of English are as frequent as they are in English text."""
+    known = np.array(
+        [_FUNCTION_WORD.fullmatch(word.lower()) is not None for word in corpus.vocabulary.tokens], dtype=np.bool_
+    )
+    return bool(len(corpus.tokens)) and float(known[corpus.tokens].mean()) >= _LEAST_ENGLISH
+
+
+def name_of(label: str) -> str:
+    """Return the name of a prior from what `label_of` says."""
+    return label.rsplit(":", 2)[0] if is_model(label.partition(":")[0]) or label.startswith(PRETRAINED) else label
 
 
 def label_of(prior: str) -> str:
@@ -56,16 +99,20 @@ def label_of(prior: str) -> str:
     return f"{prior}:{model.key[:8]}:{model.precision}"
 
 
-def with_prior(corpus: Corpus, prior: str, prompts: Sequence[str] | None = None) -> Corpus:
-    """Return `corpus` with the column of a prior; a model sees each text after its prompt, where there are some."""
+def with_prior(corpus: Corpus, prior: str, prompts: Corpus | None = None) -> Corpus:
+    """Return `corpus` with the column of a prior; a model reads each text after its prompt, that of its group."""
     check_prior(prior)
     if not is_model(prior):
         return english.with_counts(corpus)
-    values = model_columns(prior, list(corpus.texts), prompts)
+    before = None
+    if prompts is not None and prompts.groups is not None and corpus.groups is not None:
+        known = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
+        before = [known.get(group) for group in corpus.groups.tolist()]
+    values = model_columns(prior, list(corpus.texts), before)
     return replace(corpus, columns={**corpus.columns, MODEL_COLUMN: values})
 
 
-def model_columns(prior: str, texts: Sequence[str], prompts: Sequence[str] | None = None) -> FloatArray:
+def model_columns(prior: str, texts: Sequence[str], prompts: Sequence[str | None] | None = None) -> FloatArray:
     """Return what a model says of texts, shape (N, len(columns.COLUMNS)); those that were read before are not again."""
     from textassay.prior.cache import ColumnCache, key_of
     from textassay.prior.columns import COLUMNS

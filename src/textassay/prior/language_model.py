@@ -67,6 +67,11 @@ class LanguageModel:
     def precision(self) -> str:
         return "bfloat16" if has_bfloat16(self._device) else "float32"
 
+    @property
+    def tokens_a_second(self) -> int:
+        """Roughly how many tokens a model of 135 million parameters reads a second, on two cores or a GPU."""
+        return 60_000 if self._kind == "cuda" else 1_500 if self.precision == "bfloat16" else 500
+
     @cached_property
     def key(self) -> str:
         """Identity of the model, its precision and the form of the windows."""
@@ -145,16 +150,20 @@ def _describe(logits: Any, places: Any, own: Any, n_rows: int) -> npt.NDArray[np
             _reduce(block.numpy(), torch.softmax(block, dim=-1).numpy(), there.numpy(), values)
             parts.append(values)
             continue
-        log_probs = torch.log_softmax(block, dim=-1)
-        probs = log_probs.exp()
-        mine = log_probs.gather(1, there[:, None])
-        entropies = -(probs * log_probs).sum(dim=-1)
-        squares = (probs * log_probs.square()).sum(dim=-1)
-        above = log_probs > mine
-        columns = [mine[:, 0], above.sum(dim=-1).float(), entropies, squares - entropies.square()]
-        columns.append((probs * above).sum(dim=-1))
-        parts.append(torch.stack(columns, dim=1).cpu().numpy())
+        parts.append(_described_by_torch(block, there).cpu().numpy())
     return np.concatenate(parts) if parts else np.zeros((0, N_NUMBERS), dtype=np.float32)
+
+
+def _described_by_torch(logits: Any, own: Any) -> Any:
+    import torch
+
+    log_probs = torch.log_softmax(logits, dim=-1)
+    probs, mine = log_probs.exp(), log_probs.gather(1, own[:, None])
+    entropies = -(probs * log_probs).sum(dim=-1)
+    variances = (probs * log_probs.square()).sum(dim=-1) - entropies.square()
+    above = log_probs > mine
+    columns = [mine[:, 0], above.sum(dim=-1).float(), entropies, variances, (probs * above).sum(dim=-1)]
+    return torch.stack(columns, dim=1)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
