@@ -190,9 +190,8 @@ def test_dd_reads_answers_after_their_prompts_and_says_so(prior: str) -> None:
 
 
 def test_prompts_stand_before_the_texts_of_their_group(prior: str) -> None:
-    sides = corpora_from_texts(
-        {"texts": ["sat on the mat", "ran on", "sat on the mat"], "prompts": ["the cat", "the dog"]}
-    )
+    answers = ["sat on the mat", "ran on", "sat on the mat"]
+    sides = corpora_from_texts({"texts": answers, "prompts": ["the cat", "the dog"]})
     texts = replace(sides["texts"], groups=np.array([5, 3, 3]))
     prompts = replace(sides["prompts"], groups=np.array([3, 5]))
     found = with_prior(texts, prior, prompts).columns[catalog.MODEL_COLUMN]

@@ -32,14 +32,16 @@ def network(n_types: int) -> Any:
         config = LlamaConfig(
             vocab_size=n_types, initializer_range=0.4, bos_token_id=0, eos_token_id=0, tie_word_embeddings=True, **sizes
         )
-        return LlamaForCausalLM(config).eval()
+        module: Any = LlamaForCausalLM(config)
+        return module.eval()
 
 
 def save(folder: Path) -> Path:
     """Save both as transformers does."""
-    from transformers import PreTrainedTokenizerFast
+    import transformers
 
     core = tokenizer()
-    PreTrainedTokenizerFast(tokenizer_object=core, eos_token=END).save_pretrained(folder)
+    fast: Any = transformers.PreTrainedTokenizerFast
+    fast(tokenizer_object=core, eos_token=END).save_pretrained(folder)
     network(core.get_vocab_size()).save_pretrained(folder)
     return folder
