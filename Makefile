@@ -81,7 +81,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "installing the core and what the tests use"
 	@$(INSTALL) $(BUILD_TOOLS)
-	@$(INSTALL) --no-build-isolation --editable '.[boosting,dev,encoders,human,neural,parquet,prior,ray,segment]'
+	@$(INSTALL) --no-build-isolation --editable '.[boosting,dev,encoders,human,neural,parquet,prior,prior-lm,ray,segment]'
 	@$(COMPILE)
 	@pwd > $(VENV)/.home
 	@touch $@ $(VENV)/.core

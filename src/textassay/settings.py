@@ -67,7 +67,7 @@ Encoder = Annotated[
 ]
 Prior = Annotated[
     str | None,
-    Option("What dd knows of a language: smollm2, pretrained:MODEL, english or auto (extras prior-lm, prior).", "NAME"),
+    Option("What dd knows of the language: smollm2, pretrained:MODEL, english or auto.", "NAME"),
     Check("textassay.prior.catalog:check_prior"),
 ]
 Level = Annotated[

@@ -148,8 +148,9 @@ def compare(
     paper
         Whether dd follows the paper to the letter: its network, one split, threshold one half.
     prior
-        ``english``: dd knows how often English words and pairs of words are used, which helps where there is
-        little text (the extra ``prior``).
+        What dd knows of the language beside the texts: ``smollm2`` or ``pretrained:MODEL``, a language model that reads
+        each text (the extra ``prior-lm``), ``english``, counts of words and pairs of words (``prior``), or ``auto``:
+        ``smollm2`` where it is installed, the text is English and reading takes minutes.
     unit
         ``sentence``, ``document``, or ``auto``: documents where a fifth of the real texts have a line break inside or
         half of them 1,000 characters. Of documents, dd sees the structure, explanations name it, and metrics that are
