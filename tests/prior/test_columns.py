@@ -13,7 +13,15 @@ from textassay.errors import MissingExtraError, OptionError
 from textassay.metric.discrepancy import dd
 from textassay.prior import catalog
 from textassay.prior.cache import ColumnCache, key_of
-from textassay.prior.catalog import chosen_prior, is_english, label_of, model_columns, name_of, with_prior
+from textassay.prior.catalog import (
+    chosen_prior,
+    is_english,
+    label_of,
+    model_columns,
+    name_of,
+    read_beforehand,
+    with_prior,
+)
 from textassay.prior.columns import COLUMNS, SCORES, columns_of
 from textassay.prior.language_model import LanguageModel, ReadText
 from tiny_model import TEXTS
@@ -73,6 +81,28 @@ def prior(tiny: Path) -> str:
     return f"pretrained:{tiny}"
 
 
+def test_progress_says_how_long_it_takes(prior: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "_BLOCK", 2)
+    told: list[tuple[str, int, int]] = []
+    corpora = corpora_from_texts({"a": TEXTS[:3], "b": TEXTS[1:]})
+    read_beforehand(prior, list(corpora.values()), None, lambda *line: told.append(line))
+    assert [line[1:] for line in told] == [(0, 5), (2, 5), (4, 5)]
+    assert told[0][0] == "texts read by the language model, about 0 s left"
+    monkeypatch.setattr(LanguageModel, "read", never)
+    assert with_prior(corpora["a"], prior).columns[catalog.MODEL_COLUMN].shape == (3, len(COLUMNS))
+    read_beforehand("english", list(corpora.values()))
+
+
+def test_texts_are_read_in_lower_case_where_they_are_compared_so(prior: str) -> None:
+    texts = ["The CAT sat on the mat"]
+    plain, lower = (
+        with_prior(corpora_from_texts({"a": texts}, lowercase=low)["a"], prior).columns[catalog.MODEL_COLUMN]
+        for low in (False, True)
+    )
+    np.testing.assert_array_equal(lower, model_columns(prior, [texts[0].lower()]))
+    assert not np.array_equal(plain, lower)
+
+
 def never(*_: Any) -> Any:
     raise AssertionError("read again")
 
@@ -119,14 +149,16 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_is_no_obstacle(tmp_path: P
     cache.put({key: np.array([1.0, 2.0])})
     assert cache.get([key, key_of("other", None)])[key].tolist() == [1.0, 2.0]
     assert ColumnCache("model", 3).get([key]) == {}
-    cache._path.write_bytes(b"no database")
+    cache.path.write_bytes(b"no database")
     assert cache.get([key]) == {}
     cache.put({key: np.array([1.0, 2.0])})
-    cache._path.unlink()
-    cache._path.parent.rmdir()
-    cache._path.parent.write_text("a file")
-    cache.put({key: np.array([1.0, 2.0])})
-    assert cache.get([key]) == {}
+    assert cache.get([key])[key].tolist() == [1.0, 2.0]
+    cache.path.unlink()
+    cache.path.parent.rmdir()
+    cache.path.parent.write_text("a file")
+    assert ColumnCache("model", 2).get([key]) == {}
+    cache.put({key: np.array([3.0, 4.0])})
+    assert cache.get([key])[key].tolist() == [3.0, 4.0]  # in memory
 
 
 def test_the_cache_holds_no_text(prior: str, tmp_path: Path) -> None:

@@ -323,6 +323,12 @@ def compare_texts(
         feature_store(None if out is None else out / "features"),
         EstimateStore(None if out is None else out / "estimates") as store,
     ):
+        if settings.prior is not None and any(metric.declaration.name == "dd" for metric in chosen):
+            from textassay.prior.catalog import read_beforehand
+
+            read = [real_corpus, *rows.values(), *references.values()]
+            read += [corpora[FIT_REAL]] if FIT_REAL in corpora else []
+            read_beforehand(settings.prior, read, corpora.get(PROMPTS), progress)
         explanations: tuple[Explanation, ...] = ()
         unexplained: tuple[str, ...] = ()
         if settings.explain and any(metric.declaration.name == "dd" for metric in chosen):

@@ -20,18 +20,22 @@ _WAIT = 60.0  # seconds, while another process writes
 
 
 class ColumnCache:
-    """Rows of `n_columns` numbers by key; without a folder that can be written, nothing is kept."""
+    """Rows of `n_columns` numbers by key; what cannot be written is kept in memory."""
 
     def __init__(self, model: str, n_columns: int) -> None:
         self._n_columns = n_columns
-        name = blake2b(f"{model} {n_columns}".encode(), digest_size=8).hexdigest()
-        self._path = Path(pooch.os_cache("textassay")) / "prior" / f"{name}.sqlite"
+        self._name = blake2b(f"{model} {n_columns}".encode(), digest_size=8).hexdigest()
+        self._unwritten: dict[bytes, FloatArray] = {}
+
+    @property
+    def path(self) -> Path:
+        return Path(pooch.os_cache("textassay")) / "prior" / f"{self._name}.sqlite"
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
         """Return the rows that are known."""
-        if not self._path.exists():
-            return {}
-        rows: dict[bytes, FloatArray] = {}
+        rows = {key: self._unwritten[key] for key in keys if key in self._unwritten}
+        if not self.path.exists():
+            return rows
         try:
             with closing(self._open()) as base:
                 for begin in range(0, len(keys), _AT_ONCE):
@@ -40,22 +44,21 @@ class ColumnCache:
                     for key, row in base.execute(f"SELECT key, row FROM texts WHERE key IN ({marks})", some):
                         rows[key] = np.frombuffer(row, dtype="<f8")
         except sqlite3.Error:  # a damaged file says nothing
-            return {}
+            return rows
         return {key: row for key, row in rows.items() if len(row) == self._n_columns}
 
     def put(self, rows: Mapping[bytes, FloatArray]) -> None:
-        """Keep rows; a file that cannot be written keeps none."""
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(self._open()) as base, base:
                 base.execute("CREATE TABLE IF NOT EXISTS texts (key BLOB PRIMARY KEY, row BLOB) WITHOUT ROWID")
                 pairs = [(key, np.ascontiguousarray(row, dtype="<f8").tobytes()) for key, row in rows.items()]
                 base.executemany("INSERT OR REPLACE INTO texts VALUES (?, ?)", pairs)
         except (OSError, sqlite3.Error):
-            return
+            self._unwritten |= rows
 
     def _open(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._path, timeout=_WAIT)
+        return sqlite3.connect(self.path, timeout=_WAIT)
 
 
 def key_of(text: str, prompt: str | None) -> bytes:

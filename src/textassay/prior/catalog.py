@@ -1,10 +1,10 @@
 """Priors by name, and what each says of the texts of a corpus, as a column."""
 
-import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from textassay.prior.language_model import LanguageModel
 
 FloatArray = npt.NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
 
 AUTO, ENGLISH, SMOLLM2 = "auto", "english", "smollm2"
 PRETRAINED = "pretrained:"
@@ -32,7 +33,6 @@ _FUNCTION_WORD = re.compile(
     "a|an|and|are|as|at|be|but|by|for|from|had|he|his|i|in|is|it|of|on|or|that|the|they|this|to|was|were|with"
 )
 _LEAST_ENGLISH = 0.15  # share of tokens; about .35 of English, below .05 of other languages
-_LOGGER = logging.getLogger(__name__)
 
 
 def check_prior(prior: str) -> str:
@@ -104,34 +104,65 @@ def with_prior(corpus: Corpus, prior: str, prompts: Corpus | None = None) -> Cor
     check_prior(prior)
     if not is_model(prior):
         return english.with_counts(corpus)
-    before = None
-    if prompts is not None and prompts.groups is not None and corpus.groups is not None:
-        known = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
-        before = [known.get(group) for group in corpus.groups.tolist()]
-    values = model_columns(prior, list(corpus.texts), before)
+    values = model_columns(prior, *_read_of(corpus, prompts))
     return replace(corpus, columns={**corpus.columns, MODEL_COLUMN: values})
 
 
-def model_columns(prior: str, texts: Sequence[str], prompts: Sequence[str | None] | None = None) -> FloatArray:
+def read_beforehand(
+    prior: str, corpora: Sequence[Corpus], prompts: Corpus | None = None, progress: Progress | None = None
+) -> None:
+    """Let a model read all texts at once, so that how far it is and how long it takes can be told."""
+    if is_model(prior):
+        parts = [_read_of(corpus, prompts) for corpus in corpora]
+        texts = [text for own, _ in parts for text in own]
+        model_columns(prior, texts, [prompt for _, before in parts for prompt in before], progress)
+
+
+def _read_of(corpus: Corpus, prompts: Corpus | None) -> tuple[list[str], list[str | None]]:
+    """Return what a model reads: texts, in lower case where they are compared so, and the prompt of each, if any."""
+    lower = "lower" in corpus.tokenizer.split("+")
+    texts = [text.lower() for text in corpus.texts] if lower else list(corpus.texts)
+    if prompts is None or prompts.groups is None or corpus.groups is None:
+        return texts, [None] * len(texts)
+    known = dict(zip(prompts.groups.tolist(), prompts.texts, strict=True))
+    return texts, [known.get(group) for group in corpus.groups.tolist()]
+
+
+def model_columns(
+    prior: str,
+    texts: Sequence[str],
+    prompts: Sequence[str | None] | None = None,
+    progress: Progress | None = None,
+) -> FloatArray:
     """Return what a model says of texts, shape (N, len(columns.COLUMNS)); those that were read before are not again."""
-    from textassay.prior.cache import ColumnCache, key_of
+    from textassay.prior.cache import key_of
     from textassay.prior.columns import COLUMNS
     from textassay.prior.language_model import language_model
 
     model = language_model(prior)
-    cache = ColumnCache(model.key, len(COLUMNS))
+    cache = _kept(model.key, len(COLUMNS))
     keys = [key_of(text, None if prompts is None else prompts[row]) for row, text in enumerate(texts)]
     firsts = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))  # of equal texts the first
     known = cache.get(list(firsts))
     rows = [row for key, row in firsts.items() if key not in known]
     if rows:
         wanted = {keys[row]: (texts[row], None if prompts is None else prompts[row]) for row in rows}
-        known |= _read(model, cache, wanted)
+        known |= _read(model, cache, wanted, progress)
     return np.array([known[key] for key in keys], dtype=np.float64).reshape(-1, len(COLUMNS))
 
 
+@lru_cache(maxsize=4)
+def _kept(model: str, n_columns: int) -> "ColumnCache":
+    from textassay.prior.cache import ColumnCache
+
+    return ColumnCache(model, n_columns)
+
+
 def _read(
-    model: "LanguageModel", cache: "ColumnCache", texts: dict[bytes, tuple[str, str | None]]
+    model: "LanguageModel",
+    cache: "ColumnCache",
+    texts: dict[bytes, tuple[str, str | None]],
+    progress: Progress | None,
 ) -> dict[bytes, FloatArray]:
     """Return the columns of texts by key, the longest first; what was read is kept block by block."""
     from textassay.prior.columns import columns_of
@@ -141,9 +172,10 @@ def _read(
     total = sum(map(len, ids)) + sum(map(len, before))
     order = sorted(range(len(ids)), key=lambda row: (-len(ids[row]), row))
     keys, found = list(texts), dict[bytes, FloatArray]()
-    _LOGGER.info("the language model reads %s texts of %s tokens", f"{len(ids):,}", f"{total:,}")
-    begin, done = time.monotonic(), 0
+    begin, done, left = time.monotonic(), 0, total / model.tokens_a_second
     for start in range(0, len(order), _BLOCK):
+        if progress is not None:
+            progress(f"texts read by the language model, about {_time(left)} left", start, len(order))
         block = order[start : start + _BLOCK]
         read = model.read([ids[row] for row in block], [before[row] for row in block])
         some = dict(zip((keys[row] for row in block), columns_of(read), strict=True))
@@ -151,7 +183,6 @@ def _read(
         found |= some
         done += sum(len(ids[row]) + len(before[row]) for row in block)
         left = (time.monotonic() - begin) * (total - done) / max(done, 1)
-        _LOGGER.info("the language model read %d of %d texts, about %s left", len(found), len(ids), _time(left))
     return found
 
 
